@@ -83,8 +83,12 @@ public final class RedisNodes implements AutoCloseable {
             throw new NodesUnavailableException("only " + answering + " of " + nodes.size()
                     + " given addresses answer PING, a majority is needed: " + String.join("; ", down));
         }
-        nodes.choice = nodes.size() + " nodes: given addresses" + (down.isEmpty() ? "" : " (down: " + down + ")");
+        nodes.choice = counted(nodes.size()) + ": given addresses" + (down.isEmpty() ? "" : " (down: " + down + ")");
         return nodes;
+    }
+
+    private static String counted(int count) {
+        return count == 1 ? "1 node" : count + " nodes";
     }
 
     private static String whyDown(RedisNode node) {
@@ -116,7 +120,7 @@ public final class RedisNodes implements AutoCloseable {
         try {
             NodeLauncher launcher = launcher(source, context, nodes.folder);
             nodes.startAll(launcher, context);
-            nodes.choice = context.count() + " nodes: " + source.title() + ", " + launcher.product()
+            nodes.choice = counted(context.count()) + ": " + source.title() + ", " + launcher.product()
                     + (refusals.isEmpty() ? "" : " (" + String.join("; ", refusals) + ")");
             return nodes;
         } catch (SourceRefusedException e) {
