@@ -1,0 +1,426 @@
+package dev.redlock.resp;
+
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * One value as a tree, for handshakes, tools and tests. Equal trees are equal on the wire, but for the spelling of
+ * numbers ({@code :+1} and {@code :1}) and lengths.
+ *
+ * @threading immutable
+ */
+public final class RespValue {
+    private static final byte[] NO_BYTES = {};
+
+    private final RespType type;
+    private final boolean isNull;
+    /** The integer, the boolean as 0 or 1, the double's bits, or the format of a verbatim string. */
+    private final long bits;
+    private final byte[] bytes;
+    private final List<RespValue> elements;
+    /** The attribute that stood before this value, or null. */
+    private final RespValue attribute;
+
+    private RespValue(RespType type, boolean isNull, long bits, byte[] bytes, List<RespValue> elements,
+            RespValue attribute) {
+        this.type = type;
+        this.isNull = isNull;
+        this.bits = bits;
+        this.bytes = bytes;
+        this.elements = elements;
+        this.attribute = attribute;
+    }
+
+    /**
+     * An integer.
+     *
+     * @param value any
+     * @return the value
+     */
+    public static RespValue integer(long value) {
+        return new RespValue(RespType.INTEGER, false, value, NO_BYTES, List.of(), null);
+    }
+
+    /**
+     * A boolean.
+     *
+     * @param value any
+     * @return the value
+     */
+    public static RespValue bool(boolean value) {
+        return new RespValue(RespType.BOOLEAN, false, value ? 1 : 0, NO_BYTES, List.of(), null);
+    }
+
+    /**
+     * A double.
+     *
+     * @param value any; all NaNs become one
+     * @return the value
+     */
+    public static RespValue number(double value) {
+        return new RespValue(RespType.DOUBLE, false, Double.doubleToLongBits(value), NO_BYTES, List.of(), null);
+    }
+
+    /**
+     * A null in one of its three forms.
+     *
+     * @param type null, bulk string or array
+     * @return the value
+     */
+    public static RespValue nullOf(RespType type) {
+        if (type != RespType.NULL && !type.hasResp2Null()) {
+            throw new IllegalArgumentException(type + " has no null");
+        }
+        return new RespValue(type, true, 0, NO_BYTES, List.of(), null);
+    }
+
+    /**
+     * A simple string, simple error, big number, bulk string or bulk error.
+     *
+     * @param type which of these
+     * @param text its content, kept as UTF-8
+     * @return the value
+     * @throws IllegalArgumentException if a line has a CR or LF, or a big number something but digits
+     */
+    public static RespValue text(RespType type, String text) {
+        return bytes(type, text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * A simple string, simple error, big number, bulk string or bulk error.
+     *
+     * @param type  which of these
+     * @param bytes its content, copied
+     * @return the value
+     * @throws IllegalArgumentException if a line has a CR or LF, or a big number something but digits
+     */
+    public static RespValue bytes(RespType type, byte[] bytes) {
+        if (isLineOfBytes(type)) {
+            RespWriter.requireLine(type, new String(bytes, StandardCharsets.ISO_8859_1));
+        }
+        return ofBytes(type, bytes.clone());
+    }
+
+    /**
+     * A bulk string.
+     *
+     * @param text its content, kept as UTF-8
+     * @return the value
+     */
+    public static RespValue bulk(String text) {
+        return text(RespType.BULK_STRING, text);
+    }
+
+    /**
+     * A verbatim string.
+     *
+     * @param format three characters of one byte each, such as {@code txt}
+     * @param bytes  its content, copied
+     * @return the value
+     */
+    public static RespValue verbatim(String format, byte[] bytes) {
+        return ofVerbatim(format(format), bytes.clone());
+    }
+
+    /**
+     * An aggregate.
+     *
+     * @param type     array, map, attribute, set or push
+     * @param elements copied; keys and values in turn for a map or attribute
+     * @return the value
+     */
+    public static RespValue aggregate(RespType type, List<RespValue> elements) {
+        if (!type.isAggregate() || type.isPairs() && elements.size() % 2 != 0) {
+            throw new IllegalArgumentException(type + " cannot hold " + elements.size() + " elements");
+        }
+        return new RespValue(type, false, 0, NO_BYTES, List.copyOf(elements), null);
+    }
+
+    /**
+     * An array.
+     *
+     * @param elements in order
+     * @return the value
+     */
+    public static RespValue array(RespValue... elements) {
+        return aggregate(RespType.ARRAY, List.of(elements));
+    }
+
+    /** Takes the array over. */
+    static RespValue ofBytes(RespType type, byte[] bytes) {
+        if (!isLineOfBytes(type) && type != RespType.BULK_STRING && type != RespType.BULK_ERROR) {
+            throw new IllegalArgumentException(type + " is not made of bytes alone");
+        }
+        return new RespValue(type, false, 0, bytes, List.of(), null);
+    }
+
+    /** Takes the array over. */
+    static RespValue ofVerbatim(int format, byte[] bytes) {
+        return new RespValue(RespType.VERBATIM_STRING, false, format, bytes, List.of(), null);
+    }
+
+    /**
+     * This value with an attribute before it.
+     *
+     * @param attribute of type {@link RespType#ATTRIBUTE}
+     * @return a new value
+     */
+    public RespValue withAttribute(RespValue attribute) {
+        attribute.require(attribute.type == RespType.ATTRIBUTE, "an attribute");
+        require(type != RespType.ATTRIBUTE, "a value");
+        return new RespValue(type, isNull, bits, bytes, elements, attribute);
+    }
+
+    /**
+     * The wire type.
+     *
+     * @return never null
+     */
+    public RespType type() {
+        return type;
+    }
+
+    /**
+     * Whether this is a null in any of its three forms.
+     *
+     * @return true for {@code _}, {@code $-1} and {@code *-1}
+     */
+    public boolean isNull() {
+        return isNull;
+    }
+
+    /**
+     * Whether this is a simple or bulk error.
+     *
+     * @return true for an error
+     */
+    public boolean isError() {
+        return type == RespType.SIMPLE_ERROR || type == RespType.BULK_ERROR;
+    }
+
+    /**
+     * The integer.
+     *
+     * @return its value
+     * @throws IllegalStateException if this is something else
+     */
+    public long asLong() {
+        require(type == RespType.INTEGER, "an integer");
+        return bits;
+    }
+
+    /**
+     * The boolean.
+     *
+     * @return its value
+     * @throws IllegalStateException if this is something else
+     */
+    public boolean asBoolean() {
+        require(type == RespType.BOOLEAN, "a boolean");
+        return bits != 0;
+    }
+
+    /**
+     * The double.
+     *
+     * @return its value
+     * @throws IllegalStateException if this is something else
+     */
+    public double asDouble() {
+        require(type == RespType.DOUBLE, "a double");
+        return Double.longBitsToDouble(bits);
+    }
+
+    /**
+     * The content of a string, error or big number, read as UTF-8.
+     *
+     * @return a new string
+     * @throws IllegalStateException if this is null or something else
+     */
+    public String asText() {
+        requireBytes();
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    /**
+     * The content of a string, error or big number.
+     *
+     * @return a copy
+     * @throws IllegalStateException if this is null or something else
+     */
+    public byte[] asBytes() {
+        requireBytes();
+        return bytes.clone();
+    }
+
+    /**
+     * The format of a verbatim string.
+     *
+     * @return three characters, such as {@code txt}
+     * @throws IllegalStateException if this is something else
+     */
+    public String format() {
+        require(type == RespType.VERBATIM_STRING, "a verbatim string");
+        return formatText((int) bits);
+    }
+
+    /**
+     * The elements of an aggregate; keys and values in turn for a map or attribute.
+     *
+     * @return an immutable list
+     * @throws IllegalStateException if this is null or something else
+     */
+    public List<RespValue> elements() {
+        require(type.isAggregate() && !isNull, "an aggregate");
+        return elements;
+    }
+
+    /**
+     * The value behind a key of a map or attribute, or of a RESP2 array that lists keys and values in turn.
+     *
+     * @param key the text of a key
+     * @return the value, or null if no key has this text
+     */
+    public RespValue find(String key) {
+        List<RespValue> list = elements();
+        for (int i = 0; i + 1 < list.size(); i += 2) {
+            if (list.get(i).isText(key)) {
+                return list.get(i + 1);
+            }
+        }
+        return null;
+    }
+
+    /**
+     * The attribute that stood before this value.
+     *
+     * @return the attribute, or null
+     */
+    public RespValue attribute() {
+        return attribute;
+    }
+
+    /**
+     * Appends this value, and its attribute before it, in wire form.
+     *
+     * @param out where to
+     */
+    public void writeTo(ByteBuf out) {
+        if (attribute != null) {
+            attribute.writeTo(out);
+        }
+        if (isNull) {
+            writeNull(out);
+        } else if (type.isAggregate()) {
+            RespWriter.aggregateHeader(out, type, type.isPairs() ? elements.size() / 2 : elements.size());
+            elements.forEach(element -> element.writeTo(out));
+        } else {
+            writeScalar(out);
+        }
+    }
+
+    private void writeNull(ByteBuf out) {
+        switch (type) {
+            case BULK_STRING -> RespWriter.nullBulkString(out);
+            case ARRAY -> RespWriter.nullArray(out);
+            default -> RespWriter.nullValue(out);
+        }
+    }
+
+    private void writeScalar(ByteBuf out) {
+        switch (type) {
+            case INTEGER -> RespWriter.integer(out, bits);
+            case BOOLEAN -> RespWriter.booleanValue(out, bits != 0);
+            case DOUBLE -> RespWriter.doubleValue(out, Double.longBitsToDouble(bits));
+            case BULK_STRING -> RespWriter.bulkString(out, bytes);
+            case BULK_ERROR -> RespWriter.bulkError(out, bytes);
+            case VERBATIM_STRING -> RespWriter.verbatimString(out, (int) bits, bytes);
+            default -> RespWriter.line(out, type, bytes);
+        }
+    }
+
+    /**
+     * The three bytes of a format as text.
+     *
+     * @param format the first byte in bits 16 to 23
+     * @return three characters, one for each byte
+     */
+    public static String formatText(int format) {
+        return "" + (char) (format >> 16 & 0xFF) + (char) (format >> 8 & 0xFF) + (char) (format & 0xFF);
+    }
+
+    /**
+     * Three characters as the bytes of a format.
+     *
+     * @param format three characters of one byte each
+     * @return the first in bits 16 to 23
+     */
+    public static int format(String format) {
+        if (format.length() != 3 || format.chars().anyMatch(c -> c > 0xFF)) {
+            throw new IllegalArgumentException("a format has three bytes; got \"" + format + "\"");
+        }
+        return format.charAt(0) << 16 | format.charAt(1) << 8 | format.charAt(2);
+    }
+
+    private boolean isText(String text) {
+        return hasBytes() && asText().equals(text);
+    }
+
+    private void requireBytes() {
+        require(hasBytes(), "text");
+    }
+
+    private boolean hasBytes() {
+        return !isNull && (type.isBody() || isLineOfBytes(type));
+    }
+
+    private static boolean isLineOfBytes(RespType type) {
+        return type == RespType.SIMPLE_STRING || type == RespType.SIMPLE_ERROR || type == RespType.BIG_NUMBER;
+    }
+
+    private void require(boolean condition, String wanted) {
+        if (!condition) {
+            throw new IllegalStateException("wanted " + wanted + ", but this is " + this);
+        }
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof RespValue that && type == that.type && isNull == that.isNull && bits == that.bits
+                && Arrays.equals(bytes, that.bytes) && elements.equals(that.elements)
+                && Objects.equals(attribute, that.attribute);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(type, isNull, bits, Arrays.hashCode(bytes), elements, attribute);
+    }
+
+    /** Readable, for errors and tests: the type and the content, long texts cut. */
+    @Override
+    public String toString() {
+        return (attribute == null ? "" : attribute + " ") + type + content();
+    }
+
+    private String content() {
+        if (isNull) {
+            return type == RespType.NULL ? "" : "(null)";
+        }
+        return switch (type) {
+            case INTEGER -> "(" + bits + ")";
+            case BOOLEAN -> "(" + (bits != 0) + ")";
+            case DOUBLE -> "(" + Double.longBitsToDouble(bits) + ")";
+            case ARRAY, MAP, ATTRIBUTE, SET, PUSH -> elements.toString();
+            default -> "(" + shortText() + ")";
+        };
+    }
+
+    private String shortText() {
+        int shown = Math.min(bytes.length, 200);
+        String text = new String(bytes, 0, shown, StandardCharsets.UTF_8);
+        return shown < bytes.length ? text + "... " + bytes.length + " bytes" : text;
+    }
+}

@@ -1,0 +1,360 @@
+package dev.redlock.resp;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Writes values in wire form at the writer index of a caller's buffer, which grows as any Netty buffer does. Nothing is
+ * allocated on the heap, but where a method says so. Buffers stay the caller's. Numbers are stored a word at a time, so
+ * a buffer that cannot grow needs 48 spare bytes behind its writer index; the bytes behind the text are scratch.
+ * <p>
+ * A command is {@link #arrayHeader} and one bulk string for each word of it; many commands one behind the other in one
+ * buffer are a batch. {@link RespCommand} encodes the constant words once.
+ *
+ * @threading any thread; one buffer by one thread at a time
+ */
+public final class RespWriter {
+    private static final int CR_LF = 0x0D0A;
+    private static final int CRLF_BYTES = 2;
+    /** Marker, sign, nineteen digits and CRLF of the longest integer, with the spare bytes that word stores touch. */
+    private static final int NUMBER_LINE_BYTES_MAX = 40;
+    private static final int WORD_DIGITS = 8;
+    private static final long WORD_LIMIT = 100_000_000;
+    private static final byte[] LONG_MIN_DIGITS = "9223372036854775808".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] RESP2_NULL_BULK = "$-1\r\n".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] RESP2_NULL_ARRAY = "*-1\r\n".getBytes(StandardCharsets.US_ASCII);
+    private static final long ZERO_DIGITS = 0x3030303030303030L;
+
+    private RespWriter() {
+    }
+
+    /**
+     * {@code *3\r\n}: the words of a command, or the elements of an array, follow.
+     *
+     * @param out   where to
+     * @param count elements, at least 0
+     */
+    public static void arrayHeader(ByteBuf out, int count) {
+        aggregateHeader(out, RespType.ARRAY, count);
+    }
+
+    /**
+     * The count line of any aggregate.
+     *
+     * @param out   where to
+     * @param type  array, map, attribute, set or push
+     * @param count elements, or pairs for a map or attribute; at least 0
+     */
+    public static void aggregateHeader(ByteBuf out, RespType type, int count) {
+        if (!type.isAggregate() || count < 0) {
+            throw new IllegalArgumentException(type + " of " + count + " elements cannot be written");
+        }
+        numberLine(out, type.marker(), count);
+    }
+
+    /**
+     * {@code $5\r\nhello\r\n} from an array.
+     *
+     * @param out   where to
+     * @param bytes copied
+     */
+    public static void bulkString(ByteBuf out, byte[] bytes) {
+        body(out, RespType.BULK_STRING, bytes, 0, bytes.length);
+    }
+
+    /**
+     * {@code $5\r\nhello\r\n} from a part of an array.
+     *
+     * @param out    where to
+     * @param bytes  copied
+     * @param offset first byte
+     * @param length bytes
+     */
+    public static void bulkString(ByteBuf out, byte[] bytes, int offset, int length) {
+        body(out, RespType.BULK_STRING, bytes, offset, length);
+    }
+
+    /**
+     * {@code $5\r\nhello\r\n} from a range of another buffer, whose indices stay where they are.
+     *
+     * @param out    where to
+     * @param buf    borrowed, copied
+     * @param index  absolute index of the first byte
+     * @param length bytes
+     */
+    public static void bulkString(ByteBuf out, ByteBuf buf, int index, int length) {
+        numberLine(out, RespType.BULK_STRING.marker(), length);
+        out.writeBytes(buf, index, length);
+        out.writeShort(CR_LF);
+    }
+
+    /**
+     * {@code $5\r\nhello\r\n} from text, as UTF-8.
+     *
+     * @param out  where to
+     * @param text encoded straight into the buffer
+     */
+    public static void bulkString(ByteBuf out, CharSequence text) {
+        numberLine(out, RespType.BULK_STRING.marker(), ByteBufUtil.utf8Bytes(text));
+        ByteBufUtil.writeUtf8(out, text);
+        out.writeShort(CR_LF);
+    }
+
+    /**
+     * {@code $5\r\n30000\r\n}: an integer as a word of a command, without a string in between.
+     *
+     * @param out   where to
+     * @param value any
+     */
+    public static void bulkInteger(ByteBuf out, long value) {
+        int length = integerLength(value);
+        out.ensureWritable(NUMBER_LINE_BYTES_MAX + WORD_DIGITS);
+        numberLine(out, RespType.BULK_STRING.marker(), length);
+        digits(out, value);
+        out.writeShort(CR_LF);
+    }
+
+    /**
+     * The null bulk string of RESP2, {@code $-1\r\n}.
+     *
+     * @param out where to
+     */
+    public static void nullBulkString(ByteBuf out) {
+        out.writeBytes(RESP2_NULL_BULK);
+    }
+
+    /**
+     * The null array of RESP2, {@code *-1\r\n}.
+     *
+     * @param out where to
+     */
+    public static void nullArray(ByteBuf out) {
+        out.writeBytes(RESP2_NULL_ARRAY);
+    }
+
+    /**
+     * The null of RESP3, {@code _\r\n}.
+     *
+     * @param out where to
+     */
+    public static void nullValue(ByteBuf out) {
+        out.writeByte(RespType.NULL.marker());
+        out.writeShort(CR_LF);
+    }
+
+    /**
+     * {@code :42\r\n}.
+     *
+     * @param out   where to
+     * @param value any
+     */
+    public static void integer(ByteBuf out, long value) {
+        numberLine(out, RespType.INTEGER.marker(), value);
+    }
+
+    /**
+     * {@code #t\r\n} or {@code #f\r\n}.
+     *
+     * @param out   where to
+     * @param value true for {@code t}
+     */
+    public static void booleanValue(ByteBuf out, boolean value) {
+        out.writeByte(RespType.BOOLEAN.marker());
+        out.writeByte(value ? 't' : 'f');
+        out.writeShort(CR_LF);
+    }
+
+    /**
+     * {@code ,1.5\r\n}. Allocates a string.
+     *
+     * @param out   where to
+     * @param value any; every NaN is written {@code nan}
+     */
+    public static void doubleValue(ByteBuf out, double value) {
+        out.writeByte(RespType.DOUBLE.marker());
+        out.writeCharSequence(doubleText(value), StandardCharsets.US_ASCII);
+        out.writeShort(CR_LF);
+    }
+
+    /**
+     * A simple string or simple error, as UTF-8.
+     *
+     * @param out  where to
+     * @param type {@link RespType#SIMPLE_STRING} or {@link RespType#SIMPLE_ERROR}
+     * @param text without CR and LF
+     * @throws IllegalArgumentException if the text has a CR or LF; nothing is written then
+     */
+    public static void textLine(ByteBuf out, RespType type, CharSequence text) {
+        if (type != RespType.SIMPLE_STRING && type != RespType.SIMPLE_ERROR) {
+            throw new IllegalArgumentException(type + " is not a line of text");
+        }
+        requireOneLine(text);
+        out.writeByte(type.marker());
+        ByteBufUtil.writeUtf8(out, text);
+        out.writeShort(CR_LF);
+    }
+
+    /**
+     * {@code (123\r\n}.
+     *
+     * @param out    where to
+     * @param digits an optional sign and one or more ASCII digits
+     * @throws IllegalArgumentException if it is something else; nothing is written then
+     */
+    public static void bigNumber(ByteBuf out, CharSequence digits) {
+        requireInteger(digits);
+        out.writeByte(RespType.BIG_NUMBER.marker());
+        ByteBufUtil.writeAscii(out, digits);
+        out.writeShort(CR_LF);
+    }
+
+    /**
+     * A bulk error, {@code !5\r\nERR x\r\n}.
+     *
+     * @param out   where to
+     * @param bytes copied
+     */
+    public static void bulkError(ByteBuf out, byte[] bytes) {
+        body(out, RespType.BULK_ERROR, bytes, 0, bytes.length);
+    }
+
+    /**
+     * A verbatim string, {@code =8\r\ntxt:text\r\n}.
+     *
+     * @param out    where to
+     * @param format three bytes, the first in bits 16 to 23; see {@link RespValue#format(String)}
+     * @param bytes  copied
+     */
+    public static void verbatimString(ByteBuf out, int format, byte[] bytes) {
+        numberLine(out, RespType.VERBATIM_STRING.marker(), bytes.length + 4L);
+        out.writeMedium(format);
+        out.writeByte(':');
+        out.writeBytes(bytes);
+        out.writeShort(CR_LF);
+    }
+
+    /**
+     * How many characters a number takes in decimal.
+     *
+     * @param value any
+     * @return 1 to 20, a minus sign included
+     */
+    public static int integerLength(long value) {
+        int length = value < 0 ? 2 : 1;
+        // Counted on the negative side, where every long has its magnitude.
+        for (long rest = value < 0 ? value : -value; rest <= -10; rest /= 10) {
+            length++;
+        }
+        return length;
+    }
+
+    /** A line whose content is known to be well formed. */
+    static void line(ByteBuf out, RespType type, byte[] content) {
+        out.writeByte(type.marker());
+        out.writeBytes(content);
+        out.writeShort(CR_LF);
+    }
+
+    static String doubleText(double value) {
+        if (Double.isNaN(value)) {
+            return "nan";
+        }
+        if (Double.isInfinite(value)) {
+            return value > 0 ? "inf" : "-inf";
+        }
+        return Double.toString(value);
+    }
+
+    private static void body(ByteBuf out, RespType type, byte[] bytes, int offset, int length) {
+        numberLine(out, type.marker(), length);
+        out.writeBytes(bytes, offset, length);
+        out.writeShort(CR_LF);
+    }
+
+    private static void numberLine(ByteBuf out, byte marker, long value) {
+        out.ensureWritable(NUMBER_LINE_BYTES_MAX);
+        if (value >= 0 && value <= 9) {
+            // Four bytes in one store: marker, digit, CR, LF.
+            out.writeIntLE(marker | (int) value + '0' << 8 | 0x0A0D << 16);
+            return;
+        }
+        out.writeByte(marker);
+        digits(out, value);
+        out.writeShort(CR_LF);
+    }
+
+    /** Writes a number in decimal; the caller has made room for {@link #NUMBER_LINE_BYTES_MAX}. */
+    private static void digits(ByteBuf out, long value) {
+        if (value == Long.MIN_VALUE) {
+            out.writeByte('-');
+            out.writeBytes(LONG_MIN_DIGITS);
+        } else if (value < 0) {
+            out.writeByte('-');
+            positiveDigits(out, -value);
+        } else {
+            positiveDigits(out, value);
+        }
+    }
+
+    private static void positiveDigits(ByteBuf out, long value) {
+        if (value < WORD_LIMIT) {
+            leadingWord(out, (int) value);
+        } else {
+            positiveDigits(out, value / WORD_LIMIT);
+            paddedWord(out, (int) (value % WORD_LIMIT));
+        }
+    }
+
+    /** Up to eight digits, built in a register and stored once; bytes behind the digits are scratch. */
+    private static void leadingWord(ByteBuf out, int value) {
+        long word = 0;
+        int length = 0;
+        int rest = value;
+        do {
+            word = word << 8 | '0' + rest % 10;
+            rest /= 10;
+            length++;
+        } while (rest != 0);
+        int index = out.writerIndex();
+        out.setLongLE(index, word);
+        out.writerIndex(index + length);
+    }
+
+    private static void paddedWord(ByteBuf out, int value) {
+        long word = ZERO_DIGITS;
+        int rest = value;
+        for (int shift = 56; rest != 0; shift -= 8) {
+            word += (long) (rest % 10) << shift;
+            rest /= 10;
+        }
+        out.writeLongLE(word);
+    }
+
+    static void requireLine(RespType type, CharSequence content) {
+        if (type == RespType.BIG_NUMBER) {
+            requireInteger(content);
+        } else {
+            requireOneLine(content);
+        }
+    }
+
+    private static void requireOneLine(CharSequence text) {
+        for (int i = 0; i < text.length(); i++) {
+            if (text.charAt(i) == '\r' || text.charAt(i) == '\n') {
+                throw new IllegalArgumentException("a line of text holds no CR or LF; there is one at " + i);
+            }
+        }
+    }
+
+    private static void requireInteger(CharSequence digits) {
+        int from = digits.length() > 0 && (digits.charAt(0) == '-' || digits.charAt(0) == '+') ? 1 : 0;
+        boolean isInteger = digits.length() > from;
+        for (int i = from; i < digits.length(); i++) {
+            isInteger &= digits.charAt(i) >= '0' && digits.charAt(i) <= '9';
+        }
+        if (!isInteger) {
+            throw new IllegalArgumentException(RespRule.BIG_NUMBER_FORM.sentence() + "; got \"" + digits + "\"");
+        }
+    }
+}

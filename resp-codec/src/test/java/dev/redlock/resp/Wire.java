@@ -1,0 +1,35 @@
+package dev.redlock.resp;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/** Text as wire bytes and back, one character for each byte. */
+public final class Wire {
+    private Wire() {
+    }
+
+    public static byte[] bytes(String wire) {
+        return wire.getBytes(StandardCharsets.ISO_8859_1);
+    }
+
+    public static ByteBuf buf(String wire) {
+        return Unpooled.wrappedBuffer(bytes(wire));
+    }
+
+    public static String text(ByteBuf buf) {
+        return buf.toString(StandardCharsets.ISO_8859_1);
+    }
+
+    /** The events of a whole input; fails if something stays unread. */
+    public static List<String> events(String wire) {
+        EventLog log = new EventLog();
+        ByteBuf in = buf(wire);
+        RespParser.forReplies(RespLimits.defaults()).parse(in, log);
+        if (in.isReadable()) {
+            throw new AssertionError("unread: " + text(in));
+        }
+        return log.events();
+    }
+}

@@ -1,0 +1,83 @@
+package dev.redlock.resp.netty;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.resp.EventLog;
+import dev.redlock.resp.RespLimits;
+import dev.redlock.resp.RespProtocolException;
+import dev.redlock.resp.Wire;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class RespInboundHandlerTest {
+    private final EventLog log = new EventLog();
+    private final List<String> calls = new ArrayList<>();
+    private final RespInboundHandler handler = new RespInboundHandler(log, RespLimits.defaults(), new TestOwner());
+
+    private final class TestOwner implements RespInboundHandler.Owner {
+        @Override
+        public void onReadStart() {
+            calls.add("start");
+        }
+
+        @Override
+        public void onReadComplete() {
+            calls.add("complete");
+        }
+
+        @Override
+        public void onProtocolError(RespProtocolException e) {
+            calls.add(e.getMessage());
+        }
+    }
+
+    private EmbeddedChannel channel() {
+        return new EmbeddedChannel(handler);
+    }
+
+    private static void read(EmbeddedChannel channel, String wire) {
+        channel.writeInbound(channel.alloc().buffer().writeBytes(Wire.bytes(wire)));
+    }
+
+    @Test
+    void joinsReads() {
+        String wire = ":1\r\n$5\r\nhello\r\n" + ":22\r\n".repeat(40) + "$300\r\n" + "x".repeat(300) + "\r\n:3\r\n";
+        List<String> whole = Wire.events(wire);
+        for (int size = 1; size < wire.length(); size++) {
+            EventLog log = new EventLog();
+            EmbeddedChannel channel = new EmbeddedChannel(
+                    new RespInboundHandler(log, RespLimits.defaults(), new TestOwner()));
+            for (int from = 0; from < wire.length(); from += size) {
+                read(channel, wire.substring(from, Math.min(wire.length(), from + size)));
+            }
+            assertEquals(whole, log.events(), "reads of " + size);
+            assertFalse(channel.finish());
+        }
+    }
+
+    @Test
+    void closesOnTheFirstErrorAndDropsTheRest() {
+        EmbeddedChannel channel = channel();
+        read(channel, ":1\r\n?\r\n:2\r\n");
+        assertFalse(channel.isOpen());
+        assertEquals(List.of("integer 1", "reply end"), log.events());
+        assertEquals("a value starts with one of + - : $ * _ # , ( ! = % | ~ >; saw 0x3f '?' in VALUE at offset 4",
+                calls.get(1));
+        assertFalse(channel.finish());
+    }
+
+    @Test
+    void tellsReads() {
+        EmbeddedChannel channel = channel();
+        read(channel, ":1\r\n:2");
+        assertEquals(List.of("start", "complete"), calls);
+        assertFalse(handler.isBetweenReplies());
+        read(channel, "\r\n");
+        assertTrue(handler.isBetweenReplies());
+        assertFalse(channel.finish());
+    }
+}
