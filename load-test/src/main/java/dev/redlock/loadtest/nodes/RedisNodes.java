@@ -39,6 +39,8 @@ public final class RedisNodes implements AutoCloseable {
     private final List<RedisNode> nodes = new CopyOnWriteArrayList<>();
     private final AtomicBoolean isClosed = new AtomicBoolean();
     private final OrphanGuard guard;
+    private volatile Runnable beforeEnd = () -> {
+    };
     private String choice;
 
     private RedisNodes(Source source, Path folder, OrphanGuard guard) {
@@ -239,6 +241,24 @@ public final class RedisNodes implements AutoCloseable {
 
     OrphanGuard guard() {
         return guard;
+    }
+
+    /**
+     * Something to do before the nodes are ended because the JVM ends, such as stopping the load on them. It holds up
+     * the end of the JVM, so it must be short.
+     *
+     * @param action replaces an earlier one
+     */
+    public void beforeEnd(Runnable action) {
+        beforeEnd = action;
+    }
+
+    void endWithJvm() {
+        try {
+            beforeEnd.run();
+        } finally {
+            close();
+        }
     }
 
     boolean isClosed() {
