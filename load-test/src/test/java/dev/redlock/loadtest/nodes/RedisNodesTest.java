@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.SocketTimeoutException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -211,6 +213,18 @@ class RedisNodesTest {
         NodesUnavailableException error = assertThrows(NodesUnavailableException.class,
                 () -> RedisNodes.start(context));
         assertTrue(error.getMessage().contains("no-such-directive"), error.getMessage());
+    }
+
+    @Test
+    void takenPortIsTriedAgainElsewhereAndThenNamed() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            RedisNodesContext context = new RedisNodesContext().count(1)
+                    .source(Source.EMBEDDED)
+                    .config("port " + taken.getLocalPort());
+            NodesUnavailableException error = assertThrows(NodesUnavailableException.class,
+                    () -> RedisNodes.start(context));
+            assertTrue(error.getMessage().contains("Address already in use"), error.getMessage());
+        }
     }
 
     @Test
