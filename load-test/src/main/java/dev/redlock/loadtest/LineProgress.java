@@ -1,0 +1,35 @@
+package dev.redlock.loadtest;
+
+import java.io.PrintWriter;
+import java.util.Locale;
+
+/**
+ * One line for each phase, for logs.
+ *
+ * @threading caller-confined
+ */
+final class LineProgress implements Progress {
+    private final long totalMs;
+    private final PrintWriter out;
+    private long elapsedMs;
+
+    LineProgress(long totalMs, PrintWriter out) {
+        this.totalMs = totalMs;
+        this.out = out;
+    }
+
+    @Override
+    public void onPhase(String title) {
+        out.printf(Locale.ROOT, "[%3d of %d s] %s%n", elapsedMs / 1000, totalMs / 1000, title).flush();
+    }
+
+    @Override
+    public void onElapsed(long nowMs) {
+        elapsedMs = nowMs;
+    }
+
+    @Override
+    public void close() {
+        out.flush();
+    }
+}

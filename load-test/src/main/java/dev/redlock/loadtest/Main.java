@@ -1,0 +1,77 @@
+package dev.redlock.loadtest;
+
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/**
+ * The program: {@code java -jar load-test.jar [command] [options]}. Without a command it runs {@code latency}.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
+        subcommands = LatencyCommand.class, synopsisSubcommandLabel = "[latency]",
+        description = "Measures distributed locks over real Redis or Valkey nodes.",
+        footerHeading = "%nWithout a command, latency is run. See load-test latency --help.%n",
+        exitCodeListHeading = "%nExit codes:%n", exitCodeList = {
+            " 0:the run counts", " 1:the run failed: overlapping holders, failed calls, or nothing measured",
+            " 2:an option is unknown or out of range", " 3:no nodes could be had or reached",
+            "70:a bug of this program", "130:interrupted (Ctrl-C); what was started has been stopped"})
+public final class Main implements Runnable {
+    /** The run counts. */
+    static final int EXIT_GOOD = 0;
+    /** The run failed. */
+    static final int EXIT_FAILED = 1;
+    /** No nodes. */
+    static final int EXIT_NO_NODES = 3;
+    /** A bug. */
+    static final int EXIT_BUG = 70;
+    /** Ctrl-C. */
+    static final int EXIT_INTERRUPTED = 130;
+
+    private static final String DEFAULT_COMMAND = "latency";
+    private static final Set<String> TOP_LEVEL = Set.of("-h", "--help", "-V", "--version");
+
+    @Spec
+    private CommandSpec spec;
+
+    private Main() {
+    }
+
+    /**
+     * Runs a command and ends the JVM with its exit code.
+     *
+     * @param args the command line
+     */
+    public static void main(String[] args) {
+        System.exit(run(new PrintWriter(System.out, true), new PrintWriter(System.err, true), args));
+    }
+
+    static int run(PrintWriter out, PrintWriter err, String... args) {
+        CommandLine line = new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true);
+        line.setExecutionExceptionHandler(new FailureHandler()).setOut(out).setErr(err);
+        return line.execute(withCommand(args));
+    }
+
+    private static String[] withCommand(String[] args) {
+        boolean isTopLevel = args.length > 0 && (TOP_LEVEL.contains(args[0]) || !args[0].startsWith("-"));
+        if (isTopLevel) {
+            return args;
+        }
+        List<String> full = new ArrayList<>(List.of(DEFAULT_COMMAND));
+        full.addAll(Arrays.asList(args));
+        return full.toArray(String[]::new);
+    }
+
+    /** Not reached from the command line, where {@link #withCommand} names one. */
+    @Override
+    public void run() {
+        spec.commandLine().usage(spec.commandLine().getOut());
+    }
+}

@@ -1,0 +1,83 @@
+package dev.redlock.loadtest.driver;
+
+import java.time.Duration;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * The blocking variant of a {@link LockHandle}, over any driver.
+ *
+ * @threading caller-confined
+ */
+public final class BlockingLock {
+    private final Outcomes outcomes = new Outcomes();
+    private final LockHandle handle;
+    private final Duration limit;
+
+    /**
+     * A lock that is not held.
+     *
+     * @param session  the client
+     * @param resource the resource to lock
+     * @param ttl      what is written to Redis
+     * @param limit    the longest wait for one outcome; an outcome later than this is a bug of the driver
+     */
+    public BlockingLock(LockSession session, String resource, Duration ttl, Duration limit) {
+        this.handle = session.handle(resource, ttl, outcomes);
+        this.limit = limit;
+    }
+
+    /**
+     * One attempt.
+     *
+     * @return how it ended
+     * @throws InterruptedException if interrupted; the attempt goes on and this object is of no further use
+     * @throws TimeoutException     if no outcome came within the limit
+     */
+    public AcquireVerdict acquire() throws InterruptedException, TimeoutException {
+        handle.acquire();
+        return await(outcomes.acquires, "acquire");
+    }
+
+    /**
+     * Gives the lock back.
+     *
+     * @return how it ended
+     * @throws InterruptedException if interrupted
+     * @throws TimeoutException     if no outcome came within the limit
+     */
+    public ReleaseVerdict release() throws InterruptedException, TimeoutException {
+        handle.release();
+        return await(outcomes.releases, "release");
+    }
+
+    private <T> T await(BlockingQueue<T> queue, String verb) throws InterruptedException, TimeoutException {
+        T outcome = queue.poll(limit.toNanos(), TimeUnit.NANOSECONDS);
+        if (outcome == null) {
+            throw new TimeoutException(verb + " had no outcome within " + limit);
+        }
+        return outcome;
+    }
+
+    /**
+     * Hands outcomes from the client's thread to the caller's.
+     *
+     * @threading any thread
+     */
+    private static final class Outcomes implements LockListener {
+        private final BlockingQueue<AcquireVerdict> acquires = new ArrayBlockingQueue<>(1);
+        private final BlockingQueue<ReleaseVerdict> releases = new ArrayBlockingQueue<>(1);
+
+        @Override
+        public void onAcquire(AcquireVerdict verdict, long validityNs) {
+            acquires.add(verdict);
+        }
+
+        @Override
+        public void onRelease(ReleaseVerdict verdict) {
+            releases.add(verdict);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+package dev.redlock.loadtest.nodes;
+
+import com.github.dockerjava.api.model.ExposedPort;
+import com.github.dockerjava.api.model.PortBinding;
+import com.github.dockerjava.api.model.Ports;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
+import org.testcontainers.images.builder.Transferable;
+import org.testcontainers.utility.DockerImageName;
+
+/**
+ * Starts each node in a container of its own, its port published on loopback.
+ *
+ * @param image the image whose redis-server is run
+ * @threading immutable
+ */
+record ContainerLauncher(String image) implements NodeLauncher {
+    static final String IMAGE_PROPERTY = "redlock.nodes.image";
+    static final String IMAGE_DEFAULT = "redis:7";
+
+    private static final ExposedPort PORT_INSIDE = ExposedPort.tcp(6379);
+    private static final String CONFIG_INSIDE = "/tmp/node.conf";
+
+    static NodeLauncher find(RedisNodesContext context) throws SourceRefusedException {
+        if (context.isUnixSocket()) {
+            throw new SourceRefusedException("a Unix socket was asked for and does not cross a container's border");
+        }
+        if (!isEngineThere()) {
+            throw new SourceRefusedException("no Docker engine answers");
+        }
+        return new ContainerLauncher(context.image());
+    }
+
+    private static boolean isEngineThere() throws SourceRefusedException {
+        try {
+            return DockerClientFactory.instance().isDockerAvailable();
+        } catch (RuntimeException e) {
+            throw new SourceRefusedException("the Docker client failed: " + e.getMessage());
+        }
+    }
+
+    @Override
+    public Source source() {
+        return Source.CONTAINER;
+    }
+
+    @Override
+    public String product() {
+        return "image " + image;
+    }
+
+    @Override
+    public NodeProcess launch(NodeSpec spec) throws IOException {
+        GenericContainer<?> container = container(spec);
+        try {
+            container.start();
+            return new ContainerProcess(container);
+        } catch (RuntimeException e) {
+            container.stop();
+            throw new IOException("image " + image + " did not start: " + rootOf(e).getMessage(), e);
+        }
+    }
+
+    private GenericContainer<?> container(NodeSpec spec) {
+        GenericContainer<?> container = new GenericContainer<>(DockerImageName.parse(image));
+        container.setWaitStrategy(new NoWait());
+        container.setCommand("redis-server", CONFIG_INSIDE);
+        container.withExposedPorts(PORT_INSIDE.getPort());
+        container.withCopyToContainer(Transferable.of(config(spec)), CONFIG_INSIDE);
+        container.withCreateContainerCmdModifier(command -> command.getHostConfig()
+                .withPortBindings(
+                        new PortBinding(Ports.Binding.bindIpAndPort("127.0.0.1", spec.port()), PORT_INSIDE)));
+        return container;
+    }
+
+    private static String config(NodeSpec spec) {
+        List<String> lines = new ArrayList<>(List.of("bind 0.0.0.0", "protected-mode no",
+                "port " + PORT_INSIDE.getPort(), "dir /tmp", "daemonize no"));
+        lines.addAll(spec.commonLines());
+        return String.join("\n", lines) + "\n";
+    }
+
+    private static Throwable rootOf(Throwable failure) {
+        Throwable root = failure;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return root;
+    }
+
+    /**
+     * {@link RedisNode} waits for PONG itself.
+     *
+     * @threading any thread
+     */
+    private static final class NoWait extends AbstractWaitStrategy {
+        @Override
+        protected void waitUntilReady() {
+            // Nothing to wait for.
+        }
+    }
+}

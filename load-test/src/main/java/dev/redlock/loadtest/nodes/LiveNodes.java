@@ -1,0 +1,43 @@
+package dev.redlock.loadtest.nodes;
+
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The groups that run now; one shutdown hook ends them all, so that Ctrl-C or a failing test leaves no server behind.
+ *
+ * @threading any thread
+ */
+final class LiveNodes {
+    private static final Set<RedisNodes> LIVE = new LinkedHashSet<>();
+    private static boolean isEnding;
+
+    static {
+        Runtime.getRuntime().addShutdownHook(new Thread(LiveNodes::endAll, "redis-nodes-end"));
+    }
+
+    private LiveNodes() {
+    }
+
+    /** Once the JVM is ending nothing may start: the hook would not see it. */
+    static synchronized void add(RedisNodes nodes) {
+        if (isEnding) {
+            throw new IllegalStateException("no nodes are started: the JVM is ending");
+        }
+        LIVE.add(nodes);
+    }
+
+    static synchronized void remove(RedisNodes nodes) {
+        LIVE.remove(nodes);
+    }
+
+    private static void endAll() {
+        ending().forEach(RedisNodes::close);
+    }
+
+    private static synchronized List<RedisNodes> ending() {
+        isEnding = true;
+        return List.copyOf(LIVE);
+    }
+}

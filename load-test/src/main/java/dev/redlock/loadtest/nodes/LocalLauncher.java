@@ -1,0 +1,20 @@
+package dev.redlock.loadtest.nodes;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * Starts server processes from one executable.
+ *
+ * @param source     where the executable comes from
+ * @param executable the server
+ * @param product    its name and version
+ * @threading immutable
+ */
+record LocalLauncher(Source source, Path executable, String product) implements NodeLauncher {
+
+    @Override
+    public NodeProcess launch(NodeSpec spec) throws IOException {
+        return LocalProcess.start(executable, spec);
+    }
+}

@@ -1,0 +1,125 @@
+package dev.redlock.loadtest.nodes;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A server process on this machine, started and ended by its process id.
+ *
+ * @threading caller-confined to the {@link RedisNode} that owns it
+ */
+final class LocalProcess implements NodeProcess {
+    private static final Duration SIGNAL_LIMIT = Duration.ofSeconds(5);
+
+    private final Path executable;
+    private final NodeSpec spec;
+    private final Process process;
+
+    private LocalProcess(Path executable, NodeSpec spec, Process process) {
+        this.executable = executable;
+        this.spec = spec;
+        this.process = process;
+    }
+
+    static LocalProcess start(Path executable, NodeSpec spec) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(List.of(executable.toString(), spec.writeConfig().toString()));
+        builder.directory(spec.folder().toFile()).redirectErrorStream(true);
+        builder.redirectInput(ProcessBuilder.Redirect.PIPE);
+        builder.redirectOutput(ProcessBuilder.Redirect.appendTo(spec.logFile().toFile()));
+        Process process = builder.start();
+        process.getOutputStream().close();
+        return new LocalProcess(executable, spec, process);
+    }
+
+    @Override
+    public OptionalLong pid() {
+        return OptionalLong.of(process.pid());
+    }
+
+    @Override
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
+    @Override
+    public boolean awaitEnd(Duration limit) {
+        try {
+            return process.waitFor(limit.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return !process.isAlive();
+        }
+    }
+
+    @Override
+    public void terminate() {
+        process.destroy();
+    }
+
+    @Override
+    public void kill() {
+        process.destroyForcibly();
+    }
+
+    @Override
+    public void pause() throws IOException {
+        signal("STOP");
+        awaitFrozen();
+    }
+
+    @Override
+    public void resume() throws IOException {
+        signal("CONT");
+    }
+
+    @Override
+    public String lastWords() {
+        return spec.logTail();
+    }
+
+    @Override
+    public NodeProcess again() throws IOException {
+        return start(executable, spec);
+    }
+
+    @Override
+    public void discard() throws IOException {
+        Folders.delete(spec.dataFolder());
+    }
+
+    /** Java has no call for these signals; the shell's built-in kill needs no further package. */
+    private void signal(String name) throws IOException {
+        Process shell = new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid()).redirectErrorStream(true)
+                .start();
+        try {
+            if (!shell.waitFor(SIGNAL_LIMIT.toMillis(), TimeUnit.MILLISECONDS) || shell.exitValue() != 0) {
+                throw new IOException("kill -" + name + " " + process.pid() + " failed: "
+                        + new String(shell.getInputStream().readAllBytes()).trim());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while sending SIG" + name + " to process " + process.pid(), e);
+        }
+    }
+
+    /** The signal is delivered a moment after kill returns; where the kernel shows process states, wait for it. */
+    private void awaitFrozen() throws IOException {
+        Path stat = Path.of("/proc", Long.toString(process.pid()), "stat");
+        long deadlineNs = System.nanoTime() + SIGNAL_LIMIT.toNanos();
+        while (Files.exists(stat) && !isFrozen(stat)) {
+            if (awaitEnd(Duration.ofMillis(1)) || deadlineNs - System.nanoTime() < 0) {
+                throw new IOException("process " + process.pid() + " did not stop within " + SIGNAL_LIMIT);
+            }
+        }
+    }
+
+    private static boolean isFrozen(Path stat) throws IOException {
+        String line = Files.readString(stat);
+        return line.startsWith("T", line.lastIndexOf(')') + 2);
+    }
+}

@@ -1,0 +1,163 @@
+package dev.redlock.loadtest.nodes;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * Where one node listens, and with which credentials. {@link #toString()} never shows a password; {@link #uri()} does.
+ *
+ * @threading immutable
+ */
+public final class NodeAddress {
+    private static final int PORT_MAX = 65535;
+    private static final String SCHEME = "redis://";
+    private static final String RULE = "expected host:port or redis://[user:password@]host:port, port 1 to " + PORT_MAX;
+
+    private final String host;
+    private final int port;
+    private final String user;
+    private final String password;
+    private final String uri;
+
+    private NodeAddress(String host, int port, String user, String password, String uri) {
+        this.host = host;
+        this.port = port;
+        this.user = user;
+        this.password = password;
+        this.uri = uri;
+    }
+
+    /**
+     * Reads {@code host:port} or {@code redis://[user:password@]host:port}; an IPv6 host stands in brackets.
+     *
+     * @param text the address
+     * @return the parsed address
+     * @throws IllegalArgumentException if the text is neither form; the message holds the text without its password
+     */
+    public static NodeAddress parse(String text) {
+        String trimmed = text.trim();
+        String uri = trimmed.startsWith(SCHEME) ? trimmed : SCHEME + trimmed;
+        URI parsed = parseUri(uri);
+        if (parsed.getHost() == null || !isPort(parsed.getPort()) || hasMore(parsed)) {
+            throw malformed(trimmed);
+        }
+        return of(parsed, trimmed);
+    }
+
+    /**
+     * An address without credentials.
+     *
+     * @param host a host name or literal address
+     * @param port 1 to 65535
+     * @return the address
+     */
+    public static NodeAddress of(String host, int port) {
+        return parse(host + ":" + port);
+    }
+
+    private static NodeAddress of(URI parsed, String text) {
+        String info = parsed.getRawUserInfo();
+        String host = parsed.getHost();
+        if (info == null) {
+            return new NodeAddress(host, parsed.getPort(), null, null, host + ":" + parsed.getPort());
+        }
+        int colon = info.indexOf(':');
+        if (colon < 0) {
+            throw malformed(text);
+        }
+        return new NodeAddress(host, parsed.getPort(), decode(info.substring(0, colon)),
+                decode(info.substring(colon + 1)), text);
+    }
+
+    private static URI parseUri(String uri) {
+        try {
+            return new URI(uri);
+        } catch (URISyntaxException e) {
+            // The cause is left out on purpose: its message repeats the text, password included.
+            throw malformed(uri);
+        }
+    }
+
+    private static boolean isPort(int port) {
+        return port >= 1 && port <= PORT_MAX;
+    }
+
+    private static boolean hasMore(URI parsed) {
+        return !parsed.getRawPath().isEmpty() || parsed.getRawQuery() != null || parsed.getRawFragment() != null;
+    }
+
+    private static String decode(String escaped) {
+        return URLDecoder.decode(escaped.replace("+", "%2B"), StandardCharsets.UTF_8);
+    }
+
+    private static IllegalArgumentException malformed(String text) {
+        int at = text.lastIndexOf('@');
+        String shown = at < 0 ? text : "***" + text.substring(at);
+        return new IllegalArgumentException("malformed node address '" + shown + "': " + RULE);
+    }
+
+    /**
+     * The host without brackets.
+     *
+     * @return a name or a literal address
+     */
+    public String host() {
+        return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    }
+
+    /**
+     * The TCP port.
+     *
+     * @return 1 to 65535
+     */
+    public int port() {
+        return port;
+    }
+
+    /**
+     * The user to authenticate as.
+     *
+     * @return empty when the address has no user
+     */
+    public Optional<String> user() {
+        return Optional.ofNullable(user).filter(name -> !name.isEmpty());
+    }
+
+    /**
+     * The password to authenticate with.
+     *
+     * @return empty when the address has none
+     */
+    public Optional<String> password() {
+        return Optional.ofNullable(password);
+    }
+
+    /**
+     * The form that {@code Redlock.connect} takes, password included: for connecting, never for printing.
+     *
+     * @return {@code host:port} or the full {@code redis://} form
+     */
+    public String uri() {
+        return uri;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof NodeAddress that && port == that.port && host.equals(that.host);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(host, port);
+    }
+
+    /** Shows {@code host:port} only. */
+    @Override
+    public String toString() {
+        return host + ":" + port;
+    }
+}

@@ -1,0 +1,72 @@
+package dev.redlock.loadtest.nodes;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What one node is started with.
+ *
+ * @param index      its number in the group, from 0
+ * @param port       the loopback port it must listen on
+ * @param folder     its own folder: configuration, log, data, socket
+ * @param isAppendOnly whether it persists each command
+ * @param socketFile the Unix socket to open, or null
+ * @param extra      further configuration lines
+ * @threading immutable
+ */
+record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path socketFile, List<String> extra) {
+
+    NodeSpec withPort(int other) {
+        return new NodeSpec(index, other, folder, isAppendOnly, socketFile, extra);
+    }
+
+    Path dataFolder() {
+        return folder.resolve("data");
+    }
+
+    Path logFile() {
+        return folder.resolve("server.log");
+    }
+
+    /** Writes the configuration file: a file keeps a password out of the process list. */
+    Path writeConfig() throws IOException {
+        Files.createDirectories(dataFolder());
+        Path file = folder.resolve("node.conf");
+        List<String> lines = new ArrayList<>(
+                List.of("bind 127.0.0.1", "port " + port, "dir " + quoted(dataFolder()), "daemonize no"));
+        lines.addAll(commonLines());
+        if (socketFile != null) {
+            lines.add("unixsocket " + quoted(socketFile));
+            lines.add("unixsocketperm 700");
+        }
+        Files.write(file, lines);
+        return file;
+    }
+
+    /** The lines that hold for a process and for a container. */
+    List<String> commonLines() {
+        List<String> lines = new ArrayList<>();
+        lines.add("save \"\"");
+        lines.add("appendonly " + (isAppendOnly ? "yes" : "no"));
+        lines.add("appendfsync always");
+        lines.addAll(extra);
+        return lines;
+    }
+
+    String logTail() {
+        try {
+            List<String> lines = Files.exists(logFile()) ? Files.readAllLines(logFile()) : List.of();
+            return String.join(" | ", lines.subList(Math.max(0, lines.size() - 5), lines.size()));
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read the server's log " + logFile(), e);
+        }
+    }
+
+    private static String quoted(Path path) {
+        return '"' + path.toString().replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+    }
+}

@@ -1,0 +1,333 @@
+package dev.redlock.loadtest.nodes;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * One node: where it listens, and the ways to hurt it. Each verb returns when it has taken effect; {@link #start()} and
+ * {@link #restart(Data)} return when the node answers PING.
+ *
+ * <p>The address stays the same over restarts. A node that was given by address can only be looked at.
+ *
+ * @threading any thread
+ */
+public final class RedisNode {
+    private static final Duration END_LIMIT = Duration.ofSeconds(10);
+    private static final int PORT_TRIES_MAX = 5;
+
+    private final RedisNodes group;
+    private final NodeLauncher launcher;
+    private final Duration readyTimeout;
+    private final String password;
+    private NodeSpec spec;
+    private NodeAddress address;
+    private NodeProcess process;
+    private NodeState state;
+
+    private RedisNode(RedisNodes group, NodeLauncher launcher, NodeSpec spec, NodeAddress address,
+            RedisNodesContext context) {
+        this.group = group;
+        this.launcher = launcher;
+        this.spec = spec;
+        this.address = address;
+        this.readyTimeout = context.readyTimeout();
+        this.password = context.serverPassword();
+        this.state = launcher == null ? NodeState.RUNNING : NodeState.STOPPED;
+    }
+
+    static RedisNode given(RedisNodes group, int index, NodeAddress address, RedisNodesContext context) {
+        NodeSpec spec = new NodeSpec(index, address.port(), null, false, null, context.configLines());
+        return new RedisNode(group, null, spec, address, context);
+    }
+
+    static RedisNode ours(RedisNodes group, NodeLauncher launcher, NodeSpec spec, RedisNodesContext context) {
+        return new RedisNode(group, launcher, spec, addressOf(spec, context.serverPassword()), context);
+    }
+
+    private static NodeAddress addressOf(NodeSpec spec, String password) {
+        String hostPort = "127.0.0.1:" + spec.port();
+        return NodeAddress.parse(password == null ? hostPort : "redis://:" + password + "@" + hostPort);
+    }
+
+    /**
+     * Its number in the group.
+     *
+     * @return from 0
+     */
+    public int index() {
+        return spec.index();
+    }
+
+    /**
+     * Where it listens.
+     *
+     * @return the address, with the credentials it was started with
+     */
+    public synchronized NodeAddress address() {
+        return address;
+    }
+
+    /**
+     * Its Unix socket.
+     *
+     * @return empty unless asked for with {@link RedisNodesContext#unixSocket(boolean)}
+     */
+    public Optional<Path> unixSocket() {
+        return Optional.ofNullable(spec.socketFile());
+    }
+
+    /**
+     * Its process id on this machine.
+     *
+     * @return empty when it is stopped, given by address or in a container
+     */
+    public synchronized OptionalLong pid() {
+        return process == null || state == NodeState.STOPPED ? OptionalLong.empty() : process.pid();
+    }
+
+    /**
+     * What it was last told to be.
+     *
+     * @return the state; a server that died by itself still counts as running
+     */
+    public synchronized NodeState state() {
+        return state;
+    }
+
+    /** Starts a stopped node; it has the data that its last end left on disk. */
+    public void start() {
+        require(NodeState.STOPPED, "start");
+        launch();
+        awaitReady();
+    }
+
+    /** Ends the node the orderly way (SIGTERM). */
+    public synchronized void stop() {
+        requireRunning("stop");
+        thaw();
+        process.terminate();
+        awaitEnded("stop");
+    }
+
+    /** Ends the node as a crash does (SIGKILL). */
+    public synchronized void kill() {
+        requireRunning("kill");
+        process.kill();
+        awaitEnded("kill");
+    }
+
+    /** Freezes the node (SIGSTOP): its connections stay open and it answers nothing. */
+    public synchronized void pause() {
+        require(NodeState.RUNNING, "pause");
+        attempt("pause", process::pause);
+        state = NodeState.PAUSED;
+    }
+
+    /** Lets a frozen node go on (SIGCONT); it then answers what it was sent meanwhile. */
+    public synchronized void resume() {
+        require(NodeState.PAUSED, "resume");
+        attempt("resume", process::resume);
+        state = NodeState.RUNNING;
+    }
+
+    /**
+     * Kills the node (unless it is stopped already) and starts it again on the same address.
+     *
+     * @param data whether its keys survive
+     * @throws IllegalStateException if keys are to be kept and the nodes were started without an append-only file
+     */
+    public void restart(Data data) {
+        if (data == Data.KEPT && !spec.isAppendOnly()) {
+            throw new IllegalStateException(
+                    this + " has no append-only file to keep data in: start the nodes with appendOnly(true)");
+        }
+        if (state() != NodeState.STOPPED) {
+            kill();
+        }
+        if (data == Data.LOST) {
+            discard();
+        }
+        start();
+    }
+
+    /**
+     * A connection for set-up and checks.
+     *
+     * @return a connected client, authenticated where the address says so
+     */
+    public RawRedis connect() {
+        try {
+            return RawRedis.connect(address(), readyTimeout);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot connect to " + this, e);
+        }
+    }
+
+    /**
+     * Sends one command over a connection of its own.
+     *
+     * @param words the command and its arguments
+     * @return what {@link RawRedis#call(String...)} returns
+     */
+    public Object call(String... words) {
+        try (RawRedis redis = connect()) {
+            return redis.call(words);
+        } catch (IOException e) {
+            throw new UncheckedIOException(this + " did not answer " + words[0], e);
+        }
+    }
+
+    /**
+     * Whether it answers PING.
+     *
+     * @param limit how long to wait for the connection, and then for the answer
+     * @return true on PONG
+     */
+    public boolean isAnswering(Duration limit) {
+        return whyNotReady(limit) == null;
+    }
+
+    /** The first start: ports are chosen here, so a port that someone took first is changed for another. */
+    void startFirst() {
+        for (int tries = 1;; tries++) {
+            try {
+                awaitReady();
+                return;
+            } catch (IllegalStateException e) {
+                if (tries == PORT_TRIES_MAX || !e.getMessage().contains("Address already in use")) {
+                    throw e;
+                }
+                moveTo(FreePorts.next());
+                launch();
+            }
+        }
+    }
+
+    private synchronized void moveTo(int port) {
+        end();
+        spec = spec.withPort(port);
+        address = addressOf(spec, password);
+    }
+
+    synchronized void launch() {
+        if (group.isClosed()) {
+            throw new IllegalStateException(this + " cannot start: the nodes are closed");
+        }
+        attempt("start", () -> process = process == null ? launcher.launch(spec) : process.again());
+        state = NodeState.RUNNING;
+    }
+
+    private synchronized void discard() {
+        attempt("remove the data of", process::discard);
+        process = null;
+    }
+
+    /** Ends it whatever its state, with no word about it. */
+    synchronized void end() {
+        if (launcher == null || process == null) {
+            return;
+        }
+        process.kill();
+        process.awaitEnd(END_LIMIT);
+        state = NodeState.STOPPED;
+        discard();
+    }
+
+    private void awaitReady() {
+        long deadlineNs = System.nanoTime() + readyTimeout.toNanos();
+        for (String why = whyNotReady(readyTimeout); why != null; why = whyNotReady(readyTimeout)) {
+            NodeProcess current = current();
+            if (current.awaitEnd(Duration.ofMillis(2))) {
+                throw new IllegalStateException(this + " ended at its start: " + current.lastWords());
+            }
+            if (deadlineNs - System.nanoTime() < 0) {
+                throw new IllegalStateException(this + " is not ready after " + readyTimeout + ": " + why);
+            }
+        }
+    }
+
+    private synchronized NodeProcess current() {
+        if (group.isClosed() || process == null) {
+            throw new IllegalStateException(this + " was ended while it started");
+        }
+        return process;
+    }
+
+    /** Null when ready. The process id tells our server from a stranger who took the port first. */
+    String whyNotReady(Duration limit) {
+        try (RawRedis redis = RawRedis.connect(address(), limit)) {
+            Object reply = redis.call("PING");
+            if (!"PONG".equals(reply)) {
+                return "PING answered " + reply;
+            }
+            String pid = redis.info("process_id");
+            OptionalLong own = pid();
+            return own.isEmpty() || pid.equals(Long.toString(own.getAsLong()))
+                    ? null
+                    : "port " + address().port() + " is served by process " + pid + ", not by ours";
+        } catch (IOException e) {
+            return String.valueOf(e.getMessage());
+        }
+    }
+
+    private void thaw() {
+        if (state == NodeState.PAUSED) {
+            resume();
+        }
+    }
+
+    private void awaitEnded(String verb) {
+        if (!process.awaitEnd(END_LIMIT)) {
+            throw new IllegalStateException(this + " did not " + verb + " within " + END_LIMIT);
+        }
+        state = NodeState.STOPPED;
+    }
+
+    private void requireRunning(String verb) {
+        requireOurs(verb);
+        if (state == NodeState.STOPPED) {
+            throw new IllegalStateException("cannot " + verb + " " + this + ": it is STOPPED");
+        }
+    }
+
+    private synchronized void require(NodeState wanted, String verb) {
+        requireOurs(verb);
+        if (state != wanted) {
+            throw new IllegalStateException("cannot " + verb + " " + this + ": it is " + state + ", not " + wanted);
+        }
+    }
+
+    private void requireOurs(String verb) {
+        if (launcher == null) {
+            throw new IllegalStateException(
+                    "cannot " + verb + " " + this + ": it was given by address; only nodes started here can be");
+        }
+    }
+
+    private void attempt(String verb, NodeVerb action) {
+        try {
+            action.run();
+        } catch (IOException e) {
+            throw new IllegalStateException("cannot " + verb + " " + this + ": " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "node " + spec.index() + " (" + address() + ")";
+    }
+
+    /**
+     * Something done to a process that can fail.
+     *
+     * @threading caller-confined
+     */
+    @FunctionalInterface
+    private interface NodeVerb {
+        void run() throws IOException;
+    }
+}

@@ -1,0 +1,268 @@
+package dev.redlock.loadtest.nodes;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+
+/**
+ * N independent Redis or Valkey servers for tests, benchmarks and load: found or started, and ended.
+ *
+ * <p>Sources are tried in the order of {@link Source}; {@link #choice()} says which one was taken and why the ones
+ * before it were not. Servers started here listen on loopback only, on free ports, each in a temporary folder of its
+ * own, without persistence unless asked. They are ended by process id: by {@link #close()}, or by a shutdown hook when
+ * the JVM ends first.
+ *
+ * <pre>{@code
+ * try (RedisNodes nodes = RedisNodes.start(5)) {
+ *     String[] addresses = nodes.addresses();
+ *     nodes.node(0).kill();
+ *     nodes.node(0).restart(Data.LOST);
+ * }
+ * }</pre>
+ *
+ * @threading any thread
+ */
+public final class RedisNodes implements AutoCloseable {
+    private static final Duration GIVEN_LIMIT = Duration.ofSeconds(2);
+    private static final int SOCKET_PATH_BYTES_MAX = 103;
+
+    private final Source source;
+    private final Path folder;
+    private final List<RedisNode> nodes = new CopyOnWriteArrayList<>();
+    private final AtomicBoolean isClosed = new AtomicBoolean();
+    private String choice;
+
+    private RedisNodes(Source source, Path folder) {
+        this.source = source;
+        this.folder = folder;
+    }
+
+    /**
+     * Starts fresh nodes from the first source that works.
+     *
+     * @param count 1 to 63
+     * @return running nodes, each of which has answered PING
+     */
+    public static RedisNodes start(int count) {
+        return start(new RedisNodesContext().count(count));
+    }
+
+    /**
+     * Finds or starts nodes.
+     *
+     * @param context what is wanted
+     * @return running nodes, each of which has answered PING; of given addresses, a majority has
+     * @throws NodesUnavailableException if no source works; the message holds each one's reason
+     */
+    public static RedisNodes start(RedisNodesContext context) {
+        context.conclude();
+        if (!context.addresses().isEmpty()) {
+            return given(context);
+        }
+        return ours(context);
+    }
+
+    private static RedisNodes given(RedisNodesContext context) {
+        RedisNodes nodes = new RedisNodes(Source.GIVEN, null);
+        List<NodeAddress> used = context.addresses().subList(0, context.count());
+        used.forEach(address -> nodes.nodes.add(RedisNode.given(nodes, nodes.size(), address, context)));
+        List<String> down = nodes.nodes.stream()
+                .map(RedisNodes::whyDown)
+                .filter(why -> why != null)
+                .collect(Collectors.toList());
+        int answering = nodes.size() - down.size();
+        if (answering < nodes.size() / 2 + 1) {
+            throw new NodesUnavailableException("only " + answering + " of " + nodes.size()
+                    + " given addresses answer PING, a majority is needed: " + String.join("; ", down));
+        }
+        nodes.choice = counted(nodes.size()) + ": given addresses" + (down.isEmpty() ? "" : " (down: " + down + ")");
+        return nodes;
+    }
+
+    private static String counted(int count) {
+        return count == 1 ? "1 node" : count + " nodes";
+    }
+
+    private static String whyDown(RedisNode node) {
+        String why = node.whyNotReady(GIVEN_LIMIT);
+        return why == null ? null : node + ": " + why;
+    }
+
+    private static RedisNodes ours(RedisNodesContext context) {
+        List<String> refusals = new ArrayList<>();
+        for (Source source : Source.values()) {
+            try {
+                if (source == context.source().orElse(source)) {
+                    return from(source, context, refusals);
+                }
+            } catch (SourceRefusedException e) {
+                refusals.add(source.title() + ": " + e.getMessage());
+            }
+        }
+        throw new NodesUnavailableException("no nodes to be had: " + String.join("; ", refusals));
+    }
+
+    private static RedisNodes from(Source source, RedisNodesContext context, List<String> refusals)
+            throws SourceRefusedException {
+        if (source == Source.GIVEN) {
+            throw new SourceRefusedException("none given");
+        }
+        RedisNodes nodes = new RedisNodes(source, temporaryFolder());
+        LiveNodes.add(nodes);
+        try {
+            NodeLauncher launcher = launcher(source, context, nodes.folder);
+            nodes.startAll(launcher, context);
+            nodes.choice = counted(context.count()) + ": " + source.title() + ", " + launcher.product()
+                    + (refusals.isEmpty() ? "" : " (" + String.join("; ", refusals) + ")");
+            return nodes;
+        } catch (SourceRefusedException e) {
+            nodes.close();
+            throw e;
+        } catch (IllegalStateException e) {
+            nodes.close();
+            throw new SourceRefusedException(e.getMessage());
+        }
+    }
+
+    private static NodeLauncher launcher(Source source, RedisNodesContext context, Path folder)
+            throws SourceRefusedException {
+        return switch (source) {
+            case PATH -> PathServer.find(System.getenv().getOrDefault("PATH", ""));
+            case EMBEDDED -> EmbeddedServer.extract(folder);
+            case CONTAINER -> ContainerLauncher.find(context);
+            case GIVEN -> throw new IllegalArgumentException("given addresses are not launched");
+        };
+    }
+
+    private static Path temporaryFolder() {
+        try {
+            return Files.createTempDirectory("redlock-nodes-").toRealPath();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot make a temporary folder for the nodes", e);
+        }
+    }
+
+    private void startAll(NodeLauncher launcher, RedisNodesContext context) {
+        for (int i = 0; i < context.count(); i++) {
+            nodes.add(RedisNode.ours(this, launcher, spec(i, context), context));
+        }
+        nodes.forEach(RedisNode::launch);
+        nodes.forEach(RedisNode::startFirst);
+    }
+
+    private NodeSpec spec(int index, RedisNodesContext context) {
+        Path own = folder.resolve("node" + index);
+        Path socket = context.isUnixSocket() ? own.resolve("redis.sock") : null;
+        if (socket != null && socket.toString().getBytes(StandardCharsets.UTF_8).length > SOCKET_PATH_BYTES_MAX) {
+            throw new IllegalStateException("the path of a Unix socket is at most " + SOCKET_PATH_BYTES_MAX
+                    + " bytes long and the temporary folder is too deep: " + socket);
+        }
+        return new NodeSpec(index, freshPort(), own, context.isAppendOnly(), socket, context.configLines());
+    }
+
+    private int freshPort() {
+        int port = FreePorts.next();
+        while (isTaken(port)) {
+            port = FreePorts.next();
+        }
+        return port;
+    }
+
+    private boolean isTaken(int port) {
+        return nodes.stream().anyMatch(node -> node.address().port() == port);
+    }
+
+    /**
+     * Where the nodes come from.
+     *
+     * @return the source that was taken
+     */
+    public Source source() {
+        return source;
+    }
+
+    /**
+     * One line for the user: how many nodes, which source, and why earlier sources were refused.
+     *
+     * @return the line, without credentials
+     */
+    public String choice() {
+        return choice;
+    }
+
+    /**
+     * How many.
+     *
+     * @return 1 to 63
+     */
+    public int size() {
+        return nodes.size();
+    }
+
+    /**
+     * One node.
+     *
+     * @param index from 0
+     * @return the node
+     */
+    public RedisNode node(int index) {
+        return nodes.get(index);
+    }
+
+    /**
+     * All nodes.
+     *
+     * @return an unmodifiable list, by index
+     */
+    public List<RedisNode> nodes() {
+        return List.copyOf(nodes);
+    }
+
+    /**
+     * Every address in the form that {@code Redlock.connect} takes. Holds passwords where there are any.
+     *
+     * @return by index
+     */
+    public String[] addresses() {
+        return nodes.stream().map(node -> node.address().uri()).toArray(String[]::new);
+    }
+
+    boolean isClosed() {
+        return isClosed.get();
+    }
+
+    /** Ends what was started here and removes its folder; given nodes are left alone. A second call does nothing. */
+    @Override
+    public void close() {
+        if (!isClosed.compareAndSet(false, true)) {
+            return;
+        }
+        nodes.forEach(RedisNode::end);
+        removeFolder();
+        LiveNodes.remove(this);
+    }
+
+    private void removeFolder() {
+        try {
+            if (folder != null) {
+                Folders.delete(folder);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot remove the nodes' folder " + folder, e);
+        }
+    }
+
+    /** Shows the choice and the addresses, without credentials. */
+    @Override
+    public String toString() {
+        return choice + " " + nodes;
+    }
+}

@@ -1,0 +1,189 @@
+package dev.redlock.loadtest.nodes;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What nodes to start. Every option has a default that suits a test: three fresh nodes from the first source that
+ * works, without persistence.
+ *
+ * @threading caller-confined until {@link RedisNodes#start(RedisNodesContext)} takes it
+ */
+public final class RedisNodesContext {
+    /** The most nodes that one lock may span, and so the most that are started. */
+    public static final int COUNT_MAX = 63;
+
+    private final List<NodeAddress> addresses = new ArrayList<>();
+    private final List<String> configLines = new ArrayList<>();
+    private int count;
+    private Source source;
+    private boolean appendOnly;
+    private boolean unixSocket;
+    private Duration readyTimeout = Duration.ofSeconds(20);
+    private String image = System.getProperty(ContainerLauncher.IMAGE_PROPERTY, ContainerLauncher.IMAGE_DEFAULT);
+
+    /** All defaults. */
+    public RedisNodesContext() {
+        // Fields hold the defaults.
+    }
+
+    /**
+     * How many nodes: 1 to 63, default 3, or as many as addresses are given.
+     *
+     * @param nodes the number of nodes
+     * @return this
+     */
+    public RedisNodesContext count(int nodes) {
+        if (nodes < 1 || nodes > COUNT_MAX) {
+            throw new IllegalArgumentException("count is " + nodes + ": expected 1 to " + COUNT_MAX + " nodes");
+        }
+        count = nodes;
+        return this;
+    }
+
+    /**
+     * Forces one source; no other is tried. Default: the first that works, in the order of {@link Source}.
+     *
+     * @param only the source
+     * @return this
+     */
+    public RedisNodesContext source(Source only) {
+        source = only;
+        return this;
+    }
+
+    /**
+     * Servers that are already there. They are used as they are and can be neither stopped nor hurt.
+     *
+     * @param given addresses as {@link NodeAddress#parse(String)} takes them
+     * @return this
+     */
+    public RedisNodesContext addresses(List<String> given) {
+        given.forEach(text -> addresses.add(NodeAddress.parse(text)));
+        return this;
+    }
+
+    /**
+     * Append-only file, written through at each command: a restart can keep the data. Default off.
+     *
+     * @param on whether to persist
+     * @return this
+     */
+    public RedisNodesContext appendOnly(boolean on) {
+        appendOnly = on;
+        return this;
+    }
+
+    /**
+     * Listen on a Unix socket too. Default off; containers refuse it.
+     *
+     * @param on whether to open a socket file beside the TCP port
+     * @return this
+     */
+    public RedisNodesContext unixSocket(boolean on) {
+        unixSocket = on;
+        return this;
+    }
+
+    /**
+     * One more line for the configuration file of every node, such as {@code requirepass secret}.
+     *
+     * @param line a configuration line
+     * @return this
+     */
+    public RedisNodesContext config(String line) {
+        configLines.add(line);
+        return this;
+    }
+
+    /**
+     * How long a node may take from its start to its first PONG. Default 20 s.
+     *
+     * @param timeout above zero
+     * @return this
+     */
+    public RedisNodesContext readyTimeout(Duration timeout) {
+        if (timeout.isNegative() || timeout.isZero()) {
+            throw new IllegalArgumentException("readyTimeout is " + timeout + ": expected more than zero");
+        }
+        readyTimeout = timeout;
+        return this;
+    }
+
+    /**
+     * The container image, whose redis-server is run. Default: system property {@code redlock.nodes.image}, else
+     * {@code redis:7}.
+     *
+     * @param name an image name
+     * @return this
+     */
+    public RedisNodesContext image(String name) {
+        image = name;
+        return this;
+    }
+
+    RedisNodesContext conclude() {
+        Set<NodeAddress> seen = new HashSet<>();
+        for (NodeAddress address : addresses) {
+            if (!seen.add(address)) {
+                throw new IllegalArgumentException("node address " + address + " is given twice");
+            }
+        }
+        return countConcluded();
+    }
+
+    private RedisNodesContext countConcluded() {
+        if (count == 0) {
+            count = addresses.isEmpty() ? 3 : addresses.size();
+        }
+        if (!addresses.isEmpty() && addresses.size() < count) {
+            throw new IllegalArgumentException(
+                    "count is " + count + " but only " + addresses.size() + " addresses are given");
+        }
+        return this;
+    }
+
+    int count() {
+        return count;
+    }
+
+    Optional<Source> source() {
+        return Optional.ofNullable(source);
+    }
+
+    List<NodeAddress> addresses() {
+        return addresses;
+    }
+
+    boolean isAppendOnly() {
+        return appendOnly;
+    }
+
+    boolean isUnixSocket() {
+        return unixSocket;
+    }
+
+    List<String> configLines() {
+        return configLines;
+    }
+
+    Duration readyTimeout() {
+        return readyTimeout;
+    }
+
+    String image() {
+        return image;
+    }
+
+    String serverPassword() {
+        return configLines.stream()
+                .filter(line -> line.startsWith("requirepass "))
+                .map(line -> line.substring("requirepass ".length()).trim())
+                .findFirst()
+                .orElse(null);
+    }
+}

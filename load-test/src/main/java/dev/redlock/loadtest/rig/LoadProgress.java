@@ -1,0 +1,17 @@
+package dev.redlock.loadtest.rig;
+
+/**
+ * Hears how far a run is, several times a second.
+ *
+ * @threading caller-confined to the thread that runs the rig
+ */
+@FunctionalInterface
+public interface LoadProgress {
+    /**
+     * Time has passed.
+     *
+     * @param elapsedNs   since the run began, warm-up included
+     * @param isMeasuring whether the warm-up is over
+     */
+    void onProgress(long elapsedNs, boolean isMeasuring);
+}

@@ -1,0 +1,112 @@
+package dev.redlock.loadtest;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** The program as a user runs it: a JVM of its own. */
+final class ChildProgram implements AutoCloseable {
+    private static final long LIMIT_SECONDS = 60;
+
+    private final Path folder;
+    private final Path out;
+    private final Process process;
+    private final BufferedReader err;
+    private final StringBuilder errSeen = new StringBuilder();
+
+    private ChildProgram(Path folder, Path out, Process process) {
+        this.folder = folder;
+        this.out = out;
+        this.process = process;
+        this.err = process.errorReader();
+    }
+
+    static ChildProgram start(String... args) throws IOException, InterruptedException {
+        Path folder = Files.createTempDirectory("load-test-child-");
+        Path out = folder.resolve("stdout");
+        List<String> command = new ArrayList<>(interruptible());
+        command.addAll(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Djava.io.tmpdir=" + folder, "-cp",
+                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                Main.class.getName()));
+        command.addAll(Arrays.asList(args));
+        return new ChildProgram(folder, out, new ProcessBuilder(command).redirectOutput(out.toFile()).start());
+    }
+
+    /** A build that was started in the background may ignore SIGINT, and so would its children. */
+    private static List<String> interruptible() throws InterruptedException {
+        List<String> prefix = List.of("env", "--default-signal=INT");
+        try {
+            List<String> probe = new ArrayList<>(prefix);
+            probe.add("true");
+            return new ProcessBuilder(probe).start().waitFor() == 0 ? prefix : List.of();
+        } catch (IOException e) {
+            return List.of();
+        }
+    }
+
+    /** Reads standard error up to a line that contains the text. */
+    void awaitLine(String text) throws IOException {
+        for (String line = err.readLine(); line != null; line = err.readLine()) {
+            errSeen.append(line).append('\n');
+            if (line.contains(text)) {
+                return;
+            }
+        }
+        throw new AssertionError("ended without '" + text + "': " + errSeen + Files.readString(out));
+    }
+
+    void signal(String name) throws IOException, InterruptedException {
+        int failed = new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid()).start().waitFor();
+        if (failed != 0) {
+            throw new AssertionError("kill -" + name + " failed");
+        }
+    }
+
+    List<ProcessHandle> descendants() {
+        return process.descendants().toList();
+    }
+
+    int awaitExit() throws InterruptedException, IOException {
+        for (String line = err.readLine(); line != null; line = err.readLine()) {
+            errSeen.append(line).append('\n');
+        }
+        if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
+            throw new AssertionError("still running after " + LIMIT_SECONDS + " s: " + errSeen);
+        }
+        return process.exitValue();
+    }
+
+    /** Folders of nodes that the program should have removed. */
+    List<Path> leftovers() throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.filter(file -> file.getFileName().toString().startsWith("redlock-nodes-")).toList();
+        }
+    }
+
+    String out() throws IOException {
+        return Files.readString(out);
+    }
+
+    String err() {
+        return errSeen.toString();
+    }
+
+    @Override
+    public void close() throws IOException {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        }
+    }
+}

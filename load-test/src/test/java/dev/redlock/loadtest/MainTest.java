@@ -1,0 +1,136 @@
+package dev.redlock.loadtest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The program from its command line, on real nodes. */
+class MainTest {
+    private static final String NUMBER = " +[0-9.]+";
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @Test
+    void shortSweepPrintsItsTableAndLeavesNothingBehind() throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        try (ChildProgram program = ChildProgram.start("--nodes", "1,3", "--outstanding", "1,8", "--duration", "300ms",
+                "--warmup", "50ms", "--jvm-warmup", "100ms")) {
+            program.awaitLine("N = 3");
+            List<ProcessHandle> servers = program.descendants();
+            assertEquals(3, servers.size());
+            assertEquals(0, program.awaitExit(), () -> program.err());
+            String text = program.out();
+            assertTrue(text.startsWith("3 nodes: "), text);
+            for (String start : List.of("1 +1", "1 +8", "3 +1", "3 +8")) {
+                assertTrue(Pattern.compile("(?m)^ +" + start + NUMBER.repeat(9) + "$").matcher(text).find(), text);
+            }
+            assertTrue(text.contains("PASS: no two holders overlapped in "), text);
+            assertEquals(List.of(), program.leftovers());
+            assertNoneAlive(servers);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"INT, 130", "TERM, 143"})
+    void signalStopsEverything(String signal, int exitCode) throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        try (ChildProgram program = ChildProgram.start("--nodes", "3", "--duration", "10m", "--jvm-warmup", "0s")) {
+            program.awaitLine("N = 3, 1 outstanding");
+            List<ProcessHandle> servers = program.descendants();
+            assertEquals(3, servers.size());
+            program.signal(signal);
+            assertEquals(exitCode, program.awaitExit(), () -> program.err());
+            assertNoneAlive(servers);
+            assertEquals(List.of(), program.leftovers());
+            assertFalse(program.out().contains("FAIL"), program.out());
+            assertFalse(program.err().contains("Exception"), program.err());
+        }
+    }
+
+    @Test
+    void givenAddressesAreMeasuredAndLeftRunning() throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1).config("requirepass s3cr3t"))) {
+            int code = run("--addresses", nodes.addresses()[0], "--driver", "set-nx", "--outstanding", "2",
+                    "--duration",
+                    "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms");
+            assertEquals(0, code, () -> out.toString() + err);
+            assertTrue(out.toString().startsWith("1 node: given addresses"), out::toString);
+            assertFalse((out.toString() + err).contains("s3cr3t"), "a password was printed");
+            assertEquals("PONG", nodes.node(0).call("PING"));
+        }
+    }
+
+    @Test
+    void nodeThatDiesUnderASingleNodeLockFailsTheRun() throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1));
+                ChildProgram program = ChildProgram.start("--addresses", nodes.addresses()[0], "--driver", "set-nx",
+                        "--outstanding", "4", "--duration", "1s", "--jvm-warmup", "0s")) {
+            program.awaitLine("N = 1, 4 outstanding");
+            nodes.node(0).pause();
+            nodes.node(0).kill();
+            int code = program.awaitExit();
+            assertTrue(code == 1 || code == 3, () -> code + program.err());
+        }
+    }
+
+    @Test
+    void unreachableAddressesAreNamed() {
+        assertEquals(3, run("--addresses", "redis://ann:topsecret@127.0.0.1:1"));
+        assertTrue(err.toString().contains("only 0 of 1 given addresses answer PING"), err::toString);
+        assertTrue(err.toString().contains("127.0.0.1:1"), err::toString);
+        assertFalse(err.toString().contains("topsecret"), err::toString);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {"--nodes 0|--nodes is [0]: expected counts of 1 to 63",
+        "--nodes 1,64|--nodes is [1, 64]: expected counts of 1 to 63", "--nodes x|'x' is not an int",
+        "--outstanding 0|--outstanding is [0]: expected 1 to 4096",
+        "--duration 5|'5' is not a duration: expected a number and a unit",
+        "--duration 1ms|--duration is 1ms: expected at least 10ms", "--ttl 99ms|--ttl is 99ms: expected at least",
+        "--driver none|--driver is 'none': expected one of",
+        "--addresses nohost|malformed node address 'nohost': expected host:port",
+        "--addresses a:1,redis://a:1|--addresses names a server twice",
+        "--addresses a:1 --nodes 3|--nodes asks for 3 nodes and --addresses names 1",
+        "--source path --addresses a:1|--source and --addresses exclude each other",
+        "--source given|name the servers with --addresses", "--colour|Unknown option: '--colour'",
+        "measure|Unmatched argument at index 0: 'measure'", "latency more|Unmatched argument"})
+    void wrongOptionsSayWhatIsRight(String args, String message) {
+        assertEquals(2, run(args.split(" ")));
+        assertTrue(err.toString().contains(message), err::toString);
+        assertEquals("", out.toString());
+    }
+
+    @Test
+    void helpNamesCommandsAndExitCodes() {
+        assertEquals(0, run("--help"));
+        assertTrue(out.toString().contains("latency") && out.toString().contains("130"), out::toString);
+        assertEquals(0, run("latency", "--help"));
+        assertTrue(out.toString().contains("Examples:"), out::toString);
+    }
+
+    @Test
+    void versionNamesTheJvm() {
+        assertEquals(0, run("--version"));
+        assertTrue(out.toString().contains("Java " + Runtime.version()), out::toString);
+    }
+
+    private int run(String... args) {
+        return Main.run(new PrintWriter(out, true), new PrintWriter(err, true), args);
+    }
+
+    private static void assertNoneAlive(List<ProcessHandle> servers) {
+        servers.forEach(server -> assertFalse(server.isAlive(), () -> "process " + server.pid() + " is still there"));
+    }
+}

@@ -1,0 +1,65 @@
+package dev.redlock.loadtest.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.rig.LoadPlan;
+import dev.redlock.loadtest.rig.LoadResult;
+import dev.redlock.loadtest.rig.LoadTestRig;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class SetNxDriverTest {
+    private static final Duration TTL = Duration.ofSeconds(30);
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    @Test
+    void excludesAndReleasesByTheSingleNodePattern() throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1).config("requirepass pw"));
+                LockSession session = new SetNxDriver().open(addresses(nodes), true)) {
+            BlockingLock ours = new BlockingLock(session, "r", TTL, LIMIT);
+            BlockingLock theirs = new BlockingLock(session, "r", TTL, LIMIT);
+            assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
+            assertEquals(AcquireVerdict.CONTENDED, theirs.acquire());
+            assertEquals(ReleaseVerdict.EXPIRED, theirs.release(), "not theirs to release");
+            assertEquals(ReleaseVerdict.RELEASED, ours.release());
+            assertEquals(AcquireVerdict.ACQUIRED, theirs.acquire());
+            assertTrue((Long) nodes.node(0).call("PTTL", "r") > 0);
+        }
+    }
+
+    @Test
+    void deadNodeEndsEveryCall() throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1));
+                LockSession session = new SetNxDriver().open(addresses(nodes), true)) {
+            BlockingLock lock = new BlockingLock(session, "r", TTL, LIMIT);
+            assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
+            nodes.node(0).kill();
+            assertEquals(ReleaseVerdict.UNKNOWN, lock.release());
+            assertEquals(AcquireVerdict.CLOSED, lock.acquire());
+        }
+    }
+
+    @Test
+    void rivalsOnOneResourceNeverOverlap() throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1));
+                LockSession one = new SetNxDriver().open(addresses(nodes), true);
+                LockSession two = new SetNxDriver().open(addresses(nodes), true)) {
+            LoadPlan plan = new LoadPlan(8, 2, Duration.ofMillis(1), Duration.ZERO, Duration.ofMillis(500), TTL, "r");
+            LoadResult result = new LoadTestRig(plan, List.of(one, two)).run((elapsedNs, isMeasuring) -> {
+            });
+            assertEquals(List.of(), result.failures());
+            assertTrue(result.holdings() > 20, result::toString);
+            assertTrue(result.acquires().get(AcquireVerdict.CONTENDED) > 20, result::toString);
+        }
+    }
+
+    private static List<NodeAddress> addresses(RedisNodes nodes) {
+        return nodes.nodes().stream().map(node -> node.address()).toList();
+    }
+}

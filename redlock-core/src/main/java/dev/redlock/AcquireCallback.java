@@ -1,0 +1,17 @@
+package dev.redlock;
+
+/**
+ * Gets the outcome of an acquisition.
+ *
+ * @threading event-loop-confined: called on the client's event loop, so it must not block
+ */
+@FunctionalInterface
+public interface AcquireCallback {
+
+    /**
+     * The acquisition has ended, in whatever way; called exactly once.
+     *
+     * @param outcome what became of it
+     */
+    void onOutcome(AcquireOutcome outcome);
+}

@@ -1,0 +1,142 @@
+package dev.redlock;
+
+import dev.redlock.node.Verb;
+import dev.redlock.node.VoteFailure;
+import dev.redlock.quorum.Decision;
+import dev.redlock.quorum.Quorum;
+import dev.redlock.quorum.Validity;
+import dev.redlock.quorum.Vote;
+
+/**
+ * The acquire round: sends, counts, decides as early as the answer is certain, and rolls back whatever did not succeed.
+ *
+ * @threading event-loop-confined
+ */
+final class AcquireOperation {
+
+    private static final long MS = 1_000_000;
+    /** What the script answers for a key without expiry: the largest integer that Lua can count to, negated. */
+    private static final long NO_EXPIRY = -9_007_199_254_740_991L;
+
+    private final Conductor conductor;
+
+    AcquireOperation(final Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    /** Sends the round of a new attempt, under a token of its own. */
+    void start(final Acquisition acquisition) {
+        final LeaseSlot lease = acquisition.lease;
+        final Attempt attempt = conductor.takeAttempt();
+        attempt.phase = Attempt.Phase.ACQUIRING;
+        attempt.acquisition = acquisition;
+        attempt.key = lease.key;
+        attempt.ttlMs = lease.ttlMs;
+        acquisition.attempt = attempt;
+        conductor.tokens().next(attempt.token);
+        // t1: sampled before the first byte is handed to any socket.
+        final long t1Ns = conductor.nowNs();
+        final long ttlNs = lease.ttlMs * MS;
+        attempt.validUntilNs = Validity.validUntilNs(t1Ns, ttlNs, Validity.driftNs(ttlNs));
+        conductor.startTimer(attempt.roundTimer, t1Ns + conductor.context().nodeTimeoutNs(lease.ttlMs));
+        final int nodeCount = conductor.nodeCount();
+        attempt.expect(nodeCount);
+        attempt.mayHold = Quorum.allOf(nodeCount);
+        conductor.fanOut().send(attempt, Verb.ACQUIRE, 0, Quorum.allOf(nodeCount));
+    }
+
+    void onReply(final Attempt attempt, final int nodeIndex, final long value) {
+        if (value > 0) {
+            vote(attempt, nodeIndex, Vote.GRANTED);
+            return;
+        }
+        attempt.mayHold &= ~(1L << nodeIndex);
+        final long remainingTtlMs = value == NO_EXPIRY ? Long.MAX_VALUE : -value;
+        if (attempt.shortestRemainingTtlMs < 0 || remainingTtlMs < attempt.shortestRemainingTtlMs) {
+            attempt.shortestRemainingTtlMs = remainingTtlMs;
+        }
+        vote(attempt, nodeIndex, Vote.REFUSED);
+    }
+
+    void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote, final VoteFailure failure) {
+        if (vote == Vote.FAILED) {
+            attempt.mayHold &= ~(1L << nodeIndex);
+        }
+        if (attempt.phase == Attempt.Phase.ACQUIRING) {
+            attempt.noteFailure(nodeIndex, failure);
+        }
+        vote(attempt, nodeIndex, vote);
+    }
+
+    void onTimeout(final Attempt attempt) {
+        long silent = attempt.acquireRound.pending();
+        for (; silent != 0; silent &= silent - 1) {
+            attempt.noteFailure(Long.numberOfTrailingZeros(silent), VoteFailure.SILENT);
+        }
+        attempt.acquireRound.onTimeout();
+        decide(attempt);
+    }
+
+    private void vote(final Attempt attempt, final int nodeIndex, final Vote vote) {
+        switch (attempt.phase) {
+            case ACQUIRING -> {
+                attempt.acquireRound.onVote(nodeIndex, vote);
+                decide(attempt);
+            }
+            case HELD -> {
+                // A straggler: it changes nothing that was decided, but one more node is known to hold the token.
+                attempt.acquireRound.onLateVote(nodeIndex, vote);
+                if (vote == Vote.GRANTED) {
+                    attempt.holders |= 1L << nodeIndex;
+                }
+            }
+            default -> {
+                // The release that follows on the same connection undoes whatever the straggler did.
+            }
+        }
+    }
+
+    private void decide(final Attempt attempt) {
+        final Decision decision = attempt.acquireRound.decision();
+        switch (decision) {
+            case OPEN -> {
+                // wait for more votes or the timeout
+            }
+            case WON -> onWon(attempt);
+            case CONTENDED -> fail(attempt, AcquireOutcome.Kind.CONTENDED);
+            case NO_QUORUM -> fail(attempt, AcquireOutcome.Kind.NO_QUORUM);
+        }
+    }
+
+    private void onWon(final Attempt attempt) {
+        // t2: read anew, so that a pause of this thread since the answer arrived counts against the validity.
+        final long t2Ns = conductor.nowNs();
+        if (attempt.validUntilNs - t2Ns < Math.max(1, attempt.acquisition.lease.minValidityNs)) {
+            fail(attempt, AcquireOutcome.Kind.TOO_SLOW);
+            return;
+        }
+        final Acquisition acquisition = attempt.acquisition;
+        conductor.stopTimer(attempt.roundTimer);
+        attempt.acquisition = null;
+        attempt.phase = Attempt.Phase.HELD;
+        attempt.holders = attempt.acquireRound.granted();
+        acquisition.lease.noteVotes(attempt);
+        conductor.onAcquired(acquisition, attempt, t2Ns);
+    }
+
+    private void fail(final Attempt attempt, final AcquireOutcome.Kind reason) {
+        final Acquisition acquisition = attempt.acquisition;
+        acquisition.lease.noteVotes(attempt);
+        rollBack(attempt);
+        conductor.onAttemptFailed(acquisition, reason);
+    }
+
+    /** Undoes an attempt on every node, also on those that refused, failed or did not answer. */
+    void rollBack(final Attempt attempt) {
+        conductor.stopTimer(attempt.roundTimer);
+        attempt.acquisition.attempt = null;
+        attempt.acquisition = null;
+        conductor.counters().onRolledBack();
+        conductor.releasing().abandon(attempt);
+    }
+}

@@ -1,0 +1,185 @@
+package dev.redlock;
+
+import dev.redlock.node.LockRequest;
+import dev.redlock.node.Verb;
+import dev.redlock.node.VoteFailure;
+import dev.redlock.quorum.Round;
+import dev.redlock.quorum.Token;
+import dev.redlock.quorum.Vote;
+import dev.redlock.time.DeadlineTimer;
+import java.util.Arrays;
+
+/**
+ * The life of one token: an acquire round, extension rounds if it won, and the release that ends it in any case.
+ * Pooled by
+ * the conductor; it goes back to the pool when nobody owns it any more and every node has answered every command, so
+ * a late
+ * answer always finds the attempt that it belongs to.
+ *
+ * @threading event-loop-confined
+ */
+final class Attempt implements LockRequest {
+
+    /**
+     * Where the token stands.
+     *
+     * @threading immutable
+     */
+    enum Phase {
+        /** In the pool. */
+        FREE,
+        /** Acquire sent, not decided. */
+        ACQUIRING,
+        /** A quorum granted; a lease owns it. */
+        HELD,
+        /** Release sent for a lease that waits for its outcome. */
+        RELEASING,
+        /** Release sent, nobody waits; answers are still out. */
+        ABANDONED
+    }
+
+    final Round acquireRound;
+    final Round extendRound;
+    final Round releaseRound;
+    final Token token = new Token();
+    /** Reason of each node's failed or unknown vote in the round that runs, as ordinals of VoteFailure. */
+    final byte[] failures;
+    final DeadlineTimer roundTimer;
+    final DeadlineTimer extendTimer;
+    final DeadlineTimer holdTimer;
+
+    Phase phase = Phase.FREE;
+    /** Who wants the lock, while it is being acquired. */
+    Acquisition acquisition;
+    /** Who holds the lock, while it is held or being released. */
+    LeaseSlot lease;
+    ResourceKey key;
+    long ttlMs;
+    /** Local end of validity if the acquire round wins. */
+    long validUntilNs;
+    /** Local end of validity if the extension round wins. */
+    long extendedUntilNs;
+    /** Local end of validity before the extension round. */
+    long validBeforeExtensionNs;
+    long shortestRemainingTtlMs;
+    /** Nodes on which the token may stand. */
+    long mayHold;
+    /** Nodes whose grant the lease rests on. */
+    long holders;
+    int extendSequence;
+    boolean isExtending;
+    private final Conductor conductor;
+    private int unanswered;
+
+    Attempt(final Conductor conductor, final int nodeCount) {
+        this.conductor = conductor;
+        this.acquireRound = new Round(nodeCount);
+        this.extendRound = new Round(nodeCount);
+        this.releaseRound = new Round(nodeCount);
+        this.failures = new byte[nodeCount];
+        this.roundTimer = new DeadlineTimer(this::onRoundTimeout);
+        this.extendTimer = new DeadlineTimer(nowNs -> conductor.extending().onTimeout(this));
+        this.holdTimer = new DeadlineTimer(nowNs -> conductor.keeper().onHoldTimer(this, nowNs));
+    }
+
+    void reset() {
+        assert phase == Phase.FREE && unanswered == 0 : "slot is free when it is taken";
+        acquireRound.reset();
+        shortestRemainingTtlMs = -1;
+        mayHold = 0;
+        holders = 0;
+        extendSequence = 0;
+        isExtending = false;
+        Arrays.fill(failures, (byte) 0);
+    }
+
+    /** Counts answers that will come, before the command is sent. */
+    void expect(final int answerCount) {
+        unanswered += answerCount;
+    }
+
+    boolean isAnswered() {
+        return unanswered == 0;
+    }
+
+    private void onRoundTimeout(final long nowNs) {
+        if (phase == Phase.ACQUIRING) {
+            conductor.acquiring().onTimeout(this);
+        } else {
+            conductor.releasing().onTimeout(this);
+        }
+    }
+
+    private void answered() {
+        unanswered--;
+        conductor.recycleIfDone(this);
+    }
+
+    void noteFailure(final int nodeIndex, final VoteFailure failure) {
+        failures[nodeIndex] = (byte) failure.ordinal();
+    }
+
+    @Override
+    public void onReply(final int nodeIndex, final Verb verb, final int sequence, final long value) {
+        switch (verb) {
+            case ACQUIRE -> conductor.acquiring().onReply(this, nodeIndex, value);
+            case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
+            case RELEASE -> conductor.releasing().onReply(this, nodeIndex, value);
+        }
+        answered();
+    }
+
+    @Override
+    public void onError(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+        onNoReply(nodeIndex, verb, sequence, Vote.FAILED, failure);
+    }
+
+    @Override
+    public void onUnknown(final int nodeIndex, final Verb verb, final int sequence) {
+        onNoReply(nodeIndex, verb, sequence, Vote.UNKNOWN, VoteFailure.CONNECTION_LOST);
+    }
+
+    @Override
+    public void onNotSent(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+        onNoReply(nodeIndex, verb, sequence, Vote.FAILED, failure);
+    }
+
+    private void onNoReply(final int nodeIndex, final Verb verb, final int sequence, final Vote vote,
+            final VoteFailure failure) {
+        switch (verb) {
+            case ACQUIRE -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
+            case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote);
+            case RELEASE -> conductor.releasing().onNoReply(this, nodeIndex, vote);
+        }
+        answered();
+    }
+
+    @Override
+    public boolean isSecondTryWanted(final Verb verb, final int sequence) {
+        return switch (verb) {
+            case ACQUIRE -> phase == Phase.ACQUIRING;
+            case EXTEND -> phase == Phase.HELD && isExtending && sequence == extendSequence;
+            case RELEASE -> true;
+        };
+    }
+
+    @Override
+    public byte[] resourceBulk() {
+        return key.bulk();
+    }
+
+    @Override
+    public Token token() {
+        return token;
+    }
+
+    @Override
+    public long ttlMs() {
+        return ttlMs;
+    }
+
+    @Override
+    public String toString() {
+        return "Attempt{" + key + ", " + phase + ", unanswered=" + unanswered + "}";
+    }
+}

@@ -1,0 +1,104 @@
+package dev.redlock;
+
+import dev.redlock.node.Verb;
+import dev.redlock.quorum.Decision;
+import dev.redlock.quorum.Quorum;
+import dev.redlock.quorum.Validity;
+import dev.redlock.quorum.Vote;
+
+/**
+ * The extension round. Only nodes that still held the token count; one that had lost it sets it again, which helps
+ * the next
+ * round but not this one. One round at a time for a lease; answers to an older one are told apart by their sequence.
+ *
+ * @threading event-loop-confined
+ */
+final class ExtendOperation {
+
+    private static final long MS = 1_000_000;
+    private static final long HELD_REPLY = 1;
+    private static final int SEQUENCE_MASK = (1 << 27) - 1;
+
+    private final Conductor conductor;
+
+    ExtendOperation(final Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    /** Sends an extension of a held lease. */
+    void start(final Attempt attempt, final long ttlMs) {
+        final LeaseSlot lease = attempt.lease;
+        attempt.isExtending = true;
+        attempt.extendSequence = attempt.extendSequence + 1 & SEQUENCE_MASK;
+        attempt.extendRound.reset();
+        attempt.ttlMs = ttlMs;
+        final long t1Ns = conductor.nowNs();
+        attempt.validBeforeExtensionNs = lease.validUntilNs();
+        attempt.extendedUntilNs = Validity.validUntilNs(t1Ns, ttlMs * MS, Validity.driftNs(ttlMs * MS));
+        if (attempt.extendedUntilNs - lease.validUntilNs() < 0) {
+            // A shorter ttl shortens the keys as soon as it arrives, so the holder must not rely on more from now on.
+            lease.setValidUntilNs(attempt.extendedUntilNs);
+        }
+        conductor.startTimer(attempt.extendTimer, t1Ns + conductor.context().nodeTimeoutNs(ttlMs));
+        attempt.mayHold = Quorum.allOf(conductor.nodeCount());
+        attempt.expect(conductor.nodeCount());
+        conductor.fanOut().send(attempt, Verb.EXTEND, attempt.extendSequence, Quorum.allOf(conductor.nodeCount()));
+    }
+
+    void onReply(final Attempt attempt, final int nodeIndex, final int sequence, final long value) {
+        if (value == 0) {
+            attempt.mayHold &= ~(1L << nodeIndex);
+        }
+        vote(attempt, nodeIndex, sequence, value == HELD_REPLY ? Vote.GRANTED : Vote.REFUSED);
+    }
+
+    void onNoReply(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote) {
+        vote(attempt, nodeIndex, sequence, vote);
+    }
+
+    void onTimeout(final Attempt attempt) {
+        attempt.extendRound.onTimeout();
+        decide(attempt);
+    }
+
+    private void vote(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote) {
+        if (attempt.isExtending && sequence == attempt.extendSequence) {
+            attempt.extendRound.onVote(nodeIndex, vote);
+            decide(attempt);
+        }
+    }
+
+    private void decide(final Attempt attempt) {
+        final Decision decision = attempt.extendRound.decision();
+        if (decision == Decision.WON) {
+            onWon(attempt);
+        } else if (attempt.extendRound.isRefusedForCertain()) {
+            conductor.keeper().lose(attempt, LeaseState.LOST);
+        } else if (decision != Decision.OPEN && attempt.extendRound.pending() == 0 || decision == Decision.NO_QUORUM) {
+            end(attempt, ExtendOutcome.NOT_EXTENDED);
+        }
+    }
+
+    private void onWon(final Attempt attempt) {
+        final long nowNs = conductor.nowNs();
+        final LeaseSlot lease = attempt.lease;
+        if (attempt.validBeforeExtensionNs - nowNs <= 0 || attempt.extendedUntilNs - nowNs <= 0) {
+            conductor.keeper().lose(attempt, LeaseState.EXPIRED);
+            return;
+        }
+        attempt.holders = attempt.extendRound.granted();
+        lease.setValidUntilNs(attempt.extendedUntilNs);
+        end(attempt, ExtendOutcome.EXTENDED);
+    }
+
+    private void end(final Attempt attempt, final ExtendOutcome outcome) {
+        stop(attempt);
+        conductor.keeper().onExtended(attempt, outcome);
+    }
+
+    /** Ends a round without an outcome, because the lease ends: late answers are not counted any more. */
+    void stop(final Attempt attempt) {
+        conductor.stopTimer(attempt.extendTimer);
+        attempt.isExtending = false;
+    }
+}

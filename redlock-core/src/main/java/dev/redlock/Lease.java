@@ -1,0 +1,96 @@
+package dev.redlock;
+
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * The right to use a resource for a while, and the handle on it.
+ *
+ * <p>Rely on it while {@link #isHeld()} says true, which reads the monotonic clock at each call: ask again after
+ * anything
+ * that may have taken long. A process that is paused between that question and its effect can still act late; where
+ * that
+ * matters, the protected resource has to check a fencing token.
+ *
+ * <p>A lease from {@link Redlock#newLease} can be used for one acquisition after another, which saves its allocation.
+ *
+ * @threading any thread; one acquisition at a time
+ */
+public interface Lease extends AutoCloseable {
+
+    /** @return the resource it is for; null before the first acquisition */
+    String resource();
+
+    /**
+     * @return its state now; {@link LeaseState#HELD} turns into {@link LeaseState#EXPIRED} shortly after validity ends
+     */
+    LeaseState state();
+
+    /** @return true if the lock may be relied on at this moment */
+    boolean isHeld();
+
+    /** @return nanoseconds for which the lock may still be relied on; 0 if it is not held */
+    long remainingValidityNs();
+
+    /** @return for how long the lock may still be relied on; zero if it is not held. Allocates. */
+    default Duration remainingValidity() {
+        return Duration.ofNanos(remainingValidityNs());
+    }
+
+    /**
+     * Gives the lock back and waits until a quorum has answered, at most one node timeout. An interrupt does not cut
+     * the
+     * wait short and stays set. Releasing again, or after expiry, is no error.
+     *
+     * @return what happened
+     * @throws IllegalStateException on the client's event loop, where nothing may block, or while it is being acquired
+     */
+    ReleaseOutcome release();
+
+    /**
+     * Gives the lock back without waiting. Allocates nothing.
+     *
+     * @param callback told what happened
+     * @throws IllegalStateException while it is being acquired, or if another release with a callback is under way
+     */
+    void release(ReleaseCallback callback);
+
+    /** @return completed with what {@link #release()} would return */
+    CompletionStage<ReleaseOutcome> releaseAsync();
+
+    /**
+     * Renews the lock and waits for the answer, at most two node timeouts.
+     *
+     * @param ttl the new time to live, from now; may be shorter than what is left
+     * @return what happened
+     * @throws IllegalArgumentException if the ttl is out of range
+     * @throws IllegalStateException    on the client's event loop
+     */
+    ExtendOutcome extend(Duration ttl);
+
+    /**
+     * Renews the lock without waiting. Allocates nothing.
+     *
+     * @param ttlMs    the new time to live, milliseconds from now
+     * @param callback told what happened
+     * @throws IllegalArgumentException if the ttl is out of range
+     * @throws IllegalStateException    if another extension by a caller is under way
+     */
+    void extend(long ttlMs, ExtendCallback callback);
+
+    /**
+     * Renews the lock.
+     *
+     * @param ttl the new time to live, from now
+     * @return completed with what {@link #extend(Duration)} would return
+     */
+    CompletionStage<ExtendOutcome> extendAsync(Duration ttl);
+
+    /**
+     * Releases the lock as {@link #release()} does; on the client's event loop without waiting. Never throws because
+     * the
+     * lock had expired, and does nothing the second time.
+     */
+    @Override
+    void close();
+}

@@ -1,0 +1,172 @@
+package dev.redlock;
+
+/**
+ * Looks after held leases: ends them when their validity ends, extends them automatically within their limits, and
+ * takes
+ * their grants back when a node's clock has jumped.
+ *
+ * @threading event-loop-confined
+ */
+final class LeaseKeeper {
+
+    private static final long MS = 1_000_000;
+    /** The share of the ttl after which a lease is extended automatically. */
+    private static final int EXTEND_AFTER_DIVISOR = 3;
+    /** The share of the ttl after which a failed automatic extension is tried again. */
+    private static final int EXTEND_AGAIN_DIVISOR = 10;
+
+    private final Conductor conductor;
+    private LeaseSlot firstHeld;
+    private int heldCount;
+
+    LeaseKeeper(final Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    int heldCount() {
+        return heldCount;
+    }
+
+    LeaseSlot firstHeld() {
+        return firstHeld;
+    }
+
+    /** A lease is held from now on. */
+    void hold(final LeaseSlot lease, final Attempt attempt, final long nowNs) {
+        attempt.lease = lease;
+        lease.attempt = attempt;
+        lease.extensionCount = 0;
+        lease.acquiredNs = nowNs;
+        lease.setValidUntilNs(attempt.validUntilNs);
+        lease.previousHeld = null;
+        lease.nextHeld = firstHeld;
+        if (firstHeld != null) {
+            firstHeld.previousHeld = lease;
+        }
+        firstHeld = lease;
+        heldCount++;
+        scheduleNext(attempt, nowNs, lease.ttlMs * MS / EXTEND_AFTER_DIVISOR);
+    }
+
+    /** A lease is not held any more, for whatever reason; its timers stop and an extension under way is dropped. */
+    void letGo(final LeaseSlot lease) {
+        final Attempt attempt = lease.attempt;
+        conductor.stopTimer(attempt.holdTimer);
+        conductor.extending().stop(attempt);
+        if (lease.previousHeld == null) {
+            firstHeld = lease.nextHeld;
+        } else {
+            lease.previousHeld.nextHeld = lease.nextHeld;
+        }
+        if (lease.nextHeld != null) {
+            lease.nextHeld.previousHeld = lease.previousHeld;
+        }
+        lease.previousHeld = null;
+        lease.nextHeld = null;
+        heldCount--;
+        conductor.onLetGo(lease);
+    }
+
+    private void scheduleNext(final Attempt attempt, final long nowNs, final long extendInNs) {
+        final LeaseSlot lease = attempt.lease;
+        final long leftNs = lease.validUntilNs() - nowNs;
+        final boolean isExtensionFirst = mayExtend(lease, nowNs) && extendInNs < leftNs;
+        conductor.startTimer(attempt.holdTimer, nowNs + (isExtensionFirst ? extendInNs : leftNs));
+    }
+
+    private static boolean mayExtend(final LeaseSlot lease, final long nowNs) {
+        return lease.extensionCount < lease.extensionCountMax
+                && (lease.holdNsMax < 0 || nowNs - lease.acquiredNs < lease.holdNsMax);
+    }
+
+    void onHoldTimer(final Attempt attempt, final long nowNs) {
+        final LeaseSlot lease = attempt.lease;
+        if (lease.validUntilNs() - nowNs <= 0) {
+            lose(attempt, LeaseState.EXPIRED);
+            return;
+        }
+        final boolean isExtensionDue = !attempt.isExtending && mayExtend(lease, nowNs);
+        conductor.startTimer(attempt.holdTimer, lease.validUntilNs());
+        if (isExtensionDue) {
+            conductor.extending().start(attempt, lease.ttlMs);
+        }
+    }
+
+    /** A caller asks for an extension; one that is under way is waited for. */
+    void extend(final LeaseSlot lease) {
+        final Attempt attempt = lease.attempt;
+        if (attempt == null || attempt.phase != Attempt.Phase.HELD) {
+            lease.completeExtend(lease.isExpired() ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
+        } else if (lease.validUntilNs() - conductor.nowNs() <= 0) {
+            lose(attempt, LeaseState.EXPIRED);
+        } else if (!attempt.isExtending) {
+            lease.isExtendStarted = true;
+            conductor.extending().start(attempt, lease.extendTtlMs);
+            rescheduleIfShortened(attempt);
+        }
+    }
+
+    private void rescheduleIfShortened(final Attempt attempt) {
+        if (attempt.phase == Attempt.Phase.HELD && attempt.isExtending) {
+            conductor.startTimer(attempt.holdTimer, attempt.lease.validUntilNs());
+        }
+    }
+
+    /** An extension round has ended and the lease is still held. */
+    void onExtended(final Attempt attempt, final ExtendOutcome outcome) {
+        final LeaseSlot lease = attempt.lease;
+        final long nowNs = conductor.nowNs();
+        final boolean isSuccess = outcome == ExtendOutcome.EXTENDED;
+        if (isSuccess) {
+            conductor.counters().onExtended();
+        }
+        final boolean isManual = lease.isExtendStarted;
+        if (isSuccess && !isManual) {
+            lease.extensionCount++;
+        }
+        final int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
+        scheduleNext(attempt, nowNs, Math.max(MS, lease.ttlMs * MS / divisor));
+        if (isManual) {
+            lease.completeExtend(outcome);
+        } else if (isSuccess && lease.listener != null) {
+            conductor.tellExtended(lease);
+        }
+        if (lease.isExtendWaiting() && lease.attempt == attempt && !attempt.isExtending) {
+            extend(lease);
+        }
+    }
+
+    /** The lease has lost the lock: what is left of it is given back, and its listener is told. */
+    void lose(final Attempt attempt, final LeaseState state) {
+        final LeaseSlot lease = attempt.lease;
+        letGo(lease);
+        lease.attempt = null;
+        conductor.releasing().abandon(attempt);
+        conductor.counters().onLost(state);
+        lease.end(state);
+        if (lease.isExtendWaiting()) {
+            lease.completeExtend(state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
+        }
+        conductor.tellLost(lease, state);
+        conductor.handOn(lease.key);
+    }
+
+    /** A node's grants are worth nothing any more: leases that need them are lost. */
+    void distrust(final int nodeIndex, final int quorum) {
+        LeaseSlot lease = firstHeld;
+        while (lease != null) {
+            final LeaseSlot next = lease.nextHeld;
+            final Attempt attempt = lease.attempt;
+            attempt.holders &= ~(1L << nodeIndex);
+            if (attempt.isExtending) {
+                attempt.extendRound.distrust(nodeIndex);
+            }
+            if (Long.bitCount(attempt.holders) < quorum) {
+                lose(attempt, LeaseState.LOST);
+            }
+            // A listener may have released the next one: then start over, what was looked at is looked at again for
+            // nothing.
+            lease = next != null && next.attempt == null ? firstHeld : next;
+        }
+    }
+}

@@ -1,0 +1,624 @@
+package dev.redlock;
+
+import dev.redlock.node.VoteFailure;
+import dev.redlock.quorum.Validity;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The lease handle and the outcome of its acquisition in one object, so that a lock costs one allocation, or none
+ * where the
+ * handle is used again. It is its own task: callers set a request bit, and the conductor finds the bits when it runs
+ * it.
+ *
+ * <p>Who writes what: a caller writes the request fields before it sets the bit; the conductor writes everything
+ * else, the
+ * volatile state last. Between the state and the bits there is no lock.
+ *
+ * @threading any thread; the fields without volatile are the conductor's
+ */
+final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
+
+    private static final int ACQUIRE = 1;
+    private static final int CANCEL = 1 << 1;
+    private static final int EXTEND = 1 << 2;
+    private static final int RELEASE = 1 << 3;
+    private static final int DELIVER = 1 << 4;
+    /** How long a second thread that blocks on the same lease sleeps between two looks. */
+    private static final long SECOND_WAITER_PARK_NS = 100_000;
+
+    private static final VarHandle STATE;
+    private static final VarHandle REQUESTED;
+    private static final VarHandle WAITER;
+
+    static {
+        try {
+            final MethodHandles.Lookup lookup = MethodHandles.lookup();
+            STATE = lookup.findVarHandle(LeaseSlot.class, "state", LeaseState.class);
+            REQUESTED = lookup.findVarHandle(LeaseSlot.class, "requested", int.class);
+            WAITER = lookup.findVarHandle(LeaseSlot.class, "waiter", Thread.class);
+        } catch (final ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final Redlock redlock;
+    private volatile LeaseState state = LeaseState.IDLE;
+    private volatile int requested;
+    private volatile Thread waiter;
+    private volatile long validUntilNs;
+    private volatile ReleaseOutcome releaseOutcome;
+    private volatile ExtendOutcome extendOutcome;
+    private volatile ReleaseCallback releaseCallback;
+    private volatile ExtendCallback extendCallback;
+    private volatile boolean isExtendRequested;
+    private volatile Conductor conductor;
+
+    // What the caller asks for.
+    ResourceKey key;
+    long ttlMs;
+    long waitNs;
+    long minValidityNs;
+    long holdNsMax;
+    int extensionCountMax;
+    RetryPolicy retryPolicy;
+    LeaseListener listener;
+    long extendTtlMs;
+    private AcquireCallback acquireCallback;
+
+    // The conductor's.
+    Attempt attempt;
+    Acquisition acquisition;
+    LeaseSlot previousHeld;
+    LeaseSlot nextHeld;
+    long acquiredNs;
+    int extensionCount;
+    boolean isExtendStarted;
+    boolean isStarting;
+
+    // The outcome.
+    private Kind kind = Kind.CANCELLED;
+    private Kind lastReason = Kind.CANCELLED;
+    private int attemptCount;
+    private long granted;
+    private long refused;
+    private long failed;
+    private long unknown;
+    private long shortestRemainingTtlMs = -1;
+    private byte[] failures;
+
+    LeaseSlot(final Redlock redlock) {
+        this.redlock = redlock;
+    }
+
+    boolean isOf(final Redlock client) {
+        return redlock == client;
+    }
+
+    // ---- asked by callers -------------------------------------------------------------------------------------------
+
+    /** Begins an acquisition: claims the handle, then hands it to the conductor. */
+    void begin(final Conductor newConductor, final ResourceKey newKey, final AcquireOptions options,
+            final long newWaitNs, final AcquireCallback callback) {
+        claim();
+        conductor = newConductor;
+        key = newKey;
+        ttlMs = options.ttlMs;
+        waitNs = newWaitNs;
+        minValidityNs = newConductor.context().minValidityNs(options.ttlMs, options.minValidityNs);
+        holdNsMax = options.holdNsMax;
+        extensionCountMax = options.extensionCountMax;
+        retryPolicy = options.retryPolicy == null ? newConductor.context().retryPolicy() : options.retryPolicy;
+        listener = options.listener;
+        acquireCallback = callback;
+        submit(ACQUIRE);
+    }
+
+    private void claim() {
+        final LeaseState before = state;
+        final boolean isFree = before == LeaseState.IDLE || before.isFinal();
+        if (!isFree || releaseCallback != null || isExtendRequested
+                || !STATE.compareAndSet(this, before, LeaseState.ACQUIRING)) {
+            throw new IllegalStateException("lease of \"" + key + "\" is in use, its state is " + before
+                    + ": release it and wait for the outcome before it is used again");
+        }
+        validUntilNs = 0;
+        releaseOutcome = null;
+        extendOutcome = null;
+        attemptCount = 0;
+        lastReason = Kind.CONTENDED;
+        clearVotes();
+    }
+
+    private void clearVotes() {
+        granted = 0;
+        refused = 0;
+        failed = 0;
+        unknown = 0;
+        shortestRemainingTtlMs = -1;
+    }
+
+    private void submit(final int request) {
+        final int before = (int) REQUESTED.getAndBitwiseOr(this, request);
+        if (conductor.isOwnThread()) {
+            run();
+        } else if (before == 0) {
+            try {
+                conductor.execute(this);
+            } catch (final RejectedExecutionException e) {
+                onRejected();
+            }
+        }
+    }
+
+    /** The loop has ended: whatever is asked gets its answer here. */
+    private void onRejected() {
+        final int requests = (int) REQUESTED.getAndSet(this, 0);
+        if ((requests & ACQUIRE) != 0) {
+            complete(Kind.CLOSED, Kind.CLOSED, LeaseState.NOT_ACQUIRED);
+        }
+        if ((requests & EXTEND) != 0) {
+            completeExtend(ExtendOutcome.NOT_HELD);
+        }
+        if ((requests & RELEASE) != 0) {
+            if (!state.isFinal()) {
+                state = LeaseState.RELEASED;
+            }
+            completeRelease(ReleaseOutcome.UNKNOWN);
+        }
+    }
+
+    /** Runs what was asked for, on the conductor's thread. */
+    @Override
+    public void run() {
+        final int requests = (int) REQUESTED.getAndSet(this, 0);
+        if ((requests & ACQUIRE) != 0) {
+            conductor.acquire(this);
+        }
+        if ((requests & DELIVER) != 0) {
+            complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
+        }
+        if ((requests & CANCEL) != 0) {
+            conductor.cancel(this);
+        }
+        if ((requests & EXTEND) != 0) {
+            conductor.keeper().extend(this);
+        }
+        if ((requests & RELEASE) != 0) {
+            conductor.release(this);
+        }
+    }
+
+    /** Waits for the acquisition; an interrupt cancels it. */
+    AcquireOutcome awaitAcquired() throws InterruptedException {
+        await(Awaited.ACQUIRED, true);
+        if (Thread.interrupted()) {
+            cancel();
+            throw new InterruptedException("interrupted while acquiring \"" + key + "\"; the attempt is rolled back");
+        }
+        return this;
+    }
+
+    void cancel() {
+        submit(CANCEL);
+    }
+
+    @Override
+    public ReleaseOutcome release() {
+        refuseWhileAcquiring();
+        if (state == LeaseState.HELD || state == LeaseState.RELEASING) {
+            refuseOnLoop("release()", "release(callback) or releaseAsync()");
+            submit(RELEASE);
+            await(Awaited.RELEASED, false);
+        }
+        final ReleaseOutcome outcome = releaseOutcome;
+        return outcome == null ? ReleaseOutcome.EXPIRED : outcome;
+    }
+
+    @Override
+    public void release(final ReleaseCallback callback) {
+        Objects.requireNonNull(callback, "release callback is null");
+        refuseWhileAcquiring();
+        if (conductor == null) {
+            throw new IllegalStateException(
+                    "this lease was never used for an acquisition: there is nothing to release");
+        }
+        if (releaseCallback != null) {
+            throw new IllegalStateException("a release of \"" + key + "\" with a callback is under way: wait for it");
+        }
+        releaseCallback = callback;
+        submit(RELEASE);
+    }
+
+    @Override
+    public CompletionStage<ReleaseOutcome> releaseAsync() {
+        final CompletableFuture<ReleaseOutcome> future = new CompletableFuture<>();
+        release((lease, outcome) -> future.complete(outcome));
+        return future;
+    }
+
+    @Override
+    public void close() {
+        final LeaseState now = state;
+        if (now == LeaseState.ACQUIRING) {
+            cancel();
+        } else if (now == LeaseState.HELD || now == LeaseState.RELEASING) {
+            submit(RELEASE);
+            if (!conductor.isOwnThread()) {
+                await(Awaited.RELEASED, false);
+            }
+        }
+    }
+
+    @Override
+    public ExtendOutcome extend(final Duration ttl) {
+        final long newTtlMs = AcquireOptions.millisOf("ttl", ttl);
+        if (state == LeaseState.HELD) {
+            refuseOnLoop("extend(ttl)", "extend(ttlMs, callback) or extendAsync(ttl)");
+        }
+        requestExtend(newTtlMs, null);
+        await(Awaited.EXTENDED, false);
+        return extendOutcome;
+    }
+
+    @Override
+    public void extend(final long newTtlMs, final ExtendCallback callback) {
+        Objects.requireNonNull(callback, "extend callback is null");
+        requestExtend(newTtlMs, callback);
+    }
+
+    private void requestExtend(final long newTtlMs, final ExtendCallback callback) {
+        refuseWhileAcquiring();
+        if (conductor == null) {
+            throw new IllegalStateException("this lease was never used for an acquisition: there is nothing to extend");
+        }
+        conductor.context().checkedTtlMs(newTtlMs, 0);
+        if (isExtendRequested) {
+            throw new IllegalStateException("an extension of \"" + key + "\" is under way: wait for its outcome");
+        }
+        isExtendRequested = true;
+        extendOutcome = null;
+        extendCallback = callback;
+        extendTtlMs = newTtlMs;
+        submit(EXTEND);
+    }
+
+    @Override
+    public CompletionStage<ExtendOutcome> extendAsync(final Duration ttl) {
+        final CompletableFuture<ExtendOutcome> future = new CompletableFuture<>();
+        extend(AcquireOptions.millisOf("ttl", ttl), (lease, outcome) -> future.complete(outcome));
+        return future;
+    }
+
+    private void refuseWhileAcquiring() {
+        if (state == LeaseState.ACQUIRING) {
+            throw new IllegalStateException("lease of \"" + key + "\" is being acquired: wait for the outcome first");
+        }
+    }
+
+    private void refuseOnLoop(final String call, final String instead) {
+        conductor.refuseOnLoop(call, instead);
+    }
+
+    // ---- waiting ----------------------------------------------------------------------------------------------------
+
+    /**
+     * What a blocked caller waits for.
+     *
+     * @threading immutable
+     */
+    private enum Awaited {
+        ACQUIRED, RELEASED, EXTENDED
+    }
+
+    private boolean isDone(final Awaited awaited) {
+        return switch (awaited) {
+            case ACQUIRED -> state != LeaseState.ACQUIRING;
+            case RELEASED -> state.isFinal();
+            case EXTENDED -> extendOutcome != null;
+        };
+    }
+
+    private void await(final Awaited awaited, final boolean isInterruptible) {
+        if (spin(awaited)) {
+            return;
+        }
+        final Thread current = Thread.currentThread();
+        final boolean isFirst = WAITER.compareAndSet(this, null, current);
+        boolean wasInterrupted = false;
+        while (!isDone(awaited)) {
+            if (isFirst) {
+                LockSupport.park(this);
+            } else {
+                LockSupport.parkNanos(this, SECOND_WAITER_PARK_NS);
+            }
+            if (isInterruptible && current.isInterrupted()) {
+                break;
+            }
+            // A parked thread does not sleep while its interrupt flag is set, so the flag is put aside until the end.
+            wasInterrupted |= !isInterruptible && Thread.interrupted();
+        }
+        if (isFirst) {
+            waiter = null;
+        }
+        if (wasInterrupted) {
+            current.interrupt();
+        }
+    }
+
+    private boolean spin(final Awaited awaited) {
+        final long spinNs = conductor.context().spinNs();
+        if (spinNs == 0) {
+            return isDone(awaited);
+        }
+        final long startNs = conductor.nowNs();
+        while (!isDone(awaited)) {
+            if (conductor.nowNs() - startNs > spinNs) {
+                return false;
+            }
+            Thread.onSpinWait();
+        }
+        return true;
+    }
+
+    private void wakeWaiter() {
+        final Thread blocked = waiter;
+        if (blocked != null) {
+            LockSupport.unpark(blocked);
+        }
+    }
+
+    // ---- told by the conductor --------------------------------------------------------------------------------------
+
+    /** Keeps what the nodes said in an attempt that is decided. */
+    void noteVotes(final Attempt decided) {
+        attemptCount++;
+        granted = decided.acquireRound.granted();
+        refused = decided.acquireRound.refused();
+        failed = decided.acquireRound.failed();
+        unknown = decided.acquireRound.unknown();
+        shortestRemainingTtlMs = decided.shortestRemainingTtlMs;
+        if ((failed | unknown) != 0) {
+            if (failures == null) {
+                failures = new byte[decided.failures.length];
+            }
+            System.arraycopy(decided.failures, 0, failures, 0, failures.length);
+        } else if (failures != null) {
+            Arrays.fill(failures, (byte) 0);
+        }
+    }
+
+    /** Keeps why the acquisition has not succeeded so far. */
+    void noteReason(final Kind reason) {
+        lastReason = reason;
+    }
+
+    Kind reasonSoFar() {
+        return lastReason;
+    }
+
+    /** Ends the acquisition, with a lock or without; delivered later if the caller is still inside its own call. */
+    void completeAcquire(final Kind outcome, final Kind reason) {
+        acquisition = null;
+        if (isStarting) {
+            kind = outcome;
+            lastReason = reason;
+            REQUESTED.getAndBitwiseOr(this, DELIVER);
+            conductor.execute(this);
+        } else {
+            complete(outcome, reason, outcome == Kind.ACQUIRED ? LeaseState.HELD : LeaseState.NOT_ACQUIRED);
+        }
+    }
+
+    private void complete(final Kind outcome, final Kind reason, final LeaseState next) {
+        kind = outcome;
+        lastReason = reason;
+        final AcquireCallback callback = acquireCallback;
+        acquireCallback = null;
+        state = next;
+        wakeWaiter();
+        if (callback != null) {
+            Conductor.runGuarded(callback, this);
+        }
+    }
+
+    /** The release is under way. */
+    void beginRelease() {
+        state = LeaseState.RELEASING;
+    }
+
+    /** The release is decided. */
+    void completeRelease(final ReleaseOutcome outcome) {
+        releaseOutcome = outcome;
+        final ReleaseCallback callback = releaseCallback;
+        releaseCallback = null;
+        if (state == LeaseState.RELEASING) {
+            state = LeaseState.RELEASED;
+        }
+        wakeWaiter();
+        if (callback != null) {
+            Conductor.runGuarded(callback, this, outcome);
+        }
+    }
+
+    /** The lock is gone although nobody released it. */
+    void end(final LeaseState lostOrExpired) {
+        releaseOutcome = ReleaseOutcome.EXPIRED;
+        state = lostOrExpired;
+        wakeWaiter();
+    }
+
+    /** An extension that a caller asked for is decided. */
+    void completeExtend(final ExtendOutcome outcome) {
+        isExtendStarted = false;
+        final ExtendCallback callback = extendCallback;
+        extendCallback = null;
+        isExtendRequested = false;
+        extendOutcome = outcome;
+        wakeWaiter();
+        if (callback != null) {
+            Conductor.runGuarded(callback, this, outcome);
+        }
+    }
+
+    boolean isExtendWaiting() {
+        return isExtendRequested;
+    }
+
+    boolean isExpired() {
+        return state == LeaseState.EXPIRED || state == LeaseState.LOST;
+    }
+
+    ReleaseOutcome releaseOutcome() {
+        return releaseOutcome;
+    }
+
+    long validUntilNs() {
+        return validUntilNs;
+    }
+
+    void setValidUntilNs(final long untilNs) {
+        validUntilNs = untilNs;
+    }
+
+    // ---- read by anybody --------------------------------------------------------------------------------------------
+
+    @Override
+    public String resource() {
+        return key == null ? null : key.resource();
+    }
+
+    @Override
+    public LeaseState state() {
+        return state;
+    }
+
+    @Override
+    public boolean isHeld() {
+        return remainingValidityNs() > 0;
+    }
+
+    @Override
+    public long remainingValidityNs() {
+        // The state after the time: a lease that was lost in between must not look held.
+        final long untilNs = validUntilNs;
+        return state == LeaseState.HELD ? Validity.remainingNs(untilNs, conductor.nowNs()) : 0;
+    }
+
+    @Override
+    public Kind kind() {
+        return kind;
+    }
+
+    @Override
+    public boolean isAcquired() {
+        return kind == Kind.ACQUIRED;
+    }
+
+    @Override
+    public Lease lease() {
+        if (kind != Kind.ACQUIRED) {
+            throw new IllegalStateException("\"" + key + "\" was not acquired: " + this + "; " + kind.advice());
+        }
+        return this;
+    }
+
+    @Override
+    public Kind lastReason() {
+        return lastReason;
+    }
+
+    @Override
+    public int attemptCount() {
+        return attemptCount;
+    }
+
+    @Override
+    public int grantedCount() {
+        return Long.bitCount(granted);
+    }
+
+    @Override
+    public int refusedCount() {
+        return Long.bitCount(refused);
+    }
+
+    @Override
+    public int failedCount() {
+        return Long.bitCount(failed);
+    }
+
+    @Override
+    public int unknownCount() {
+        return Long.bitCount(unknown);
+    }
+
+    @Override
+    public long shortestRemainingTtlMs() {
+        return shortestRemainingTtlMs;
+    }
+
+    @Override
+    public String voteText(final int nodeIndex) {
+        Objects.checkIndex(nodeIndex, redlock.nodeCount());
+        final long bit = 1L << nodeIndex;
+        if ((granted & bit) != 0) {
+            return "granted";
+        }
+        if ((refused & bit) != 0) {
+            return "refused";
+        }
+        final String reason = failures == null ? "" : ": " + VoteFailure.of(failures[nodeIndex]).text();
+        if ((failed & bit) != 0) {
+            return "failed" + reason;
+        }
+        return (unknown & bit) != 0 ? "unknown" + reason : "pending";
+    }
+
+    @Override
+    public String toString() {
+        final StringBuilder text = new StringBuilder(160);
+        text.append("Lease{").append(resource()).append(", ").append(state);
+        if (state == LeaseState.HELD) {
+            text.append(", valid for ").append(remainingValidityNs() / 1_000_000).append(" ms");
+        }
+        if (state != LeaseState.IDLE && state != LeaseState.ACQUIRING) {
+            appendOutcome(text);
+        }
+        return text.append('}').toString();
+    }
+
+    private void appendOutcome(final StringBuilder text) {
+        text.append(", outcome ").append(kind);
+        if (lastReason != kind) {
+            text.append(" after ").append(lastReason);
+        }
+        text.append(", attempts ")
+                .append(attemptCount)
+                .append(", votes ")
+                .append(grantedCount())
+                .append(" granted ")
+                .append(refusedCount())
+                .append(" refused ")
+                .append(failedCount())
+                .append(" failed ")
+                .append(unknownCount())
+                .append(" unknown");
+        if (shortestRemainingTtlMs >= 0) {
+            text.append(", shortest remaining ttl ")
+                    .append(shortestRemainingTtlMs == Long.MAX_VALUE ? "unlimited" : shortestRemainingTtlMs + " ms");
+        }
+        long silent = failed | unknown;
+        for (; silent != 0; silent &= silent - 1) {
+            final int nodeIndex = Long.numberOfTrailingZeros(silent);
+            text.append(", node ").append(nodeIndex).append(' ').append(voteText(nodeIndex));
+        }
+    }
+}

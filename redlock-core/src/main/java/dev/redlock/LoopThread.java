@@ -1,0 +1,83 @@
+package dev.redlock;
+
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.ManualIoEventLoop;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A thread of the client's own that runs one event loop with the idle policy of the user's choice. Conductor and I/O
+ * share
+ * the thread, so nothing is handed over between them.
+ *
+ * @threading any thread
+ */
+final class LoopThread implements Runnable {
+
+    private static final System.Logger LOG = System.getLogger("dev.redlock");
+    private static final long WAIT_NS_MAX = TimeUnit.SECONDS.toNanos(1);
+
+    private final ManualIoEventLoop loop;
+    private final Thread thread;
+    private final IdlePolicy idlePolicy;
+
+    private LoopThread(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
+        this.idlePolicy = idlePolicy;
+        this.thread = new Thread(this, name);
+        this.thread.setDaemon(true);
+        this.loop = new ManualIoEventLoop(thread, factory);
+    }
+
+    /** A loop that runs until it is shut down. */
+    static LoopThread start(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
+        final LoopThread started = new LoopThread(factory, idlePolicy, name);
+        started.thread.start();
+        return started;
+    }
+
+    ManualIoEventLoop loop() {
+        return loop;
+    }
+
+    @Override
+    public void run() {
+        while (!loop.isTerminated()) {
+            try {
+                runOnce();
+            } catch (final RuntimeException | Error e) {
+                LOG.log(System.Logger.Level.ERROR, "the event loop threw; it goes on", e);
+            }
+        }
+    }
+
+    private void runOnce() {
+        switch (idlePolicy) {
+            case BLOCK -> loop.run(WAIT_NS_MAX);
+            case YIELD -> {
+                if (loop.runNow() == 0) {
+                    Thread.yield();
+                }
+            }
+            case BUSY_SPIN -> {
+                if (loop.runNow() == 0) {
+                    Thread.onSpinWait();
+                }
+            }
+        }
+    }
+
+    /** Ends the loop and waits for its thread, unless this is its thread. */
+    void shutDown() {
+        loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        boolean wasInterrupted = false;
+        while (Thread.currentThread() != thread && thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (final InterruptedException e) {
+                wasInterrupted = true;
+            }
+        }
+        if (wasInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

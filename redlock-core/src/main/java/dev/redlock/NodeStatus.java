@@ -1,0 +1,111 @@
+package dev.redlock;
+
+import dev.redlock.node.Node;
+
+/**
+ * A live view of one node over one event loop: each call reads the current value and allocates nothing.
+ *
+ * @threading any thread
+ */
+public final class NodeStatus {
+
+    /**
+     * What a node can do now.
+     *
+     * @threading immutable
+     */
+    public enum State {
+        /** Not connected; the next try is scheduled. */
+        WAITING,
+        /** The connection is being opened. */
+        CONNECTING,
+        /** The node is asked who it is. */
+        HANDSHAKING,
+        /** Connected, but kept from voting by the restart guard or the clock watch. */
+        QUARANTINED,
+        /** Connected and voting. */
+        READY,
+        /** The client is closing. */
+        DRAINING,
+        /** Over. */
+        CLOSED
+    }
+
+    private static final State[] STATES = State.values();
+
+    private final Node node;
+
+    NodeStatus(final Node node) {
+        this.node = node;
+    }
+
+    /** @return its place in configured order */
+    public int index() {
+        return node.index();
+    }
+
+    /** @return its address without user and password */
+    public String address() {
+        return node.address().toString();
+    }
+
+    /** @return its state */
+    public State state() {
+        return STATES[node.state().ordinal()];
+    }
+
+    /** @return what is wrong with it, one sentence for people; null if nothing is */
+    public String problem() {
+        return node.problem();
+    }
+
+    /** @return nanoseconds of the last measured round trip; 0 before the first */
+    public long roundTripNs() {
+        return node.roundTripNs();
+    }
+
+    /** @return acquires that it granted */
+    public long grantedCount() {
+        return node.statistics().grantedCount();
+    }
+
+    /** @return acquires that it refused */
+    public long refusedCount() {
+        return node.statistics().refusedCount();
+    }
+
+    /** @return error replies that it gave to lock commands */
+    public long errorCount() {
+        return node.statistics().errorCount();
+    }
+
+    /** @return connections to it that were lost */
+    public long disconnectCount() {
+        return node.statistics().disconnectCount();
+    }
+
+    /** @return jumps of its clock */
+    public long clockJumpCount() {
+        return node.statistics().clockJumpCount();
+    }
+
+    /** @return releases that it is owed */
+    public long debtLength() {
+        return node.statistics().debtLength();
+    }
+
+    /** @return releases that it was owed and that were dropped; their keys end with their ttl */
+    public long debtDroppedCount() {
+        return node.statistics().debtDroppedCount();
+    }
+
+    /** @return releases that it was owed and that it has answered */
+    public long debtPaidCount() {
+        return node.statistics().debtPaidCount();
+    }
+
+    @Override
+    public String toString() {
+        return node.toString();
+    }
+}

@@ -1,0 +1,573 @@
+package dev.redlock;
+
+import dev.redlock.node.NodeOptions;
+import dev.redlock.node.RestartGuard;
+import dev.redlock.quorum.Quorum;
+import dev.redlock.quorum.Validity;
+import dev.redlock.transport.NodeAddress;
+import io.netty.channel.EventLoop;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The configuration of a client: set what differs from the defaults, hand it to {@link
+ * Redlock#connect(RedlockContext)},
+ * which concludes it. A concluded context cannot be changed and cannot be used again.
+ *
+ * <pre>{@code
+ * Redlock redlock = Redlock.connect(new RedlockContext().nodes("10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379")
+ *         .defaultWait(Duration.ofSeconds(2)));
+ * }</pre>
+ *
+ * @threading caller-confined until it is concluded, immutable from then on
+ */
+public final class RedlockContext {
+
+    private static final long MS = 1_000_000;
+
+    private final List<NodeAddress> nodes = new ArrayList<>();
+    private List<EventLoop> eventLoops = List.of();
+    private String keyPrefix = "";
+    private String clientName = "redlock";
+    private long maxTtlMs = 60_000;
+    private long defaultWaitNs = 10_000 * MS;
+    private long nodeTimeoutNs = AcquireOptions.UNSET;
+    private long minValidityNs = AcquireOptions.UNSET;
+    private long closeTimeoutNs = 1_000 * MS;
+    private long spinNs;
+    private int connectTimeoutMs = 1_000;
+    private int handshakeTimeoutMs = 2_000;
+    private int unansweredTimeoutMs = 2_000;
+    private int reconnectDelayMsMin = 20;
+    private int reconnectDelayMsMax = 1_000;
+    private int clockSampleMs = 1_000;
+    private int resourceLengthMax = 512;
+    private int inFlightMax = 16_384;
+    private int waitersMax = 65_536;
+    private int autoExtendedLeasesMax = 65_536;
+    private int nodeInFlightMax = 65_536;
+    private int nodeUnsentBytesMax = 1 << 20;
+    private int nodeDebtMax = 65_536;
+    private int eventLoopCount = 1;
+    private RestartGuardMode restartGuard = RestartGuardMode.UPTIME;
+    private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * MS, 50 * MS);
+    private IdlePolicy idlePolicy = IdlePolicy.BLOCK;
+    private TransportKind transport = TransportKind.AUTO;
+    private boolean isConcluded;
+
+    /** A context with every option at its default and no nodes. */
+    public RedlockContext() {
+        // defaults stand beside the fields
+    }
+
+    /**
+     * The independent masters: 1 to 63, an odd number is best, since an even one tolerates no more failures than the
+     * odd
+     * one below it.
+     *
+     * @param addresses {@code host:port}, {@code redis://[user:password@]host[:port]} or {@code unix:///path}
+     * @return this
+     * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
+     */
+    public RedlockContext nodes(final String... addresses) {
+        checkOpen();
+        Objects.requireNonNull(addresses, "node addresses are null");
+        for (final String text : addresses) {
+            final NodeAddress address = NodeAddress.parse(text);
+            if (nodes.contains(address)) {
+                throw new IllegalArgumentException("node address " + address
+                        + " is given twice: one server has one vote, so each node must be a server of its own");
+            }
+            nodes.add(address);
+        }
+        if (nodes.size() > Quorum.NODES_MAX) {
+            throw new IllegalArgumentException(nodes.size() + " nodes are too many: at most " + Quorum.NODES_MAX);
+        }
+        return this;
+    }
+
+    /**
+     * What every key begins with on the nodes. None by default, so that clients which follow the published pattern
+     * exclude
+     * ours and the reverse.
+     *
+     * @param prefix the prefix, may be empty
+     * @return this
+     */
+    public RedlockContext keyPrefix(final String prefix) {
+        checkOpen();
+        keyPrefix = Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
+        return this;
+    }
+
+    /**
+     * The name of the client's connections, as CLIENT LIST on a node shows it.
+     *
+     * @param name default {@code redlock}; printable ASCII without blanks, or empty for none
+     * @return this
+     * @throws IllegalArgumentException if it has other characters
+     */
+    public RedlockContext clientName(final String name) {
+        checkOpen();
+        Objects.requireNonNull(name, "client name is null: give \"\" for none");
+        if (!name.chars().allMatch(c -> c > ' ' && c < 127)) {
+            throw new IllegalArgumentException("client name \"" + name + "\" has a blank or a special character,"
+                    + " which Redis refuses: use printable ASCII without blanks");
+        }
+        clientName = name;
+        return this;
+    }
+
+    /**
+     * The longest ttl that any acquire or extend may ask for; longer ones are refused. It is also how long a node
+     * sits out
+     * after a restart or a jump of its clock, so keep it near what is really used. All clients of the same nodes need
+     * the
+     * same value for the restart guard to cover their locks.
+     *
+     * @param ttl default 60 s, from 100 ms to 24 h
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext maxTtl(final Duration ttl) {
+        checkOpen();
+        maxTtlMs = inRange("maxTtl", AcquireOptions.millisOf("maxTtl", ttl), 100, 86_400_000, "ms");
+        return this;
+    }
+
+    /**
+     * How long {@link Redlock#acquire} keeps trying.
+     *
+     * @param wait default 10 s, zero or more
+     * @return this
+     * @throws IllegalArgumentException if it is negative
+     */
+    public RedlockContext defaultWait(final Duration wait) {
+        checkOpen();
+        defaultWaitNs = AcquireOptions.nanosOf("default wait", wait);
+        return this;
+    }
+
+    /**
+     * How long a node may take for one answer before its vote counts as unknown. Shorter gives up on slow nodes sooner,
+     * longer survives their hiccups; a healthy quorum never waits for it.
+     *
+     * @param timeout default: the shorter of 50 ms and ttl/20; from 1 ms to 60 s
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext nodeTimeout(final Duration timeout) {
+        checkOpen();
+        nodeTimeoutNs = MS * inRange("nodeTimeout", AcquireOptions.millisOf("nodeTimeout", timeout), 1, 60_000, "ms");
+        return this;
+    }
+
+    /**
+     * How much validity must be left for an acquisition to count as a success.
+     *
+     * @param minValidity default: a tenth of each acquisition's ttl
+     * @return this
+     * @throws IllegalArgumentException if it is negative
+     */
+    public RedlockContext minValidity(final Duration minValidity) {
+        checkOpen();
+        minValidityNs = AcquireOptions.nanosOf("minimum validity", minValidity);
+        return this;
+    }
+
+    /**
+     * How long {@link Redlock#close} may take to release what is held.
+     *
+     * @param timeout default 1 s, zero or more
+     * @return this
+     * @throws IllegalArgumentException if it is negative
+     */
+    public RedlockContext closeTimeout(final Duration timeout) {
+        checkOpen();
+        closeTimeoutNs = AcquireOptions.nanosOf("close timeout", timeout);
+        return this;
+    }
+
+    /**
+     * How long a blocking call looks for its answer before it parks its thread. Spinning saves the wake-up, some ten
+     * microseconds, and costs CPU: only where a core is free.
+     *
+     * @param spin default zero; at most 10 ms
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext blockingSpin(final Duration spin) {
+        checkOpen();
+        spinNs = inRange("blocking spin", AcquireOptions.nanosOf("blocking spin", spin), 0, 10 * MS, "ns");
+        return this;
+    }
+
+    /**
+     * How long opening a connection may take.
+     *
+     * @param ms default 1000 ms, 1 to 60 000
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext connectTimeoutMs(final int ms) {
+        checkOpen();
+        connectTimeoutMs = (int) inRange("connectTimeoutMs", ms, 1, 60_000, "ms");
+        return this;
+    }
+
+    /**
+     * How long a node's oldest request may stay unanswered before its connection is taken for dead and opened anew.
+     * Shorter
+     * finds dead peers sooner, longer lets paused ones come back without a reconnect. A lock never waits for it.
+     *
+     * @param ms default 2000 ms, 100 to 600 000
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext unansweredTimeoutMs(final int ms) {
+        checkOpen();
+        unansweredTimeoutMs = (int) inRange("unansweredTimeoutMs", ms, 100, 600_000, "ms");
+        return this;
+    }
+
+    /**
+     * The delay before a lost connection is opened again: it doubles from the shorter to the longer, with jitter, and
+     * tries
+     * go on for ever.
+     *
+     * @param msMin default 20 ms, at least 1
+     * @param msMax default 1000 ms, at least msMin, at most 600 000
+     * @return this
+     * @throws IllegalArgumentException if the range is empty or out of range
+     */
+    public RedlockContext reconnectDelayMs(final int msMin, final int msMax) {
+        checkOpen();
+        if (msMin < 1 || msMax < msMin || msMax > 600_000) {
+            throw new IllegalArgumentException("reconnect delay range " + msMin + " to " + msMax
+                    + " ms is out of range: 1 <= min <= max <= 600000 is needed");
+        }
+        reconnectDelayMsMin = msMin;
+        reconnectDelayMsMax = msMax;
+        return this;
+    }
+
+    /**
+     * How often each node's clock is compared with the local one.
+     *
+     * @param ms default 1000 ms, up to 60 000; 0 switches the clock watch off
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext clockSampleMs(final int ms) {
+        checkOpen();
+        clockSampleMs = (int) inRange("clockSampleMs", ms, 0, 60_000, "ms");
+        return this;
+    }
+
+    /**
+     * How nodes that may have lost their keys in a restart are treated.
+     *
+     * @param mode default {@link RestartGuardMode#UPTIME}
+     * @return this
+     */
+    public RedlockContext restartGuard(final RestartGuardMode mode) {
+        checkOpen();
+        restartGuard = Objects.requireNonNull(mode, "restart guard mode is null");
+        return this;
+    }
+
+    /**
+     * The delay between attempts of one acquisition.
+     *
+     * @param policy default: 5 to 50 ms, evenly spread
+     * @return this
+     */
+    public RedlockContext retryPolicy(final RetryPolicy policy) {
+        checkOpen();
+        retryPolicy = Objects.requireNonNull(policy, "retry policy is null");
+        return this;
+    }
+
+    /**
+     * The longest resource name.
+     *
+     * @param bytes default 512 bytes of UTF-8 with the prefix, 1 to 16 384
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext resourceLengthMax(final int bytes) {
+        checkOpen();
+        resourceLengthMax = (int) inRange("resourceLengthMax", bytes, 1, 16_384, "bytes");
+        return this;
+    }
+
+    /**
+     * Most acquisitions that talk to the nodes at once, per event loop; more are {@link
+     * AcquireOutcome.Kind#OVERLOADED}.
+     *
+     * @param count default 16 384, at least 1
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext inFlightMax(final int count) {
+        checkOpen();
+        inFlightMax = (int) inRange("inFlightMax", count, 1, 1 << 22, "acquisitions");
+        return this;
+    }
+
+    /**
+     * Most acquisitions that wait behind another one of this process, per event loop; more are
+     * {@link AcquireOutcome.Kind#OVERLOADED}.
+     *
+     * @param count default 65 536, at least 0
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext waitersMax(final int count) {
+        checkOpen();
+        waitersMax = (int) inRange("waitersMax", count, 0, 1 << 22, "waiters");
+        return this;
+    }
+
+    /**
+     * Most automatically extended leases held at once, per event loop; more are {@link AcquireOutcome.Kind#OVERLOADED}.
+     *
+     * @param count default 65 536, at least 0
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext autoExtendedLeasesMax(final int count) {
+        checkOpen();
+        autoExtendedLeasesMax = (int) inRange("autoExtendedLeasesMax", count, 0, 1 << 22, "leases");
+        return this;
+    }
+
+    /**
+     * How much may wait for one node: beyond either limit its votes fail at once, so that a slow node costs bounded
+     * memory
+     * and the others nothing.
+     *
+     * @param unansweredMax default 65 536 requests, at least 16
+     * @param unsentBytes   default 1 MiB of unsent bytes, at least 4096
+     * @return this
+     * @throws IllegalArgumentException if one is out of range
+     */
+    public RedlockContext nodeBackPressure(final int unansweredMax, final int unsentBytes) {
+        checkOpen();
+        nodeInFlightMax = (int) inRange("unanswered requests per node", unansweredMax, 16, 1 << 24, "requests");
+        nodeUnsentBytesMax = (int) inRange("unsent bytes per node", unsentBytes, 4096, 1 << 30, "bytes");
+        return this;
+    }
+
+    /**
+     * How many releases are kept for a node that cannot be reached. What is dropped beyond it ends with its ttl.
+     *
+     * @param count default 65 536, at least 0
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext nodeDebtMax(final int count) {
+        checkOpen();
+        nodeDebtMax = (int) inRange("nodeDebtMax", count, 0, 1 << 22, "releases");
+        return this;
+    }
+
+    /**
+     * How many event loops of its own the client runs. A resource always maps to the same one; each has a connection to
+     * every node. More give more throughput while cores are left.
+     *
+     * @param count default 1, up to 64
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext eventLoops(final int count) {
+        checkOpen();
+        eventLoopCount = (int) inRange("event loop count", count, 1, 64, "loops");
+        eventLoops = List.of();
+        return this;
+    }
+
+    /**
+     * Runs on event loops of the user's instead of own threads. They must be Netty 4.2 loops of a known transport; the
+     * client never shuts them down.
+     *
+     * @param loops at least one
+     * @return this
+     * @throws IllegalArgumentException if there is none
+     */
+    public RedlockContext eventLoops(final EventLoop... loops) {
+        checkOpen();
+        if (loops.length == 0) {
+            throw new IllegalArgumentException(
+                    "no event loop is given: give one, or say how many the client shall run");
+        }
+        eventLoops = List.of(loops);
+        eventLoopCount = loops.length;
+        return this;
+    }
+
+    /**
+     * What own event loops do when there is nothing to do.
+     *
+     * @param policy default {@link IdlePolicy#BLOCK}
+     * @return this
+     */
+    public RedlockContext idlePolicy(final IdlePolicy policy) {
+        checkOpen();
+        idlePolicy = Objects.requireNonNull(policy, "idle policy is null");
+        return this;
+    }
+
+    /**
+     * Which transport own event loops use.
+     *
+     * @param kind default {@link TransportKind#AUTO}
+     * @return this
+     */
+    public RedlockContext transport(final TransportKind kind) {
+        checkOpen();
+        transport = Objects.requireNonNull(kind, "transport is null");
+        return this;
+    }
+
+    /** Checks what can only be checked together, and closes the context to changes. */
+    RedlockContext conclude() {
+        checkOpen();
+        if (nodes.isEmpty()) {
+            throw new IllegalArgumentException("no nodes are configured: give at least one address");
+        }
+        if (nodeTimeoutNs > maxTtlMs * MS) {
+            throw new IllegalArgumentException("nodeTimeout " + nodeTimeoutNs / MS + " ms is longer than maxTtl "
+                    + maxTtlMs + " ms: no lock could outlive one slow answer");
+        }
+        if (minValidityNs >= maxTtlMs * MS - Validity.driftNs(maxTtlMs * MS)) {
+            throw new IllegalArgumentException(
+                    "minValidity " + minValidityNs / MS + " ms is not below maxTtl " + maxTtlMs
+                            + " ms less its drift: no lock could ever be acquired");
+        }
+        isConcluded = true;
+        return this;
+    }
+
+    private void checkOpen() {
+        if (isConcluded) {
+            throw new IllegalStateException("this RedlockContext is concluded, a client uses it: make a new one");
+        }
+    }
+
+    private static long inRange(final String what, final long value, final long min, final long max,
+            final String unit) {
+        if (value < min || value > max) {
+            throw new IllegalArgumentException(
+                    what + " " + value + " is out of range: " + min + " to " + max + " " + unit + " are allowed");
+        }
+        return value;
+    }
+
+    /**
+     * Checks a ttl against what this client allows.
+     *
+     * @throws IllegalArgumentException if it is out of range, with both numbers
+     */
+    long checkedTtlMs(final long ttlMs, final long minValidity) {
+        if (ttlMs > maxTtlMs) {
+            throw new IllegalArgumentException("ttl " + ttlMs + " ms is longer than maxTtl " + maxTtlMs
+                    + " ms: ask for less, or raise RedlockContext.maxTtl");
+        }
+        final long driftNs = Validity.driftNs(ttlMs * MS);
+        final long needed = minValidityNs(ttlMs, minValidity);
+        if (ttlMs < 1 || ttlMs * MS - driftNs <= needed) {
+            throw new IllegalArgumentException("ttl " + ttlMs + " ms is too short: it must be above its drift of "
+                    + driftNs / 1000 + " us plus the minimum validity of " + needed / 1000 + " us");
+        }
+        return ttlMs;
+    }
+
+    /** The minimum validity of an acquisition: its own, else the client's, else a tenth of the ttl. */
+    long minValidityNs(final long ttlMs, final long ownMinValidityNs) {
+        if (ownMinValidityNs != AcquireOptions.UNSET) {
+            return ownMinValidityNs;
+        }
+        return minValidityNs != AcquireOptions.UNSET ? minValidityNs : ttlMs * MS / 10;
+    }
+
+    /**
+     * The node timeout for a ttl: the configured one, else the shorter of 50 ms and ttl/20, but a millisecond at
+     * least.
+     */
+    long nodeTimeoutNs(final long ttlMs) {
+        if (nodeTimeoutNs != AcquireOptions.UNSET) {
+            return nodeTimeoutNs;
+        }
+        return Math.max(MS, Math.min(50 * MS, ttlMs * MS / 20));
+    }
+
+    NodeOptions nodeOptions() {
+        return new NodeOptions(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs, reconnectDelayMsMin,
+                reconnectDelayMsMax, maxTtlMs, RestartGuard.Mode.valueOf(restartGuard.name()), clockSampleMs,
+                nodeInFlightMax, nodeUnsentBytesMax, nodeDebtMax, clientName.isEmpty() ? null : clientName);
+    }
+
+    List<NodeAddress> nodes() {
+        return nodes;
+    }
+
+    List<EventLoop> givenEventLoops() {
+        return eventLoops;
+    }
+
+    String keyPrefix() {
+        return keyPrefix;
+    }
+
+    long defaultWaitNs() {
+        return defaultWaitNs;
+    }
+
+    long closeTimeoutNs() {
+        return closeTimeoutNs;
+    }
+
+    long spinNs() {
+        return spinNs;
+    }
+
+    int resourceLengthMax() {
+        return resourceLengthMax;
+    }
+
+    int inFlightMax() {
+        return inFlightMax;
+    }
+
+    int waitersMax() {
+        return waitersMax;
+    }
+
+    int autoExtendedLeasesMax() {
+        return autoExtendedLeasesMax;
+    }
+
+    int eventLoopCount() {
+        return eventLoopCount;
+    }
+
+    RetryPolicy retryPolicy() {
+        return retryPolicy;
+    }
+
+    IdlePolicy idlePolicy() {
+        return idlePolicy;
+    }
+
+    TransportKind transport() {
+        return transport;
+    }
+
+    @Override
+    public String toString() {
+        return "RedlockContext{nodes=" + nodes + ", maxTtlMs=" + maxTtlMs + ", restartGuard=" + restartGuard + "}";
+    }
+}

@@ -1,0 +1,95 @@
+package dev.redlock;
+
+/**
+ * What a client has done since it was connected, summed over its event loops. Each call reads the current values and
+ * allocates nothing; two calls are not one snapshot.
+ *
+ * @threading any thread
+ */
+public final class RedlockCounters {
+
+    private final Conductor[] conductors;
+
+    RedlockCounters(final Conductor[] conductors) {
+        this.conductors = conductors;
+    }
+
+    private long sum(final int counter) {
+        long sum = 0;
+        for (final Conductor conductor : conductors) {
+            sum += conductor.counters().read(counter);
+        }
+        return sum;
+    }
+
+    /**
+     * Acquisitions that ended in one way.
+     *
+     * @param kind which way
+     * @return how many
+     */
+    public long outcomeCount(final AcquireOutcome.Kind kind) {
+        return sum(ConductorCounters.OUTCOME_FIRST + kind.ordinal());
+    }
+
+    /** @return acquisitions that ended with the lock */
+    public long acquiredCount() {
+        return outcomeCount(AcquireOutcome.Kind.ACQUIRED);
+    }
+
+    /** @return attempts that failed because others held the lock */
+    public long contendedAttemptCount() {
+        return sum(ConductorCounters.ATTEMPT_CONTENDED);
+    }
+
+    /** @return attempts that failed because too few nodes answered */
+    public long noQuorumAttemptCount() {
+        return sum(ConductorCounters.ATTEMPT_NO_QUORUM);
+    }
+
+    /** @return attempts that reached a quorum with too little validity left */
+    public long tooSlowAttemptCount() {
+        return sum(ConductorCounters.ATTEMPT_TOO_SLOW);
+    }
+
+    /** @return attempts that were rolled back */
+    public long rolledBackCount() {
+        return sum(ConductorCounters.ROLLED_BACK);
+    }
+
+    /**
+     * Releases that ended in one way.
+     *
+     * @param outcome which way
+     * @return how many
+     */
+    public long releaseCount(final ReleaseOutcome outcome) {
+        return sum(switch (outcome) {
+            case RELEASED -> ConductorCounters.RELEASED;
+            case EXPIRED -> ConductorCounters.RELEASE_EXPIRED;
+            case UNKNOWN -> ConductorCounters.RELEASE_UNKNOWN;
+        });
+    }
+
+    /** @return extensions that succeeded, asked for and automatic */
+    public long extendedCount() {
+        return sum(ConductorCounters.EXTENDED);
+    }
+
+    /** @return leases that lost their quorum */
+    public long lostCount() {
+        return sum(ConductorCounters.LOST);
+    }
+
+    /** @return leases whose validity ended before they were released */
+    public long expiredCount() {
+        return sum(ConductorCounters.EXPIRED);
+    }
+
+    @Override
+    public String toString() {
+        return "RedlockCounters{acquired=" + acquiredCount() + ", contended=" + contendedAttemptCount() + ", noQuorum="
+                + noQuorumAttemptCount() + ", tooSlow=" + tooSlowAttemptCount() + ", rolledBack=" + rolledBackCount()
+                + ", extended=" + extendedCount() + ", lost=" + lostCount() + ", expired=" + expiredCount() + "}";
+    }
+}

@@ -1,0 +1,96 @@
+package dev.redlock;
+
+import dev.redlock.node.Verb;
+import dev.redlock.quorum.Decision;
+import dev.redlock.quorum.Quorum;
+import dev.redlock.quorum.Vote;
+
+/**
+ * The release round: goes to all nodes, whatever they answered to the acquire. On each connection it stands behind the
+ * acquire that it undoes, so an acquire that is still on its way is undone too; a node that cannot be sent to is owed
+ * it.
+ *
+ * @threading event-loop-confined
+ */
+final class ReleaseOperation {
+
+    private static final long MS = 1_000_000;
+
+    private final Conductor conductor;
+
+    ReleaseOperation(final Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    /** Gives back what a lease holds; the lease gets the outcome. */
+    void start(final Attempt attempt) {
+        attempt.phase = Attempt.Phase.RELEASING;
+        attempt.releaseRound.reset();
+        conductor.startTimer(attempt.roundTimer, conductor.nowNs() + conductor.context().nodeTimeoutNs(attempt.ttlMs));
+        send(attempt);
+    }
+
+    /** Gives back a token that nobody waits for. */
+    void abandon(final Attempt attempt) {
+        attempt.phase = Attempt.Phase.ABANDONED;
+        attempt.lease = null;
+        send(attempt);
+    }
+
+    private void send(final Attempt attempt) {
+        final int nodeCount = conductor.nodeCount();
+        // One more than the answers to come, so that it is not recycled while it is being sent.
+        attempt.expect(nodeCount + 1);
+        conductor.fanOut().send(attempt, Verb.RELEASE, 0, Quorum.allOf(nodeCount));
+        attempt.expect(-1);
+        conductor.recycleIfDone(attempt);
+    }
+
+    void onReply(final Attempt attempt, final int nodeIndex, final long value) {
+        attempt.mayHold &= ~(1L << nodeIndex);
+        vote(attempt, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
+    }
+
+    void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote) {
+        if ((attempt.mayHold & 1L << nodeIndex) != 0) {
+            conductor.owe(attempt, nodeIndex, conductor.nowNs() + attempt.ttlMs * MS);
+        }
+        vote(attempt, nodeIndex, vote);
+    }
+
+    void onTimeout(final Attempt attempt) {
+        attempt.releaseRound.onTimeout();
+        decide(attempt);
+    }
+
+    private void vote(final Attempt attempt, final int nodeIndex, final Vote vote) {
+        if (attempt.phase == Attempt.Phase.RELEASING) {
+            attempt.releaseRound.onVote(nodeIndex, vote);
+            decide(attempt);
+        }
+    }
+
+    private void decide(final Attempt attempt) {
+        final Decision decision = attempt.releaseRound.decision();
+        if (decision == Decision.OPEN) {
+            return;
+        }
+        if (decision == Decision.WON) {
+            end(attempt, ReleaseOutcome.RELEASED);
+        } else if (attempt.releaseRound.isRefusedForCertain()) {
+            end(attempt, ReleaseOutcome.EXPIRED);
+        } else if (decision == Decision.NO_QUORUM || attempt.releaseRound.pending() == 0) {
+            end(attempt, ReleaseOutcome.UNKNOWN);
+        }
+    }
+
+    private void end(final Attempt attempt, final ReleaseOutcome outcome) {
+        final LeaseSlot lease = attempt.lease;
+        conductor.stopTimer(attempt.roundTimer);
+        attempt.phase = Attempt.Phase.ABANDONED;
+        attempt.lease = null;
+        lease.attempt = null;
+        conductor.onReleased(lease, outcome);
+        conductor.recycleIfDone(attempt);
+    }
+}

@@ -1,0 +1,70 @@
+package dev.redlock;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * The name of a lock, encoded once as it stands on the wire. Make one with {@link Redlock#key} and keep it where the
+ * same
+ * resource is locked again and again: passing it instead of a string saves the encoding and its allocation.
+ *
+ * @threading immutable
+ */
+public final class ResourceKey {
+
+    private final String resource;
+    private final byte[] bulk;
+    private final int hash;
+
+    private ResourceKey(final String resource, final byte[] bulk) {
+        this.resource = resource;
+        this.bulk = bulk;
+        this.hash = Arrays.hashCode(bulk);
+    }
+
+    static ResourceKey of(final String prefix, final String resource, final int lengthBytesMax) {
+        if (resource == null) {
+            throw new NullPointerException("resource is null: name what is to be locked");
+        }
+        if (resource.isEmpty()) {
+            throw new IllegalArgumentException("resource \"\" is empty: name what is to be locked");
+        }
+        final byte[] name = (prefix + resource).getBytes(StandardCharsets.UTF_8);
+        if (name.length > lengthBytesMax) {
+            throw new IllegalArgumentException("resource \"" + resource.substring(0, Math.min(32, resource.length()))
+                    + "...\" is " + name.length + " bytes long with its prefix: at most " + lengthBytesMax
+                    + " are allowed (RedlockContext.resourceLengthMax)");
+        }
+        final byte[] head = ("$" + name.length + "\r\n").getBytes(StandardCharsets.US_ASCII);
+        final byte[] bulk = Arrays.copyOf(head, head.length + name.length + 2);
+        System.arraycopy(name, 0, bulk, head.length, name.length);
+        bulk[bulk.length - 2] = '\r';
+        bulk[bulk.length - 1] = '\n';
+        return new ResourceKey(resource, bulk);
+    }
+
+    /** @return the resource as it was named, without the prefix */
+    public String resource() {
+        return resource;
+    }
+
+    /** The complete bulk string, borrowed. */
+    byte[] bulk() {
+        return bulk;
+    }
+
+    @Override
+    public boolean equals(final Object o) {
+        return this == o || o instanceof ResourceKey other && hash == other.hash && Arrays.equals(bulk, other.bulk);
+    }
+
+    @Override
+    public int hashCode() {
+        return hash;
+    }
+
+    @Override
+    public String toString() {
+        return resource;
+    }
+}

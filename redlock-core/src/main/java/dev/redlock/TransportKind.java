@@ -1,0 +1,19 @@
+package dev.redlock;
+
+/**
+ * Which of Netty's transports carries the bytes.
+ *
+ * @threading immutable
+ */
+public enum TransportKind {
+    /** The best that this machine has: io_uring, epoll, kqueue, NIO in this order. */
+    AUTO,
+    /** Linux io_uring. */
+    IO_URING,
+    /** Linux epoll. */
+    EPOLL,
+    /** BSD and macOS kqueue. */
+    KQUEUE,
+    /** The JDK's selector. */
+    NIO
+}

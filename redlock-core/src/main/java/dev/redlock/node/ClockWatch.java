@@ -1,0 +1,58 @@
+package dev.redlock.node;
+
+/**
+ * Compares a node's wall clock with the local monotonic clock, sample by sample, and finds steps.
+ *
+ * <p>A sample says: at some moment between sending TIME and receiving its answer the node's clock stood at T. So the
+ * offset
+ * (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
+ * interval by
+ * no more than the drift that validity allows for, elapsed/100 + 2 ms. A sample whose interval does not meet the
+ * widened
+ * interval of the one before is a step. A slow answer only widens the interval, so delay alone never looks like a step.
+ *
+ * @threading event-loop-confined
+ */
+final class ClockWatch {
+
+    private static final long DRIFT_DIVISOR = 100;
+    private static final long DRIFT_FLOOR_NS = 2_000_000;
+
+    private boolean hasReference;
+    private long sampledNs;
+    private long offsetNsMin;
+    private long offsetNsMax;
+
+    /** Forgets the reference: the next sample sets it. */
+    void reset() {
+        hasReference = false;
+    }
+
+    /**
+     * Takes a sample.
+     *
+     * @param sentNs     monotonic time at which TIME was sent
+     * @param receivedNs monotonic time at which the answer was read
+     * @param serverNs   the node's clock, nanoseconds since the epoch
+     * @return true if the clock has jumped since the sample before
+     */
+    boolean onSample(final long sentNs, final long receivedNs, final long serverNs) {
+        final long min = serverNs - receivedNs;
+        final long max = serverNs - sentNs;
+        final long allowanceNs = hasReference
+                ? Math.max(0, receivedNs - sampledNs) / DRIFT_DIVISOR + DRIFT_FLOOR_NS
+                : 0;
+        final boolean isJump = hasReference
+                && (min - offsetNsMax > allowanceNs || offsetNsMin - max > allowanceNs);
+        if (isJump || !hasReference) {
+            offsetNsMin = min;
+            offsetNsMax = max;
+        } else {
+            offsetNsMin = Math.max(min, offsetNsMin - allowanceNs);
+            offsetNsMax = Math.min(max, offsetNsMax + allowanceNs);
+        }
+        hasReference = true;
+        sampledNs = receivedNs;
+        return isJump;
+    }
+}

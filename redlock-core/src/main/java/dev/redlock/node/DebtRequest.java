@@ -1,0 +1,61 @@
+package dev.redlock.node;
+
+import dev.redlock.quorum.Token;
+
+/**
+ * A release that was owed and is on its way.
+ *
+ * @threading event-loop-confined
+ */
+final class DebtRequest implements LockRequest {
+
+    private final Node node;
+    private final ReleaseDebt.Entry entry;
+
+    DebtRequest(final Node node, final ReleaseDebt.Entry entry) {
+        this.node = node;
+        this.entry = entry;
+    }
+
+    @Override
+    public byte[] resourceBulk() {
+        return entry.resourceBulk;
+    }
+
+    @Override
+    public Token token() {
+        return entry.token;
+    }
+
+    @Override
+    public long ttlMs() {
+        return 0;
+    }
+
+    @Override
+    public void onReply(final int nodeIndex, final Verb verb, final int sequence, final long value) {
+        node.statistics().onDebtPaid();
+    }
+
+    @Override
+    public void onError(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+        // An error now will most likely be one again; the key ends with its ttl, which is what debt amounts to at
+        // worst.
+        node.statistics().onDebtRefused();
+    }
+
+    @Override
+    public void onUnknown(final int nodeIndex, final Verb verb, final int sequence) {
+        node.onDebtUnpaid(entry);
+    }
+
+    @Override
+    public void onNotSent(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+        throw new IllegalStateException("a debt is sent to one node that takes it, yet " + failure);
+    }
+
+    @Override
+    public boolean isSecondTryWanted(final Verb verb, final int sequence) {
+        return true;
+    }
+}

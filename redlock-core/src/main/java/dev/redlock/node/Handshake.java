@@ -1,0 +1,251 @@
+package dev.redlock.node;
+
+import dev.redlock.resp.RespCommand;
+import dev.redlock.resp.RespValue;
+import dev.redlock.resp.RespWriter;
+import dev.redlock.transport.NodeAddress;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/**
+ * The first words on a connection, all sent at once: RESP3 and who we are, who the node is, and the scripts it shall
+ * know.
+ *
+ * <pre>
+ * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT SETINFO ... | INFO server | INFO replication | SCRIPT LOAD ...
+ * </pre>
+ *
+ * A server that refuses RESP3 is asked the same again with AUTH and CLIENT SETNAME in RESP2. A replica, a node that
+ * does not
+ * let us in, or one that refuses a script cannot be used, and trying again soon does not help; a node that is loading
+ * can.
+ *
+ * @threading event-loop-confined
+ */
+final class Handshake {
+
+    private static final RespCommand TIME = RespCommand.of("TIME");
+    private static final RespCommand INFO_SERVER = RespCommand.of("INFO", "server");
+    private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
+    private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
+    private static final long UNKNOWN = -1;
+
+    private final Node node;
+    private final NodeConnection connection;
+    private final NodeAddress address;
+    private final String clientName;
+    private boolean isResp2;
+    private boolean isResp2Greeted;
+    private boolean isOver;
+    private String runId;
+    private long uptimeSeconds = UNKNOWN;
+    private int scriptsLeft;
+
+    Handshake(final Node node, final NodeConnection connection, final NodeAddress address, final String clientName) {
+        this.node = node;
+        this.connection = connection;
+        this.address = address;
+        this.clientName = clientName;
+    }
+
+    void start() {
+        scriptsLeft = Verb.values().length;
+        if (isResp2) {
+            sendResp2Greeting();
+        } else {
+            send(hello(), this::onHello);
+        }
+        send(command(LIBRARY_NAME), this::onIgnored);
+        send(command(INFO_SERVER), this::onInfoServer);
+        send(command(INFO_REPLICATION), this::onInfoReplication);
+        for (final Verb verb : Verb.values()) {
+            send(scriptLoad(verb), this::onScriptLoaded);
+        }
+    }
+
+    private void send(final ByteBuf command, final ValueRequest request) {
+        node.sendValue(command, request);
+    }
+
+    private static ByteBuf command(final RespCommand command) {
+        final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
+        command.writeTo(out);
+        return out;
+    }
+
+    private static ByteBuf command(final String... words) {
+        final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
+        RespWriter.arrayHeader(out, words.length);
+        for (final String word : words) {
+            RespWriter.bulkString(out, word.getBytes(StandardCharsets.UTF_8));
+        }
+        return out;
+    }
+
+    /** {@code HELLO 3 [AUTH user password] [SETNAME name]}. */
+    private ByteBuf hello() {
+        final boolean hasPassword = address.password() != null;
+        final boolean hasName = clientName != null;
+        if (hasPassword && hasName) {
+            return command("HELLO", "3", "AUTH", user(), address.password(), "SETNAME", clientName);
+        }
+        if (hasPassword) {
+            return command("HELLO", "3", "AUTH", user(), address.password());
+        }
+        return hasName ? command("HELLO", "3", "SETNAME", clientName) : command("HELLO", "3");
+    }
+
+    private String user() {
+        return address.user() == null ? "default" : address.user();
+    }
+
+    private void sendResp2Greeting() {
+        if (address.password() != null) {
+            final ByteBuf auth = address.user() == null
+                    ? command("AUTH", address.password())
+                    : command("AUTH", address.user(), address.password());
+            send(auth, this::onAuth);
+        }
+        if (clientName != null) {
+            send(command("CLIENT", "SETNAME", clientName), this::onIgnored);
+        }
+    }
+
+    private static ByteBuf scriptLoad(final Verb verb) {
+        final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
+        RespWriter.arrayHeader(out, 3);
+        RespWriter.bulkString(out, "SCRIPT");
+        RespWriter.bulkString(out, "LOAD");
+        RespWriter.bulkString(out, LockScripts.source(verb));
+        return out;
+    }
+
+    private void onHello(final RespValue reply) {
+        if (isError(reply)) {
+            final String error = reply.asText();
+            if (error.startsWith("NOPROTO") || error.startsWith("ERR unknown command")) {
+                isResp2 = true;
+            } else {
+                refuse("it does not let us in: " + codeOf(error));
+            }
+        }
+    }
+
+    private void onAuth(final RespValue reply) {
+        if (isError(reply)) {
+            refuse("it does not let us in: " + codeOf(reply.asText()));
+        }
+    }
+
+    private void onIgnored(final RespValue reply) {
+        // Names are for people; a node that does not know the command can be used all the same.
+    }
+
+    private void onInfoServer(final RespValue reply) {
+        if (isOver || isWaitingForResp2() || reply == null) {
+            return;
+        }
+        if (reply.isError()) {
+            refuse("it refuses INFO, which tells restarts: " + codeOf(reply.asText()));
+            return;
+        }
+        runId = field(reply.asText(), "run_id");
+        final String uptime = field(reply.asText(), "uptime_in_seconds");
+        uptimeSeconds = uptime == null || !uptime.matches("[0-9]{1,18}") ? UNKNOWN : Long.parseLong(uptime);
+        if (runId == null || uptimeSeconds == UNKNOWN) {
+            refuse("its INFO has no run_id or no uptime_in_seconds, without which restarts cannot be told");
+        }
+    }
+
+    private void onInfoReplication(final RespValue reply) {
+        if (isOver || isWaitingForResp2() || reply == null) {
+            return;
+        }
+        final String role = reply.isError() ? null : field(reply.asText(), "role");
+        if (!"master".equals(role)) {
+            refuse("its role is " + role + ": every node must be an independent master");
+        }
+    }
+
+    private void onScriptLoaded(final RespValue reply) {
+        scriptsLeft--;
+        if (isOver || reply == null) {
+            return;
+        }
+        if (isWaitingForResp2()) {
+            if (scriptsLeft == 0) {
+                isResp2Greeted = true;
+                start();
+            }
+            return;
+        }
+        if (reply.isError()) {
+            final String error = reply.asText();
+            if (error.startsWith("LOADING") || error.startsWith("BUSY")) {
+                isOver = true;
+                node.disconnect("it is not ready: " + codeOf(error));
+            } else {
+                refuse("it refuses the lock scripts: " + codeOf(error));
+            }
+        } else if (scriptsLeft == 0) {
+            isOver = true;
+            node.onIntroduced(runId, uptimeSeconds);
+        }
+    }
+
+    /** RESP3 was refused, and the rest of what was sent with it is still being answered. */
+    private boolean isWaitingForResp2() {
+        return isResp2 && !isResp2Greeted;
+    }
+
+    private void refuse(final String reason) {
+        if (!isOver) {
+            isOver = true;
+            node.onRefused(reason);
+        }
+    }
+
+    private static boolean isError(final RespValue reply) {
+        return reply != null && reply.isError();
+    }
+
+    /** The first word of an error. The rest may repeat what we sent, so it is left out. */
+    private static String codeOf(final String error) {
+        final int blank = error.indexOf(' ');
+        return blank < 0 ? error : error.substring(0, blank);
+    }
+
+    /** A field of INFO, or null. */
+    static String field(final String info, final String name) {
+        for (final String line : info.split("\r\n")) {
+            if (line.startsWith(name + ":")) {
+                return line.substring(name.length() + 1);
+            }
+        }
+        return null;
+    }
+
+    static ByteBuf timeCommand(final ByteBufAllocator allocator) {
+        final ByteBuf out = allocator.directBuffer(32);
+        TIME.writeTo(out);
+        return out;
+    }
+
+    /** The answer to TIME in microseconds since the epoch; -1 if it is no time. */
+    static long microsecondsOf(final RespValue reply) {
+        if (!reply.type().isAggregate() || reply.isNull()) {
+            return UNKNOWN;
+        }
+        final List<RespValue> parts = reply.elements();
+        if (parts.size() != 2) {
+            return UNKNOWN;
+        }
+        try {
+            return Long.parseLong(parts.get(0).asText()) * 1_000_000 + Long.parseLong(parts.get(1).asText());
+        } catch (final NumberFormatException | IllegalStateException e) {
+            return UNKNOWN;
+        }
+    }
+}

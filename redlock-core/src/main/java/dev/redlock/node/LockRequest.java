@@ -1,0 +1,72 @@
+package dev.redlock.node;
+
+import dev.redlock.quorum.Token;
+
+/**
+ * One attempt's token and key as the nodes see it, and where their answers go. For each command that was sent to a node
+ * exactly one of {@link #onReply}, {@link #onError} and {@link #onUnknown} is called, and {@link #onNotSent} for each
+ * node that could not be sent to.
+ *
+ * @threading event-loop-confined
+ */
+public interface LockRequest {
+
+    /** @return the resource as a complete bulk string, {@code $6\r\norders\r\n}; borrowed, not to be changed */
+    byte[] resourceBulk();
+
+    /** @return the token of the attempt */
+    Token token();
+
+    /** @return the ttl to write, milliseconds */
+    long ttlMs();
+
+    /**
+     * An integer reply came.
+     *
+     * @param nodeIndex which node
+     * @param verb      what was asked
+     * @param sequence  as given when it was sent
+     * @param value     the integer
+     */
+    void onReply(int nodeIndex, Verb verb, int sequence, long value);
+
+    /**
+     * An error reply came: the node did not execute the command.
+     *
+     * @param nodeIndex which node
+     * @param verb      what was asked
+     * @param sequence  as given when it was sent
+     * @param failure   its kind
+     */
+    void onError(int nodeIndex, Verb verb, int sequence, VoteFailure failure);
+
+    /**
+     * The connection broke before the answer.
+     *
+     * @param nodeIndex which node
+     * @param verb      what was asked
+     * @param sequence  as given when it was sent
+     */
+    void onUnknown(int nodeIndex, Verb verb, int sequence);
+
+    /**
+     * The command was not sent to this node.
+     *
+     * @param nodeIndex which node
+     * @param verb      what was asked
+     * @param sequence  as given when it was to be sent
+     * @param failure   why
+     */
+    void onNotSent(int nodeIndex, Verb verb, int sequence, VoteFailure failure);
+
+    /**
+     * Asked when a node does not know the script: may the same command be sent once more, now? It may not once a
+     * release
+     * of this token has been written, because the second try would overtake it.
+     *
+     * @param verb     what was asked
+     * @param sequence as given when it was sent
+     * @return true to send it again
+     */
+    boolean isSecondTryWanted(Verb verb, int sequence);
+}

@@ -1,0 +1,23 @@
+package dev.redlock.node;
+
+/**
+ * What a node needs to know of the configuration. Durations are checked where they are configured.
+ *
+ * @param connectTimeoutMs    a connection that is not open after this is given up
+ * @param handshakeTimeoutMs  a handshake that is not complete after this is given up
+ * @param unansweredTimeoutMs a connection whose oldest request is unanswered for this long is taken for dead
+ * @param reconnectDelayMsMin first delay before connecting again
+ * @param reconnectDelayMsMax longest delay before connecting again
+ * @param maxTtlMs            longest ttl that any lock may have: what a restarted node has to sit out
+ * @param guardMode           how restarts are guarded against
+ * @param clockSampleMs       how often the node's clock is read; 0 for never
+ * @param inFlightMax         unanswered requests after which further votes fail at once
+ * @param unsentBytesMax      bytes waiting for the socket after which further votes fail at once
+ * @param debtMax             releases kept for a node that cannot be reached
+ * @param clientName          name of the connection on the node, or null
+ * @threading immutable
+ */
+public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
+        int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuard.Mode guardMode, int clockSampleMs,
+        int inFlightMax, int unsentBytesMax, int debtMax, String clientName) {
+}

@@ -1,0 +1,68 @@
+package dev.redlock.quorum;
+
+/**
+ * How long a holder may rely on a lock: validity = ttl - (t2 - t1) - drift, with drift = ttl/100 + 2 ms.
+ *
+ * <p>t1 is read before the first byte is handed to a socket, t2 at the deciding vote, both on the monotonic clock. All
+ * values are integer nanoseconds; sums saturate instead of wrapping. Source of the formula: Redlock, redis.io, "Is the
+ * algorithm asynchronous?" and its reference implementations (clock drift factor 0.01, plus 2 ms for the precision of
+ * expiry in Redis).
+ *
+ * @threading immutable
+ */
+public final class Validity {
+
+    /** The part of the drift that does not depend on the ttl: 2 ms. */
+    public static final long DRIFT_FLOOR_NS = 2_000_000;
+    /** The ttl is divided by this for the part that does: 1 %. */
+    public static final long DRIFT_DIVISOR = 100;
+
+    private Validity() {
+    }
+
+    /**
+     * What a node's clock may gain on ours while a lock stands.
+     *
+     * @param ttlNs time to live, nanoseconds, not negative
+     * @return ttl/100 + 2 ms, nanoseconds
+     */
+    public static long driftNs(final long ttlNs) {
+        return ttlNs / DRIFT_DIVISOR + DRIFT_FLOOR_NS;
+    }
+
+    /**
+     * The moment on the monotonic clock up to which the holder may rely on the lock. It does not depend on t2: what is
+     * left at t2 is this minus t2.
+     *
+     * @param t1Ns    monotonic time before the first byte was sent
+     * @param ttlNs   time to live, nanoseconds
+     * @param driftNs allowance for clocks, nanoseconds
+     * @return t1 + ttl - drift; monotonic times may wrap, so compare by subtraction
+     */
+    public static long validUntilNs(final long t1Ns, final long ttlNs, final long driftNs) {
+        return t1Ns + Math.max(0, ttlNs - driftNs);
+    }
+
+    /**
+     * What is left of a validity.
+     *
+     * @param validUntilNs as from {@link #validUntilNs}
+     * @param nowNs        monotonic now
+     * @return nanoseconds left, 0 if it has ended
+     */
+    public static long remainingNs(final long validUntilNs, final long nowNs) {
+        return Math.max(0, validUntilNs - nowNs);
+    }
+
+    /**
+     * Adds two durations without wrapping.
+     *
+     * @param aNs nanoseconds, not negative
+     * @param bNs nanoseconds, not negative
+     * @return the sum, or Long.MAX_VALUE
+     */
+    public static long plusSaturating(final long aNs, final long bNs) {
+        final long sum = aNs + bNs;
+        return sum < 0 ? Long.MAX_VALUE : sum;
+    }
+}

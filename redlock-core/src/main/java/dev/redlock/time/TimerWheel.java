@@ -1,0 +1,209 @@
+package dev.redlock.time;
+
+/**
+ * Timers for deadlines near and far: start and stop are O(1) and allocate nothing.
+ *
+ * <p>Two wheels. The fine one has a spoke for each of the next 512 ticks of 2^20 ns (about a millisecond, half a
+ * second in
+ * all); the coarse one a spoke for each of the next 512 half seconds. A timer that is further away than half a second
+ * waits
+ * in the coarse wheel and moves to the fine one when its half second comes, so lease expiries that are seconds away
+ * cost the
+ * node timeouts nothing. Later than four minutes, a timer just goes round again.
+ *
+ * <p>Guarantees: a handler is never called before its deadline; each start gives at most one call. Assumption: {@link
+ * #poll}
+ * is called at or after {@link #wakeAtNs}; how late a handler is called is how late that is.
+ *
+ * @threading event-loop-confined
+ */
+public final class TimerWheel {
+
+    private static final int FINE_SHIFT = 20;
+    private static final int SPOKES_SHIFT = 9;
+    private static final int COARSE_SHIFT = FINE_SHIFT + SPOKES_SHIFT;
+    private static final int SPOKES = 1 << SPOKES_SHIFT;
+    private static final int SPOKE_MASK = SPOKES - 1;
+    /** Later than any deadline, and still far from wrapping when a time is added. */
+    private static final long FAR_NS = Long.MAX_VALUE / 2;
+
+    /**
+     * Told of each timer that is started, so that somebody wakes up in time.
+     *
+     * @threading event-loop-confined
+     */
+    @FunctionalInterface
+    public interface StartListener {
+        /**
+         * A timer has been started.
+         *
+         * @param deadlineNs its deadline, monotonic
+         */
+        void onStart(long deadlineNs);
+    }
+
+    private final StartListener startListener;
+    private final long originNs;
+    private final long[] fineUsed = new long[SPOKES / Long.SIZE];
+    private final long[] coarseUsed = new long[SPOKES / Long.SIZE];
+    private final TimerList[] fine = newSpokes(fineUsed);
+    private final TimerList[] coarse = newSpokes(coarseUsed);
+    private final TimerList due = new TimerList(new long[1], 0);
+    private long fineTick;
+    private int startedCount;
+
+    /**
+     * An empty wheel.
+     *
+     * @param nowNs         monotonic now; all later times are at or after it
+     * @param startListener told of each start
+     */
+    public TimerWheel(final long nowNs, final StartListener startListener) {
+        this.originNs = nowNs;
+        this.startListener = startListener;
+    }
+
+    /**
+     * Starts a timer, or moves it to another deadline.
+     *
+     * @param timer      the timer
+     * @param deadlineNs monotonic time; in the past means at the next poll
+     */
+    public void start(final DeadlineTimer timer, final long deadlineNs) {
+        stop(timer);
+        timer.deadlineNs = deadlineNs;
+        startedCount++;
+        place(timer);
+        startListener.onStart(deadlineNs);
+    }
+
+    /**
+     * Stops a timer; nothing happens if it is not started.
+     *
+     * @param timer the timer
+     */
+    public void stop(final DeadlineTimer timer) {
+        if (timer.list != null) {
+            timer.list.remove(timer);
+            startedCount--;
+        }
+    }
+
+    /** @return timers that are started */
+    public int startedCount() {
+        return startedCount;
+    }
+
+    /**
+     * Calls the handler of each timer whose deadline has passed.
+     *
+     * @param nowNs monotonic now
+     * @return handlers called
+     */
+    public int poll(final long nowNs) {
+        final long nowTick = Math.max(fineTick, Math.max(0, nowNs - originNs) >> FINE_SHIFT);
+        final long firstTick = Math.max(fineTick, nowTick - SPOKE_MASK);
+        final long firstCoarseTick = (fineTick >> SPOKES_SHIFT) + 1;
+        fineTick = nowTick;
+        cascade(firstCoarseTick, nowTick >> SPOKES_SHIFT);
+        int expired = 0;
+        for (long tick = firstTick; tick <= nowTick; tick++) {
+            final TimerList spoke = fine[(int) tick & SPOKE_MASK];
+            if (!spoke.isEmpty()) {
+                expired += expire(spoke, nowNs);
+            }
+        }
+        return expired;
+    }
+
+    /**
+     * When to poll next.
+     *
+     * @return the earliest time at which something may be due; far away if no timer is started
+     */
+    public long wakeAtNs() {
+        final int fineSpoke = firstUsed(fineUsed, (int) fineTick & SPOKE_MASK);
+        final long coarseTick = (fineTick >> SPOKES_SHIFT) + 1;
+        final int coarseSpoke = firstUsed(coarseUsed, (int) coarseTick & SPOKE_MASK);
+        long wakeNs = FAR_NS;
+        if (fineSpoke >= 0) {
+            wakeNs = earliest(fine[fineSpoke]) - originNs;
+        }
+        if (coarseSpoke >= 0) {
+            wakeNs = Math.min(wakeNs, coarseTick + (coarseSpoke - coarseTick & SPOKE_MASK) << COARSE_SHIFT);
+        }
+        return originNs + wakeNs;
+    }
+
+    private static long earliest(final TimerList list) {
+        long best = list.head().deadlineNs;
+        for (DeadlineTimer timer = list.head().next; timer != null; timer = timer.next) {
+            if (timer.deadlineNs - best < 0) {
+                best = timer.deadlineNs;
+            }
+        }
+        return best;
+    }
+
+    private void place(final DeadlineTimer timer) {
+        final long tick = Math.max(Math.max(0, timer.deadlineNs - originNs) >> FINE_SHIFT, fineTick);
+        if (tick - fineTick < SPOKES) {
+            fine[(int) tick & SPOKE_MASK].append(timer);
+        } else {
+            final long last = (fineTick >> SPOKES_SHIFT) + SPOKE_MASK;
+            coarse[(int) Math.min(tick >> SPOKES_SHIFT, last) & SPOKE_MASK].append(timer);
+        }
+    }
+
+    /**
+     * Brings the timers of the half seconds that have begun to the fine wheel (or back, if they are a revolution
+     * away).
+     */
+    private void cascade(final long firstTick, final long lastTick) {
+        for (long tick = Math.max(firstTick, lastTick - SPOKE_MASK); tick <= lastTick; tick++) {
+            coarse[(int) tick & SPOKE_MASK].drainTo(due);
+        }
+        for (DeadlineTimer timer = due.head(); timer != null; timer = due.head()) {
+            due.remove(timer);
+            place(timer);
+        }
+    }
+
+    private int expire(final TimerList spoke, final long nowNs) {
+        int expired = 0;
+        spoke.drainTo(due);
+        for (DeadlineTimer timer = due.head(); timer != null; timer = due.head()) {
+            due.remove(timer);
+            if (timer.deadlineNs - nowNs <= 0) {
+                startedCount--;
+                expired++;
+                timer.handler.onDeadline(nowNs);
+            } else {
+                place(timer);
+            }
+        }
+        return expired;
+    }
+
+    /** The first used spoke at or after a spoke, going round once; -1 if none is used. */
+    private static int firstUsed(final long[] used, final int from) {
+        int word = from >> 6;
+        long bits = used[word] & -1L << from;
+        for (int i = 0; i <= used.length; i++) {
+            if (bits != 0) {
+                return (word << 6) + Long.numberOfTrailingZeros(bits);
+            }
+            word = word + 1 & used.length - 1;
+            bits = used[word];
+        }
+        return -1;
+    }
+
+    private static TimerList[] newSpokes(final long[] used) {
+        final TimerList[] spokes = new TimerList[SPOKES];
+        for (int i = 0; i < SPOKES; i++) {
+            spokes[i] = new TimerList(used, i);
+        }
+        return spokes;
+    }
+}
