@@ -62,6 +62,8 @@ class RespPropertyTest {
     void integersAreTheJdks(@ForAll long value) {
         for (long shifted = value;; shifted >>= 3) {
             assertEquals(List.of("integer " + shifted, "reply end"), Wire.events(":" + shifted + "\r\n"));
+            // With more behind it, the number is read in words; at the end of the input, byte by byte.
+            assertEquals("integer " + shifted, Wire.events(":" + shifted + "\r\n+a longer line\r\n").get(0));
             ByteBuf out = Unpooled.buffer();
             RespWriter.integer(out, shifted);
             assertEquals(":" + shifted + "\r\n", Wire.text(out));
