@@ -43,6 +43,7 @@ final class Conductor implements NodeListener {
     private final ConductorCounters counters = new ConductorCounters();
     private final AcquireOperation acquiring = new AcquireOperation(this);
     private final ExtendOperation extending = new ExtendOperation(this);
+    private final RaiseOperation raising = new RaiseOperation(this);
     private final ReleaseOperation releasing = new ReleaseOperation(this);
     private final LeaseKeeper keeper = new LeaseKeeper(this);
     private final ArrayDeque<Attempt> freeAttempts = new ArrayDeque<>();
@@ -473,6 +474,11 @@ final class Conductor implements NodeListener {
 
     @Override
     public void onClockJump(final Node node) {
+        for (Acquisition acquisition = firstActive; acquisition != null; acquisition = acquisition.nextActive) {
+            if (acquisition.attempt != null) {
+                acquisition.attempt.acquireRound.distrust(node.index());
+            }
+        }
         keeper.distrust(node.index(), Quorum.sizeOf(nodes.length));
     }
 
@@ -585,6 +591,10 @@ final class Conductor implements NodeListener {
 
     ExtendOperation extending() {
         return extending;
+    }
+
+    RaiseOperation raising() {
+        return raising;
     }
 
     ReleaseOperation releasing() {

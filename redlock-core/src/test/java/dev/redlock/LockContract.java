@@ -1,0 +1,645 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What a lock does on any set of at least three nodes, seen through the public API and through the keys that other
+ * clients see. A subclass brings the nodes; they must be empty of the keys {@code contract/...}, or emptied between
+ * tests by {@link #deleteEverywhere}.
+ */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+public abstract class LockContract {
+
+    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final AtomicInteger RUN = new AtomicInteger();
+
+    private final List<Redlock> clients = new ArrayList<>();
+    private String resource;
+
+    /** @return addresses of the nodes, three or more, all up */
+    protected abstract String[] addresses();
+
+    /** Connects a client; {@code Redlock.connect(context)} on real nodes. */
+    protected abstract Redlock connect(RedlockContext context);
+
+    /** @return the way to one node's keys, by its place in {@link #addresses} */
+    protected abstract NodeAccess node(int index);
+
+    /** @return a context over the nodes; a generous node timeout, because test machines are slow at times */
+    protected RedlockContext context() {
+        return new RedlockContext().nodes(addresses())
+                .restartGuard(RestartGuardMode.OFF)
+                .nodeTimeout(Duration.ofSeconds(2))
+                .defaultWait(Duration.ofSeconds(10));
+    }
+
+    @BeforeEach
+    void nameResource() {
+        resource = "contract/" + ProcessHandle.current().pid() + "/" + RUN.incrementAndGet();
+    }
+
+    @AfterEach
+    void closeClients() {
+        clients.forEach(Redlock::close);
+        deleteEverywhere(resource);
+    }
+
+    private void deleteEverywhere(final String key) {
+        for (int i = 0; i < nodeCount(); i++) {
+            node(i).delete(key);
+        }
+    }
+
+    private int nodeCount() {
+        return addresses().length;
+    }
+
+    private int quorum() {
+        return nodeCount() / 2 + 1;
+    }
+
+    private Redlock client() {
+        return client(context());
+    }
+
+    private Redlock client(final RedlockContext context) {
+        final Redlock client = connect(context);
+        clients.add(client);
+        Await.until(() -> "all nodes ready: " + client.nodes(),
+                () -> client.nodes().stream().allMatch(node -> node.state() == NodeStatus.State.READY));
+        return client;
+    }
+
+    private Set<String> tokensOf(final String key) {
+        final Set<String> tokens = new HashSet<>();
+        for (int i = 0; i < nodeCount(); i++) {
+            final String token = node(i).get(key);
+            if (token != null) {
+                tokens.add(token);
+            }
+        }
+        return tokens;
+    }
+
+    private int keyCount(final String key) {
+        int count = 0;
+        for (int i = 0; i < nodeCount(); i++) {
+            count += node(i).get(key) == null ? 0 : 1;
+        }
+        return count;
+    }
+
+    private void awaitNoKey() {
+        Await.until(() -> keyCount(resource) + " keys of " + resource + " are left", () -> keyCount(resource) == 0);
+    }
+
+    private void awaitKeyEverywhere() {
+        Await.until(() -> "only " + keyCount(resource) + " keys of " + resource,
+                () -> keyCount(resource) == nodeCount());
+    }
+
+    private static Lease acquired(final AcquireOutcome outcome) {
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
+        return outcome.lease();
+    }
+
+    // ---- acquire ----------------------------------------------------------------------------------------------------
+
+    @Test
+    void acquireSetsOneTokenWithExpiryAndReleaseDeletesIt() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        assertTrue(lease.isHeld(), "held after it was acquired: " + lease);
+        assertTrue(lease.remainingValidityNs() < LONG.toNanos() && lease.remainingValidityNs() > 0,
+                "validity is below the ttl: " + lease.remainingValidityNs());
+        awaitKeyEverywhere();
+        final Set<String> tokens = tokensOf(resource);
+        assertEquals(1, tokens.size(), "one token on all nodes");
+        assertEquals(20, tokens.iterator().next().length(), "bytes of a token");
+        for (int i = 0; i < nodeCount(); i++) {
+            final long ttlMs = node(i).pttl(resource);
+            assertTrue(ttlMs > 0 && ttlMs <= LONG.toMillis(), "ttl on node " + i + " is " + ttlMs);
+        }
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "a quorum deleted it");
+        assertEquals(LeaseState.RELEASED, lease.state(), "state after release");
+        assertFalse(lease.isHeld(), "not held after release");
+        awaitNoKey();
+    }
+
+    @Test
+    void everyAttemptHasItsOwnToken() throws InterruptedException {
+        final Redlock client = client();
+        final Set<String> tokens = new HashSet<>();
+        for (int i = 0; i < 5; i++) {
+            final Lease lease = acquired(client.tryAcquire(resource, LONG));
+            awaitKeyEverywhere();
+            tokens.addAll(tokensOf(resource));
+            lease.release();
+            awaitNoKey();
+        }
+        assertEquals(5, tokens.size(), "five attempts, five tokens");
+    }
+
+    @Test
+    void aHeldLockIsContendedForEverybody() throws InterruptedException {
+        final Redlock holder = client();
+        final Lease lease = acquired(holder.tryAcquire(resource, LONG));
+        awaitKeyEverywhere();
+        final String token = tokensOf(resource).iterator().next();
+        for (final Redlock other : List.of(holder, client())) {
+            final AcquireOutcome outcome = other.tryAcquire(resource, LONG);
+            assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
+            assertTrue(outcome.refusedCount() >= quorum() - (nodeCount() + 1) % 2, outcome::toString);
+            assertTrue(outcome.shortestRemainingTtlMs() > 0
+                    && outcome.shortestRemainingTtlMs() <= LONG.toMillis(), outcome::toString);
+            assertThrows(IllegalStateException.class, outcome::lease, "there is no lease to get");
+        }
+        assertEquals(Set.of(token), tokensOf(resource), "the losers' roll-back left the holder's key alone");
+        assertTrue(lease.isHeld(), "the holder still holds");
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the holder's release");
+    }
+
+    @Test
+    void aForeignLockByThePublishedPatternExcludesOurs() throws InterruptedException {
+        final Redlock client = client();
+        for (int i = 0; i < quorum(); i++) {
+            assertTrue(node(i).setIfAbsent(resource, "foreign", 20_000), "foreign SET NX on node " + i);
+        }
+        final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
+        Await.until("the roll-back took our keys away and left the foreign ones",
+                () -> tokensOf(resource).equals(Set.of("foreign")));
+        deleteEverywhere(resource);
+        acquired(client.tryAcquire(resource, LONG)).release();
+    }
+
+    @Test
+    void ourLockExcludesAForeignOneByThePublishedPattern() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        awaitKeyEverywhere();
+        for (int i = 0; i < nodeCount(); i++) {
+            assertFalse(node(i).setIfAbsent(resource, "foreign", 20_000), "foreign SET NX on node " + i);
+        }
+        lease.release();
+        awaitNoKey();
+        assertTrue(node(0).setIfAbsent(resource, "foreign", 20_000), "free for others after release");
+    }
+
+    @Test
+    void aForeignKeyOnAMinorityStopsNobodyAndStays() throws InterruptedException {
+        final Redlock client = client();
+        assertTrue(node(0).setIfAbsent(resource, "foreign", 20_000), "foreign SET NX");
+        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "a quorum deleted ours");
+        Await.until("only the foreign key is left", () -> tokensOf(resource).equals(Set.of("foreign")));
+    }
+
+    @Test
+    void aForeignKeyWithoutExpiryIsReportedAsSuch() throws InterruptedException {
+        final Redlock client = client();
+        for (int i = 0; i < nodeCount(); i++) {
+            assertTrue(node(i).setIfAbsent(resource, "for ever", -1), "foreign SET NX on node " + i);
+        }
+        final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
+        assertEquals(Long.MAX_VALUE, outcome.shortestRemainingTtlMs(), outcome::toString);
+    }
+
+    @Test
+    void namesInAnyAlphabetAreKeysAsTheyAre() throws InterruptedException {
+        final String name = resource + "/\u00e4\u4e16\u754c \r\n$3";
+        final Lease lease = acquired(client().tryAcquire(name, LONG));
+        final String key = new String(name.getBytes(java.nio.charset.StandardCharsets.UTF_8),
+                java.nio.charset.StandardCharsets.ISO_8859_1);
+        Await.until("the key stands under its UTF-8 name", () -> keyCount(key) >= quorum());
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "released under the same name");
+    }
+
+    @Test
+    void aPrefixStandsBeforeTheKey() throws InterruptedException {
+        final Lease lease = acquired(client(context().keyPrefix("contract-prefix:")).tryAcquire(resource, LONG));
+        Await.until("the key has the prefix", () -> keyCount("contract-prefix:" + resource) >= quorum());
+        assertEquals(0, keyCount(resource), "nothing stands without the prefix");
+        assertEquals(resource, lease.resource(), "the caller sees the name without the prefix");
+        lease.release();
+    }
+
+    @Test
+    void nothingThatIsPrintedShowsTheToken() throws InterruptedException {
+        final Redlock client = client();
+        final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
+        awaitKeyEverywhere();
+        final String token = tokensOf(resource).iterator().next();
+        final String hex = token.chars().mapToObj(c -> String.format("%02x", c)).reduce("", String::concat);
+        for (final Object printed : List.of(outcome, outcome.lease(), client, client.nodes(), client.counters())) {
+            final String text = printed.toString();
+            assertFalse(text.contains(token) || text.toLowerCase(java.util.Locale.ROOT).contains(hex.substring(0, 8)),
+                    "shows the token: " + text);
+        }
+    }
+
+    // ---- waiting ----------------------------------------------------------------------------------------------------
+
+    @Test
+    void aWaiterOfAnotherClientGetsTheLockAfterItsRelease() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        final Redlock other = client();
+        final CompletableFuture<AcquireOutcome> waiting = other
+                .acquireAsync(resource, AcquireOptions.ofTtl(LONG).waitUpTo(LONG))
+                .toCompletableFuture();
+        Await.until("the waiter has been refused once", () -> other.counters().contendedAttemptCount() > 0);
+        assertFalse(waiting.isDone(), "it waits");
+        lease.release();
+        acquired(waiting.join()).release();
+    }
+
+    @Test
+    void waitersOfOneClientAreServedInOrder() throws InterruptedException {
+        final Redlock client = client();
+        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        final List<Integer> served = Collections.synchronizedList(new ArrayList<>());
+        final List<CompletableFuture<?>> all = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            final int place = i;
+            all.add(client.acquireAsync(resource, AcquireOptions.ofTtl(LONG).waitUpTo(LONG))
+                    .thenCompose(outcome -> {
+                        served.add(outcome.isAcquired() ? place : -1);
+                        return outcome.lease().releaseAsync();
+                    })
+                    .toCompletableFuture());
+        }
+        lease.release();
+        CompletableFuture.allOf(all.toArray(new CompletableFuture<?>[0])).join();
+        assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7), served, "first come, first served");
+    }
+
+    @Test
+    void aWaitBudgetEndsAsTimedOut() throws InterruptedException {
+        final Redlock client = client();
+        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        final long startNs = System.nanoTime();
+        final AcquireOutcome outcome = client().tryAcquire(resource, LONG, Duration.ofMillis(60));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.lastReason(), outcome::toString);
+        assertTrue(outcome.attemptCount() >= 1, outcome::toString);
+        assertTrue(System.nanoTime() - startNs >= 60_000_000, "it did not give up early");
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, client.tryAcquire(resource, LONG, Duration.ofMillis(20)).kind(),
+                "also for a waiter of the holder's own client");
+        assertEquals(1, tokensOf(resource).size(), "only the holder's token stands");
+        lease.release();
+    }
+
+    @Test
+    void threadsNeverOverlap() throws InterruptedException {
+        final List<Redlock> both = List.of(client(), client());
+        final AtomicInteger inside = new AtomicInteger();
+        final AtomicInteger overlaps = new AtomicInteger();
+        final AtomicInteger turns = new AtomicInteger();
+        final List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            final Redlock client = both.get(i % 2);
+            final Thread thread = new Thread(() -> takeTurns(client, inside, overlaps, turns));
+            threads.add(thread);
+            thread.start();
+        }
+        for (final Thread thread : threads) {
+            thread.join();
+        }
+        assertEquals(0, overlaps.get(), "two inside at once");
+        assertEquals(40, turns.get(), "every turn was taken");
+        awaitNoKey();
+    }
+
+    private void takeTurns(final Redlock client, final AtomicInteger inside, final AtomicInteger overlaps,
+            final AtomicInteger turns) {
+        try {
+            for (int turn = 0; turn < 10; turn++) {
+                try (Lease lease = client.tryAcquire(resource, LONG, Duration.ofSeconds(30)).lease()) {
+                    overlaps.addAndGet(inside.incrementAndGet() == 1 && lease.isHeld() ? 0 : 1);
+                    turns.incrementAndGet();
+                    Thread.yield();
+                    inside.decrementAndGet();
+                }
+            }
+        } catch (final InterruptedException e) {
+            throw new AssertionError("nobody interrupts", e);
+        }
+    }
+
+    // ---- release ----------------------------------------------------------------------------------------------------
+
+    @Test
+    void releasingTwiceIsNoError() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "first");
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "second, says what the first found");
+        lease.close();
+        assertEquals(LeaseState.RELEASED, lease.state(), "and stays so");
+    }
+
+    @Test
+    void releaseDoesNotTouchSomebodyElsesLock() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        awaitKeyEverywhere();
+        deleteEverywhere(resource);
+        for (int i = 0; i < nodeCount(); i++) {
+            node(i).setIfAbsent(resource, "next holder", 20_000);
+        }
+        assertEquals(ReleaseOutcome.EXPIRED, lease.release(), "ours was gone");
+        assertEquals(Set.of("next holder"), tokensOf(resource), "the next holder's lock stands");
+    }
+
+    @Test
+    void closeNeverThrowsBecauseTheLockIsGone() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        awaitKeyEverywhere();
+        deleteEverywhere(resource);
+        lease.close();
+        lease.close();
+        assertEquals(LeaseState.RELEASED, lease.state(), "closed");
+    }
+
+    // ---- extend and expiry ------------------------------------------------------------------------------------------
+
+    @Test
+    void extendRenewsTheExpiryOnTheNodes() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, Duration.ofSeconds(15)));
+        awaitKeyEverywhere();
+        final long before = lease.remainingValidityNs();
+        assertEquals(ExtendOutcome.EXTENDED, lease.extend(Duration.ofSeconds(50)), lease::toString);
+        assertTrue(lease.remainingValidityNs() > before + TimeUnit.SECONDS.toNanos(20), "validity grew: " + lease);
+        Await.until("every node has the new expiry", () -> node(nodeCount() - 1).pttl(resource) > 20_000);
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "release after extension");
+        awaitNoKey();
+    }
+
+    @Test
+    void extendShortensToo() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, Duration.ofSeconds(50)));
+        assertEquals(ExtendOutcome.EXTENDED, lease.extend(Duration.ofSeconds(10)), lease::toString);
+        assertTrue(lease.remainingValidityNs() <= TimeUnit.SECONDS.toNanos(10), "validity shrank: " + lease);
+        lease.release();
+    }
+
+    @Test
+    void extendPutsAMissingMinorityKeyBack() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        awaitKeyEverywhere();
+        final Set<String> tokens = tokensOf(resource);
+        node(0).delete(resource);
+        assertEquals(ExtendOutcome.EXTENDED, lease.extend(LONG), lease::toString);
+        awaitKeyEverywhere();
+        assertEquals(tokens, tokensOf(resource), "the same token on all nodes again");
+        lease.release();
+        awaitNoKey();
+    }
+
+    @Test
+    void extendDoesNotCountKeysThatItPutBack() throws InterruptedException {
+        final AtomicReference<LeaseState> told = new AtomicReference<>();
+        final Redlock client = client();
+        final Lease lease = acquired(client.acquire(client.key(resource),
+                AcquireOptions.ofTtl(LONG).listener((lost, state) -> told.set(state))));
+        awaitKeyEverywhere();
+        deleteEverywhere(resource);
+        assertEquals(ExtendOutcome.LOST, lease.extend(LONG), lease::toString);
+        assertEquals(LeaseState.LOST, lease.state(), "lost");
+        Await.until("the listener is told", () -> told.get() != null);
+        assertEquals(LeaseState.LOST, told.get(), "what the listener is told");
+        assertEquals(ExtendOutcome.EXPIRED, lease.extend(LONG), "a lost lease cannot be extended");
+        awaitNoKey();
+    }
+
+    @Test
+    void aLeaseThatIsNotReleasedExpires() throws InterruptedException {
+        final CompletableFuture<LeaseState> told = new CompletableFuture<>();
+        final Redlock client = client();
+        final Lease lease = acquired(client.acquire(client.key(resource), AcquireOptions.ofTtl(Duration.ofMillis(300))
+                .waitUpTo(LONG)
+                .listener((lost, state) -> told.complete(state))));
+        assertEquals(LeaseState.EXPIRED, told.join(), "the listener is told");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "state");
+        assertFalse(lease.isHeld(), "not held");
+        assertEquals(ReleaseOutcome.EXPIRED, lease.release(), "a release afterwards is no error");
+        awaitNoKey();
+        acquired(client().tryAcquire(resource, LONG)).release();
+    }
+
+    @Test
+    void autoExtensionKeepsTheLockWithinItsLimit() throws InterruptedException {
+        final CompletableFuture<LeaseState> lost = new CompletableFuture<>();
+        final AtomicInteger extensions = new AtomicInteger();
+        final LeaseListener listener = new LeaseListener() {
+            @Override
+            public void onLost(final Lease lease, final LeaseState state) {
+                lost.complete(state);
+            }
+
+            @Override
+            public void onExtended(final Lease lease, final int extensionCount) {
+                extensions.set(extensionCount);
+            }
+        };
+        final Redlock client = client();
+        acquired(client.acquire(client.key(resource), AcquireOptions.ofTtl(Duration.ofMillis(600))
+                .waitUpTo(LONG)
+                .listener(listener)
+                .autoExtend(2, Duration.ofMinutes(1))));
+        assertEquals(LeaseState.EXPIRED, lost.join(), "it ends in the end");
+        assertEquals(2, extensions.get(), "extended as often as allowed");
+        awaitNoKey();
+    }
+
+    // ---- forms ------------------------------------------------------------------------------------------------------
+
+    @Test
+    void theCallbackFormUsesOneLeaseAgainAndAgain() {
+        final Redlock client = client();
+        final Lease lease = client.newLease();
+        final ResourceKey key = client.key(resource);
+        final AcquireOptions options = AcquireOptions.ofTtl(LONG);
+        final AtomicInteger rounds = new AtomicInteger();
+        final CompletableFuture<Integer> done = new CompletableFuture<>();
+        final ReleaseCallback[] released = new ReleaseCallback[1];
+        final AcquireCallback acquired = outcome -> {
+            assertSame(lease, outcome.lease(), "the lease that was given");
+            lease.release(released[0]);
+        };
+        released[0] = (given, outcome) -> {
+            if (outcome != ReleaseOutcome.RELEASED || rounds.incrementAndGet() == 20) {
+                done.complete(rounds.get());
+            } else {
+                client.acquire(key, options, lease, acquired);
+            }
+        };
+        client.acquire(key, options, lease, acquired);
+        assertEquals(20, done.join(), "rounds with one lease");
+    }
+
+    @Test
+    void aLeaseInUseIsRefused() throws InterruptedException {
+        final Redlock client = client();
+        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        assertThrows(IllegalStateException.class, () -> client.acquire(client.key(resource),
+                AcquireOptions.ofTtl(LONG), lease, outcome -> {
+                }), "the lease is held");
+        assertThrows(IllegalArgumentException.class, () -> client().acquire(client.key(resource),
+                AcquireOptions.ofTtl(LONG), lease, outcome -> {
+                }), "the lease is another client's");
+        lease.release();
+    }
+
+    @Test
+    void blockingCallsOnTheEventLoopAreRefused() {
+        final Redlock client = client();
+        final CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+        client.acquire(client.key(resource), AcquireOptions.ofTtl(LONG), client.newLease(), outcome -> {
+            try {
+                client.tryAcquire(resource, LONG);
+                thrown.complete(null);
+            } catch (final IllegalStateException | InterruptedException e) {
+                thrown.complete(e);
+            }
+            outcome.lease().close();
+        });
+        final Throwable refusal = thrown.join();
+        assertNotNull(refusal, "a blocking call on the loop must not be let in");
+        assertEquals(IllegalStateException.class, refusal.getClass(), "kind of refusal");
+        awaitNoKey();
+    }
+
+    @Test
+    void cancellingTheFutureLeavesNoKey() throws InterruptedException {
+        final Redlock client = client();
+        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        final Redlock other = client();
+        final CompletableFuture<AcquireOutcome> waiting = other
+                .acquireAsync(resource, AcquireOptions.ofTtl(LONG).waitUpTo(LONG))
+                .toCompletableFuture();
+        Await.until("the waiter has been refused once", () -> other.counters().contendedAttemptCount() > 0);
+        waiting.cancel(true);
+        Await.until("the cancellation is counted",
+                () -> other.counters().outcomeCount(AcquireOutcome.Kind.CANCELLED) == 1);
+        lease.release();
+        awaitNoKey();
+        final CompletableFuture<AcquireOutcome> atOnce = other
+                .acquireAsync(resource, AcquireOptions.ofTtl(LONG))
+                .toCompletableFuture();
+        if (!atOnce.cancel(true)) {
+            // It came through first: then it is an ordinary lock.
+            acquired(atOnce.join()).release();
+        }
+        awaitNoKeyForGood(other);
+    }
+
+    /** What was cancelled right after it was begun is rolled back behind a later lock on the same connections. */
+    private void awaitNoKeyForGood(final Redlock client) throws InterruptedException {
+        acquired(client.tryAcquire(resource + "/behind", LONG)).release();
+        awaitNoKey();
+    }
+
+    @Test
+    void anInterruptRollsBack() throws InterruptedException {
+        final Redlock holder = client();
+        final Lease lease = acquired(holder.tryAcquire(resource, LONG));
+        final Redlock other = client();
+        final AtomicReference<Throwable> thrown = new AtomicReference<>();
+        final Thread waiter = new Thread(() -> {
+            try {
+                other.tryAcquire(resource, LONG, LONG);
+            } catch (final InterruptedException e) {
+                thrown.set(e);
+            }
+        });
+        waiter.start();
+        Await.until("the waiter has been refused once", () -> other.counters().contendedAttemptCount() > 0);
+        waiter.interrupt();
+        waiter.join();
+        assertNotNull(thrown.get(), "the interrupt came through");
+        lease.release();
+        awaitNoKeyForGood(other);
+    }
+
+    // ---- closing and bad input --------------------------------------------------------------------------------------
+
+    @Test
+    void closingTheClientReleasesWhatItHolds() throws InterruptedException {
+        final Redlock client = client();
+        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        awaitKeyEverywhere();
+        final CompletableFuture<AcquireOutcome> waiting = client
+                .acquireAsync(resource, AcquireOptions.ofTtl(LONG).waitUpTo(LONG))
+                .toCompletableFuture();
+        final CloseReport report = client.closeWithin(Duration.ofSeconds(10));
+        assertTrue(report.isClean(), report::toString);
+        assertEquals(1, report.releasedCount(), report::toString);
+        assertEquals(LeaseState.RELEASED, lease.state(), "the lease was given back");
+        assertEquals(AcquireOutcome.Kind.CLOSED, waiting.join().kind(), "the waiter is told");
+        assertEquals(AcquireOutcome.Kind.CLOSED, client.tryAcquire(resource, LONG).kind(), "nothing after close");
+        assertEquals(report, client.closeWithin(Duration.ofSeconds(10)), "closing twice");
+        awaitNoKey();
+    }
+
+    @Test
+    void badInputIsRefusedBeforeAnythingIsSent() {
+        final Redlock client = client();
+        assertThrows(IllegalArgumentException.class, () -> client.tryAcquire("", LONG), "empty resource");
+        assertThrows(IllegalArgumentException.class, () -> client.tryAcquire("r".repeat(513), LONG), "too long");
+        assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(resource, Duration.ofMillis(2)), "ttl");
+        assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(resource, Duration.ofHours(1)), "ttl");
+        assertThrows(IllegalArgumentException.class,
+                () -> client.tryAcquire(resource, LONG, Duration.ofMillis(-1)), "negative wait");
+        assertNotEquals(0, client.nodes().size(), "the client goes on");
+        for (int i = 0; i < nodeCount(); i++) {
+            assertNull(node(i).get(resource), "nothing was sent");
+        }
+    }
+
+    @Test
+    void countersTellWhatHappened() throws InterruptedException {
+        final Redlock client = client();
+        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        client.tryAcquire(resource, LONG);
+        lease.release();
+        assertEquals(1, client.counters().acquiredCount(), "acquired");
+        assertEquals(1, client.counters().contendedAttemptCount(), "contended");
+        assertEquals(1, client.counters().rolledBackCount(), "rolled back");
+        assertEquals(1, client.counters().releaseCount(ReleaseOutcome.RELEASED), "released");
+    }
+
+    @Test
+    void fiftyLocksAtOnceAreFiftyLocks() throws InterruptedException {
+        final Redlock client = client();
+        final CountDownLatch all = new CountDownLatch(50);
+        for (int i = 0; i < 50; i++) {
+            client.acquireAsync(resource + "/" + i, AcquireOptions.ofTtl(LONG)).thenAccept(outcome -> {
+                if (outcome.isAcquired()) {
+                    outcome.lease().release((lease, released) -> all.countDown());
+                }
+            });
+        }
+        assertTrue(all.await(20, TimeUnit.SECONDS), "fifty locks at once, " + all.getCount() + " missing");
+    }
+}

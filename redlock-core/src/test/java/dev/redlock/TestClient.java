@@ -1,0 +1,63 @@
+package dev.redlock;
+
+import dev.redlock.quorum.TokenStream;
+import dev.redlock.time.NanoClock;
+import dev.redlock.transport.IoTransport;
+import io.netty.channel.EventLoop;
+import java.security.SecureRandom;
+import java.util.Random;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+
+/** A client over a given loop, transport, clock and seed, and a view of what it keeps to itself. */
+public final class TestClient {
+
+    private final Conductor conductor;
+    private final Redlock redlock;
+
+    public TestClient(final RedlockContext context, final EventLoop loop, final IoTransport transport,
+            final NanoClock clock, final long seed) {
+        context.conclude();
+        conductor = new Conductor(context, loop, transport, clock, new TokenStream(new SeededSecureRandom(seed)),
+                new SplittableRandom(seed));
+        redlock = new Redlock(context, conductor);
+    }
+
+    /** Starts to connect. */
+    public CompletableFuture<Void> open() {
+        return conductor.open();
+    }
+
+    public Redlock redlock() {
+        return redlock;
+    }
+
+    /** @return attempts that are not back in their pool */
+    public int attemptsOut() {
+        return conductor.attemptsOut();
+    }
+
+    /** @return leases that the keeper believes to be held */
+    public int heldCount() {
+        return conductor.keeper().heldCount();
+    }
+
+    Conductor conductor() {
+        return conductor;
+    }
+
+    /** Secure only in name: the same seed gives the same tokens. */
+    private static final class SeededSecureRandom extends SecureRandom {
+        private static final long serialVersionUID = 1L;
+        private final Random random;
+
+        SeededSecureRandom(final long seed) {
+            random = new Random(seed);
+        }
+
+        @Override
+        public void nextBytes(final byte[] bytes) {
+            random.nextBytes(bytes);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+package dev.redlock.node;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/** Which lock script a source text or SHA-1 is, so that a fake node can model what it does. */
+public final class ScriptNames {
+
+    private static final Map<String, String> BY_SHA = new HashMap<>();
+
+    static {
+        for (final Verb verb : Verb.values()) {
+            BY_SHA.put(LockScripts.sha1Hex(LockScripts.source(verb)), verb.scriptName());
+        }
+    }
+
+    private ScriptNames() {
+    }
+
+    /** @return the name of the script resource with this SHA-1, or null if it is none of ours */
+    public static String ofSha(final String sha) {
+        return BY_SHA.get(sha);
+    }
+
+    /** @return the SHA-1 of a source text, hex */
+    public static String shaOf(final byte[] source) {
+        return LockScripts.sha1Hex(source);
+    }
+}

@@ -1,0 +1,281 @@
+package dev.redlock.sim;
+
+import dev.redlock.resp.RespLimits;
+import dev.redlock.resp.RespParser;
+import dev.redlock.resp.RespValue;
+import dev.redlock.resp.RespValueReader;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoop;
+import io.netty.channel.local.LocalAddress;
+import io.netty.channel.local.LocalServerChannel;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+
+/**
+ * A model server on the network: it listens, its connections have delays and faults, its process can stop.
+ *
+ * <p>Bytes of one direction of one connection arrive in order. What is lost stalls that direction for good, as TCP
+ * does when nothing gets through. Confined to the nodes' loop.
+ */
+public final class FakeNode {
+
+    private final Timeline timeline;
+    private final EventLoop loop;
+    private final LocalAddress place;
+    private final FakeRedis redis;
+    private final Set<Link> links = new LinkedHashSet<>();
+    private final List<Runnable> backlog = new ArrayList<>();
+    private LongSupplier delayNs = () -> 0;
+    private Predicate<String> isCutOff = client -> false;
+    private Channel listening;
+    private boolean isPaused;
+    private boolean isLateExecuted;
+    private int openedCount;
+
+    FakeNode(final Timeline timeline, final EventLoop loop, final LocalAddress place, final String name) {
+        this.timeline = timeline;
+        this.loop = loop;
+        this.place = place;
+        this.redis = new FakeRedis(timeline, name);
+    }
+
+    public FakeRedis redis() {
+        return redis;
+    }
+
+    LocalAddress place() {
+        return place;
+    }
+
+    // ---- life -------------------------------------------------------------------------------------------------------
+
+    /** Listens. Connections are accepted once the loop has run. */
+    public void start() {
+        final ServerBootstrap bootstrap = new ServerBootstrap().group(loop)
+                .channel(LocalServerChannel.class)
+                .childHandler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(final Channel channel) {
+                        final Link link = new Link(channel);
+                        links.add(link);
+                        openedCount++;
+                        channel.pipeline().addLast(link);
+                    }
+                });
+        listening = bootstrap.bind(place).channel();
+    }
+
+    public boolean isUp() {
+        return listening != null;
+    }
+
+    public boolean isPaused() {
+        return isPaused;
+    }
+
+    /** The process dies: connections end, nothing listens. */
+    public void crash() {
+        if (listening != null) {
+            listening.close();
+            listening = null;
+        }
+        isPaused = false;
+        backlog.clear();
+        breakConnections();
+    }
+
+    /** A new process at the same place. */
+    public void restart(final boolean isDataKept) {
+        if (!isDataKept) {
+            redis.loseData();
+        }
+        redis.newProcess();
+        start();
+    }
+
+    /** The process stops running; the kernel still accepts connections and keeps what arrives. */
+    public void pause() {
+        isPaused = true;
+    }
+
+    /** The process runs again and does what has arrived in the meantime. */
+    public void resume() {
+        isPaused = false;
+        final List<Runnable> arrived = new ArrayList<>(backlog);
+        backlog.clear();
+        arrived.forEach(Runnable::run);
+    }
+
+    // ---- faults of the network --------------------------------------------------------------------------------------
+
+    /** How long each chunk travels in each direction. */
+    public void delay(final LongSupplier newDelayNs) {
+        delayNs = newDelayNs;
+    }
+
+    /** Clients to and from which nothing gets through, on old connections and new ones, until it is changed. */
+    public void cutOff(final Predicate<String> client) {
+        isCutOff = client;
+        links.forEach(Link::noteCut);
+    }
+
+    /** From now on nothing from this client arrives on its present connections. */
+    public void loseRequests(final Predicate<String> client) {
+        links.stream().filter(link -> client.test(link.client)).forEach(link -> link.isDeafToClient = true);
+    }
+
+    /** From now on nothing to this client arrives on its present connections. */
+    public void loseReplies(final Predicate<String> client) {
+        links.stream().filter(link -> client.test(link.client)).forEach(link -> link.isMute = true);
+    }
+
+    /** Ends all connections; what was under way is lost. */
+    public void breakConnections() {
+        breakConnections(client -> true);
+    }
+
+    public void breakConnections(final Predicate<String> client) {
+        final List<Link> broken = links.stream().filter(link -> client.test(link.client)).toList();
+        broken.forEach(Link::end);
+    }
+
+    /** Whether requests that were under way when their client hung up are executed all the same. */
+    public void executeLate(final boolean isWanted) {
+        isLateExecuted = isWanted;
+    }
+
+    public int connectionCount() {
+        return links.size();
+    }
+
+    public int openedCount() {
+        return openedCount;
+    }
+
+    /** Sends bytes that nobody asked for to every client. */
+    public void sendRaw(final String bytes) {
+        links.forEach(link -> link.sendToClient(Unpooled.copiedBuffer(bytes, java.nio.charset.StandardCharsets.UTF_8)));
+    }
+
+    /** One connection. */
+    private final class Link extends ChannelInboundHandlerAdapter {
+        private final Channel channel;
+        private final RespParser parser = RespParser.forRequests(RespLimits.defaults());
+        private final List<RespValue> requests = new ArrayList<>();
+        private final RespValueReader reader = new RespValueReader(requests::add);
+        private String client = "";
+        private FakeRedis.Session session;
+        private ByteBuf unread = Unpooled.EMPTY_BUFFER;
+        private boolean isDeafToClient;
+        private boolean isMute;
+        private boolean isHungUp;
+        private boolean isEnded;
+        private long arrivesAtNodeNs = Long.MIN_VALUE;
+        private long arrivesAtClientNs = Long.MIN_VALUE;
+
+        Link(final Channel channel) {
+            this.channel = channel;
+        }
+
+        @Override
+        public void channelActive(final ChannelHandlerContext ctx) {
+            final String whole = String.valueOf(((LocalAddress) channel.remoteAddress()).id());
+            client = whole.substring(0, whole.indexOf('#'));
+            session = redis.connect(client);
+            noteCut();
+        }
+
+        /** A stall does not heal: bytes that were lost would have to come first. */
+        void noteCut() {
+            if (session != null && isCutOff.test(client)) {
+                isDeafToClient = true;
+                isMute = true;
+            }
+        }
+
+        @Override
+        public void channelRead(final ChannelHandlerContext ctx, final Object msg) {
+            // A copy on the heap: what is under way when a run ends may be forgotten without a leak.
+            final ByteBuf in = (ByteBuf) msg;
+            final ByteBuf bytes = Unpooled.copiedBuffer(in);
+            in.release();
+            if (isDeafToClient) {
+                return;
+            }
+            final long now = timeline.nowNs();
+            arrivesAtNodeNs = Math.max(arrivesAtNodeNs, now + delayNs.getAsLong());
+            travel(arrivesAtNodeNs - now, () -> arrive(bytes));
+        }
+
+        private void travel(final long ns, final Runnable arrival) {
+            if (ns == 0) {
+                arrival.run();
+            } else {
+                timeline.after(ns, arrival);
+            }
+        }
+
+        private void arrive(final ByteBuf bytes) {
+            if (isDeafToClient || isEnded || isHungUp && !isLateExecuted) {
+                return;
+            }
+            if (isPaused) {
+                backlog.add(() -> arrive(bytes));
+                return;
+            }
+            unread = Unpooled.wrappedBuffer(unread, bytes);
+            parser.parse(unread, reader);
+            final ByteBuf replies = Unpooled.buffer();
+            for (final RespValue request : requests) {
+                session.execute(request).writeTo(replies);
+            }
+            requests.clear();
+            sendToClient(replies);
+        }
+
+        void sendToClient(final ByteBuf bytes) {
+            if (!bytes.isReadable() || isHungUp || isMute) {
+                return;
+            }
+            final long now = timeline.nowNs();
+            arrivesAtClientNs = Math.max(arrivesAtClientNs, now + delayNs.getAsLong());
+            travel(arrivesAtClientNs - now, () -> {
+                if (!isEnded && !isHungUp && !isMute) {
+                    channel.writeAndFlush(bytes);
+                }
+            });
+        }
+
+        void end() {
+            isEnded = true;
+            links.remove(this);
+            channel.close();
+        }
+
+        @Override
+        public void channelInactive(final ChannelHandlerContext ctx) {
+            isHungUp = true;
+            links.remove(this);
+        }
+
+        @Override
+        public void exceptionCaught(final ChannelHandlerContext ctx, final Throwable cause) {
+            throw new AssertionError("fake node " + redis + " failed", cause);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return redis + (isUp() ? "" : " down") + (isPaused ? " paused" : "");
+    }
+}

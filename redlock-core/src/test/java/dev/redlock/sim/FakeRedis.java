@@ -1,0 +1,414 @@
+package dev.redlock.sim;
+
+import dev.redlock.node.ScriptNames;
+import dev.redlock.resp.RespType;
+import dev.redlock.resp.RespValue;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * What one Redis server knows and does, without network: keys with expiry on a wall clock of its own, scripts,
+ * identity. Strings hold bytes, one char each (ISO 8859-1), so tokens survive.
+ */
+public final class FakeRedis {
+
+    private static final long US_PER_S = 1_000_000;
+    private static final long EPOCH_US = 1_800_000_000L * US_PER_S;
+
+    private final Timeline timeline;
+    private final String name;
+    private final Map<String, Key> keys = new TreeMap<>();
+    private final Set<String> scripts = new HashSet<>();
+    private final List<InjectedError> injected = new ArrayList<>();
+    private final List<String> log = new ArrayList<>();
+    private int generation;
+    private String runId;
+    private long startSeconds;
+    private long rateBaseNs;
+    private long rateBaseUs;
+    private long ratePpm;
+    private String role = "master";
+    private String user = "default";
+    private String password;
+    private boolean isResp3Known = true;
+    private boolean isLogging;
+    private ExecuteListener listener = (client, command, reply) -> {
+    };
+
+    /** Told of each lock command that was executed. */
+    @FunctionalInterface
+    public interface ExecuteListener {
+        void onExecuted(String client, String command, String reply);
+    }
+
+    private record Key(String value, long expiresAtMs) {
+    }
+
+    private record InjectedError(String command, String error, int[] left) {
+    }
+
+    /** One connection as the server sees it. */
+    public final class Session {
+        private final String client;
+        private boolean isResp3;
+        private boolean isIn;
+
+        private Session(final String client) {
+            this.client = client;
+        }
+
+        /** Executes one request. */
+        public RespValue execute(final RespValue request) {
+            final List<String> words = new ArrayList<>();
+            for (final RespValue element : request.elements()) {
+                words.add(new String(element.asBytes(), StandardCharsets.ISO_8859_1));
+            }
+            return FakeRedis.this.execute(this, words);
+        }
+    }
+
+    public FakeRedis(final Timeline timeline, final String name) {
+        this.timeline = timeline;
+        this.name = name;
+        this.rateBaseNs = timeline.nowNs();
+        this.rateBaseUs = EPOCH_US;
+        newProcess();
+        startSeconds -= 86_400;
+    }
+
+    // ---- the process and its clock ----------------------------------------------------------------------------------
+
+    /** A new process: new identity, uptime zero, no scripts. Keys stay, as with an append-only file. */
+    public void newProcess() {
+        generation++;
+        runId = String.format(Locale.ROOT, "%s-%032d", name, generation);
+        startSeconds = wallUs() / US_PER_S;
+        scripts.clear();
+    }
+
+    public void loseData() {
+        keys.clear();
+    }
+
+    /** The wall clock, microseconds since the epoch. */
+    public long wallUs() {
+        final long elapsedNs = timeline.nowNs() - rateBaseNs;
+        return rateBaseUs + elapsedNs / 1000 + elapsedNs / 1000 * ratePpm / 1_000_000;
+    }
+
+    private long wallMs() {
+        return wallUs() / 1000;
+    }
+
+    /** Lets the clock run fast or slow from now on, parts per million. */
+    public void clockRate(final long ppm) {
+        rateBaseUs = wallUs();
+        rateBaseNs = timeline.nowNs();
+        ratePpm = ppm;
+    }
+
+    /** Steps the clock. */
+    public void clockJump(final long ms) {
+        rateBaseUs += ms * 1000;
+    }
+
+    /** Gives the process an age, as if it had started earlier. */
+    public void uptime(final long seconds) {
+        startSeconds = wallUs() / US_PER_S - seconds;
+    }
+
+    public String runId() {
+        return runId;
+    }
+
+    /** Makes this server say that it is another one, as two names of one server do. */
+    public void runId(final String other) {
+        runId = other;
+    }
+
+    public void role(final String newRole) {
+        role = newRole;
+    }
+
+    public void password(final String newUser, final String newPassword) {
+        user = newUser;
+        password = newPassword;
+    }
+
+    /** A server before version 6: it has no HELLO. */
+    public void onlyResp2() {
+        isResp3Known = false;
+    }
+
+    public void flushScripts() {
+        scripts.clear();
+    }
+
+    /** The next {@code count} commands of this name (EVALSHA also by script name) are answered with an error. */
+    public void failNext(final String command, final String error, final int count) {
+        injected.add(new InjectedError(command, error, new int[]{count}));
+    }
+
+    public void clearErrors() {
+        injected.clear();
+    }
+
+    public void listener(final ExecuteListener newListener) {
+        listener = newListener;
+    }
+
+    /** Keeps a line for each lock command from now on. */
+    public void startLog() {
+        isLogging = true;
+    }
+
+    /** @return lines like {@code acquire orders -> 1}, oldest first */
+    public List<String> log() {
+        return log;
+    }
+
+    // ---- keys -------------------------------------------------------------------------------------------------------
+
+    public String get(final String key) {
+        final Key found = keys.get(key);
+        if (found == null) {
+            return null;
+        }
+        // Redis calls a key expired when now is past its time, not when it is equal.
+        if (found.expiresAtMs >= 0 && wallMs() > found.expiresAtMs) {
+            keys.remove(key);
+            return null;
+        }
+        return found.value;
+    }
+
+    /** @param ttlMs -1 for no expiry */
+    public void set(final String key, final String value, final long ttlMs) {
+        keys.put(key, new Key(value, ttlMs < 0 ? -1 : wallMs() + ttlMs));
+    }
+
+    public boolean delete(final String key) {
+        final boolean wasThere = get(key) != null;
+        keys.remove(key);
+        return wasThere;
+    }
+
+    /** @return milliseconds; -1 without expiry, -2 if there is no such key */
+    public long pttl(final String key) {
+        if (get(key) == null) {
+            return -2;
+        }
+        final long expiresAtMs = keys.get(key).expiresAtMs;
+        return expiresAtMs < 0 ? -1 : expiresAtMs - wallMs();
+    }
+
+    /** @return the keys that stand now */
+    public Set<String> keys() {
+        for (final Iterator<Map.Entry<String, Key>> i = keys.entrySet().iterator(); i.hasNext();) {
+            final Key key = i.next().getValue();
+            if (key.expiresAtMs >= 0 && wallMs() > key.expiresAtMs) {
+                i.remove();
+            }
+        }
+        return keys.keySet();
+    }
+
+    // ---- commands ---------------------------------------------------------------------------------------------------
+
+    /** A new connection. */
+    public Session connect(final String client) {
+        return new Session(client);
+    }
+
+    private RespValue execute(final Session session, final List<String> words) {
+        final String command = words.get(0).toUpperCase(Locale.ROOT);
+        final String script = command.equals("EVALSHA")
+                ? ScriptNames.ofSha(words.get(1))
+                : command.equals("EVAL") ? ScriptNames.ofSha(ScriptNames.shaOf(latin(words.get(1)))) : null;
+        final String error = takeError(command, script);
+        if (error != null) {
+            return error(error);
+        }
+        if (command.equals("HELLO")) {
+            return hello(session, words);
+        }
+        if (command.equals("AUTH")) {
+            return auth(session, words);
+        }
+        if (password != null && !session.isIn) {
+            return error("NOAUTH Authentication required.");
+        }
+        return switch (command) {
+            case "CLIENT", "PING" -> RespValue.text(RespType.SIMPLE_STRING, command.equals("PING") ? "PONG" : "OK");
+            case "INFO" -> info(session, words.get(1));
+            case "TIME" -> RespValue.array(RespValue.bulk(Long.toString(wallUs() / US_PER_S)),
+                    RespValue.bulk(Long.toString(wallUs() % US_PER_S)));
+            case "SCRIPT" -> scriptCommand(words);
+            case "EVALSHA" -> evalSha(session, script, words);
+            case "EVAL" -> eval(session, script, words);
+            case "GET" -> bulkOrNull(session, get(words.get(1)));
+            case "SET" -> plainSet(session, words);
+            case "DEL" -> RespValue.integer(delete(words.get(1)) ? 1 : 0);
+            case "PTTL" -> RespValue.integer(pttl(words.get(1)));
+            default -> error("ERR unknown command '" + words.get(0) + "'");
+        };
+    }
+
+    private String takeError(final String command, final String script) {
+        for (final InjectedError candidate : injected) {
+            if (candidate.left[0] > 0 && (candidate.command.equals(command) || candidate.command.equals(script))) {
+                candidate.left[0]--;
+                return candidate.error;
+            }
+        }
+        return null;
+    }
+
+    private static RespValue error(final String text) {
+        return RespValue.text(RespType.SIMPLE_ERROR, text);
+    }
+
+    private static byte[] latin(final String text) {
+        return text.getBytes(StandardCharsets.ISO_8859_1);
+    }
+
+    private static RespValue bulkOrNull(final Session session, final String text) {
+        if (text == null) {
+            return RespValue.nullOf(session.isResp3 ? RespType.NULL : RespType.BULK_STRING);
+        }
+        return RespValue.bytes(RespType.BULK_STRING, latin(text));
+    }
+
+    private RespValue hello(final Session session, final List<String> words) {
+        if (!isResp3Known) {
+            return error("ERR unknown command `HELLO`, with args beginning with: `3`,");
+        }
+        final int auth = words.indexOf("AUTH");
+        if (auth > 0) {
+            session.isIn = words.get(auth + 1).equals(user) && words.get(auth + 2).equals(password);
+            if (!session.isIn) {
+                return error("WRONGPASS invalid username-password pair or user is disabled.");
+            }
+        } else if (password != null) {
+            return error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH"
+                    + " <user> <pass> option can be used to authenticate the client");
+        }
+        session.isResp3 = true;
+        return RespValue.aggregate(RespType.MAP, List.of(RespValue.bulk("server"), RespValue.bulk("redis"),
+                RespValue.bulk("proto"), RespValue.integer(3), RespValue.bulk("role"), RespValue.bulk(role)));
+    }
+
+    private RespValue auth(final Session session, final List<String> words) {
+        final String givenUser = words.size() > 2 ? words.get(1) : "default";
+        session.isIn = givenUser.equals(user) && words.get(words.size() - 1).equals(password);
+        return session.isIn
+                ? RespValue.text(RespType.SIMPLE_STRING, "OK")
+                : error("WRONGPASS invalid username-password pair or user is disabled.");
+    }
+
+    private RespValue info(final Session session, final String section) {
+        // Uptime is the difference of two rounded clocks, as in Redis.
+        final String text = section.equals("server")
+                ? "# Server\r\nredis_version:7.0.15\r\nrun_id:" + runId + "\r\nuptime_in_seconds:"
+                        + (wallUs() / US_PER_S - startSeconds) + "\r\n"
+                : "# Replication\r\nrole:" + role + "\r\nconnected_slaves:0\r\n";
+        return session.isResp3 ? RespValue.verbatim("txt", latin(text)) : RespValue.bulk(text);
+    }
+
+    private RespValue scriptCommand(final List<String> words) {
+        if (words.get(1).equalsIgnoreCase("FLUSH")) {
+            scripts.clear();
+            return RespValue.text(RespType.SIMPLE_STRING, "OK");
+        }
+        final String sha = ScriptNames.shaOf(latin(words.get(2)));
+        scripts.add(sha);
+        return RespValue.bulk(sha);
+    }
+
+    private RespValue evalSha(final Session session, final String script, final List<String> words) {
+        if (!scripts.contains(words.get(1))) {
+            return error("NOSCRIPT No matching script. Please use EVAL.");
+        }
+        return run(session, script, words);
+    }
+
+    private RespValue eval(final Session session, final String script, final List<String> words) {
+        scripts.add(ScriptNames.shaOf(latin(words.get(1))));
+        return run(session, script, words);
+    }
+
+    private RespValue run(final Session session, final String script, final List<String> words) {
+        final int keyCount = Integer.parseInt(words.get(2));
+        final String key = words.get(3);
+        final String token = words.get(3 + keyCount);
+        final String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
+        final long reply = switch (script) {
+            case "acquire" -> acquire(key, token, Long.parseLong(argument));
+            case "release" -> release(key, token);
+            case "extend" -> extend(key, token, Long.parseLong(argument));
+            default -> throw new IllegalStateException("the model does not know script " + script);
+        };
+        if (isLogging) {
+            log.add(script + " " + key + " -> " + reply);
+        }
+        listener.onExecuted(session.client, script + " " + key + " " + token, Long.toString(reply));
+        return RespValue.integer(reply);
+    }
+
+    private long acquire(final String key, final String token, final long ttlMs) {
+        if (get(key) == null) {
+            set(key, token, ttlMs);
+            return 1;
+        }
+        final long left = pttl(key);
+        return left == -1 ? -9_007_199_254_740_991L : -left;
+    }
+
+    private long release(final String key, final String token) {
+        return token.equals(get(key)) && delete(key) ? 1 : 0;
+    }
+
+    private long extend(final String key, final String token, final long ttlMs) {
+        final String holder = get(key);
+        if (holder == null) {
+            set(key, token, ttlMs);
+            return 2;
+        }
+        if (holder.equals(token)) {
+            set(key, token, ttlMs);
+            return 1;
+        }
+        return 0;
+    }
+
+    private RespValue plainSet(final Session session, final List<String> words) {
+        boolean isOnlyIfAbsent = false;
+        long ttlMs = -1;
+        for (int i = 3; i < words.size(); i++) {
+            switch (words.get(i).toUpperCase(Locale.ROOT)) {
+                case "NX" -> isOnlyIfAbsent = true;
+                case "PX" -> ttlMs = Long.parseLong(words.get(++i));
+                default -> {
+                    return error("ERR syntax error");
+                }
+            }
+        }
+        if (isOnlyIfAbsent && get(words.get(1)) != null) {
+            return bulkOrNull(session, null);
+        }
+        set(words.get(1), words.get(2), ttlMs);
+        return RespValue.text(RespType.SIMPLE_STRING, "OK");
+    }
+
+    @Override
+    public String toString() {
+        return name + " (" + runId + ", " + keys.size() + " keys)";
+    }
+}

@@ -1,0 +1,71 @@
+package dev.redlock.sim;
+
+import dev.redlock.transport.IoTransport;
+import dev.redlock.transport.NodeAddress;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.local.LocalAddress;
+import io.netty.channel.local.LocalChannel;
+import io.netty.channel.local.LocalIoHandler;
+import java.net.SocketAddress;
+import java.net.UnknownHostException;
+import java.util.Map;
+import java.util.function.BiConsumer;
+
+/** Bytes travel inside the process. One transport for each client, so that a node knows whose connection it has. */
+public final class FakeTransport implements IoTransport {
+
+    private final String client;
+    private final Map<String, LocalAddress> places;
+    private Class<? extends Channel> channelClass = LocalChannel.class;
+    private int connectionCount;
+    private int lookupCount;
+
+    /**
+     * @param client name of the client, unique in the process
+     * @param places where each node listens, by its {@code host:port}; may change
+     */
+    FakeTransport(final String client, final Map<String, LocalAddress> places) {
+        this.client = client;
+        this.places = places;
+    }
+
+    /** Connects with another kind of channel from now on. */
+    public void channelClass(final Class<? extends Channel> newClass) {
+        channelClass = newClass;
+    }
+
+    public int lookupCount() {
+        return lookupCount;
+    }
+
+    @Override
+    public String description() {
+        return "in-process";
+    }
+
+    @Override
+    public IoHandlerFactory newIoHandlerFactory() {
+        return LocalIoHandler.newFactory();
+    }
+
+    @Override
+    public Class<? extends Channel> channelClass(final NodeAddress address) {
+        return channelClass;
+    }
+
+    @Override
+    public void tune(final Bootstrap bootstrap, final NodeAddress address, final int userTimeoutMs) {
+        bootstrap.localAddress(new LocalAddress(client + "#" + connectionCount++));
+    }
+
+    @Override
+    public void resolve(final NodeAddress address, final EventLoop loop,
+            final BiConsumer<SocketAddress, Throwable> answer) {
+        lookupCount++;
+        final LocalAddress place = places.get(address.toString());
+        loop.execute(() -> answer.accept(place, place == null ? new UnknownHostException(address.host()) : null));
+    }
+}
