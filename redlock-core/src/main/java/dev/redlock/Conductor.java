@@ -11,7 +11,7 @@ import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
-import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -75,7 +75,8 @@ final class Conductor implements NodeListener {
         this.random = random;
         this.timers = new TimerWheel(clock.nanoTime(), this::onTimerStarted);
         this.nodes = new Node[context.nodes().size()];
-        this.fanOut = new FanOut(loop, ByteBufAllocator.DEFAULT, nodes);
+        // Slices of a pooled buffer are pooled too; those of Netty's default allocator are made anew for each write.
+        this.fanOut = new FanOut(loop, PooledByteBufAllocator.DEFAULT, nodes);
         final NodeContext nodeContext = new NodeContext(loop, transport, clock, timers, random, context.nodeOptions(),
                 this, nodes);
         for (int i = 0; i < nodes.length; i++) {
