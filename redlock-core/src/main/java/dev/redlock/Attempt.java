@@ -68,6 +68,10 @@ final class Attempt implements LockRequest {
     long holders;
     int extendSequence;
     boolean isExtending;
+    /** The acquire is being handed to the nodes: nothing is decided yet. */
+    boolean isSending;
+    /** The longest ttl that was sent: how long a key can stand on a node that missed what came later. */
+    long ttlMsMax;
     private final Conductor conductor;
     private int unanswered;
 
