@@ -34,6 +34,8 @@ public final class Simulation {
     private long lastJumpNs;
     private int clientNames;
     private boolean hasJumped;
+    /** All backward steps of all clocks together: keys live longer by as much at most. */
+    private long setBackMs;
     private boolean isWinding;
 
     private record TraceLine(long number, long atNs, String text) {
@@ -212,7 +214,11 @@ public final class Simulation {
                 after(100 + random.nextInt(2000), () -> usualDelay(node));
             }
             case CLOCK_RATE -> node.redis().clockRate(random.nextInt(8001) - 4000);
-            case CLOCK_BACK -> node.redis().clockJump(-random.nextInt(3000));
+            case CLOCK_BACK -> {
+                final int ms = random.nextInt(3000);
+                setBackMs += ms;
+                node.redis().clockJump(-ms);
+            }
             case CLOCK_FORWARD -> jumpForward();
             case FLUSH_SCRIPTS -> node.redis().flushScripts();
             case ERRORS -> node.redis().failNext(List.of("acquire", "release", "extend").get(random.nextInt(3)),
@@ -331,7 +337,7 @@ public final class Simulation {
                     + " end: " + worker));
             checkEngine(client);
         }
-        world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000);
+        world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000 + setBackMs);
         checkKeys();
         List.copyOf(clients).forEach(client -> {
             if (!client.isClosing()) {
