@@ -3,6 +3,7 @@ package dev.redlock;
 import dev.redlock.node.Verb;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
+import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Validity;
 import dev.redlock.quorum.Vote;
@@ -32,6 +33,7 @@ final class AcquireOperation {
         attempt.acquisition = acquisition;
         attempt.key = lease.key;
         attempt.ttlMs = lease.ttlMs;
+        attempt.isFenced = lease.isFenced;
         attempt.ttlMsMax = lease.ttlMs;
         acquisition.attempt = attempt;
         conductor.tokens().next(attempt.token);
@@ -43,15 +45,17 @@ final class AcquireOperation {
         final int nodeCount = conductor.nodeCount();
         attempt.expect(nodeCount);
         attempt.mayHold = Quorum.allOf(nodeCount);
+        final Verb verb = lease.isFenced ? Verb.ACQUIRE_FENCED : Verb.ACQUIRE;
         // Decided after all nodes have been asked, so that a roll-back knows which ones were never sent anything.
         attempt.isSending = true;
-        conductor.fanOut().send(attempt, Verb.ACQUIRE, 0, Quorum.allOf(nodeCount));
+        conductor.fanOut().send(attempt, verb, 0, Quorum.allOf(nodeCount));
         attempt.isSending = false;
         decide(attempt);
     }
 
     void onReply(final Attempt attempt, final int nodeIndex, final long value) {
         if (value > 0) {
+            noteFence(attempt, nodeIndex, value);
             vote(attempt, nodeIndex, Vote.GRANTED);
             return;
         }
@@ -61,6 +65,14 @@ final class AcquireOperation {
             attempt.shortestRemainingTtlMs = remainingTtlMs;
         }
         vote(attempt, nodeIndex, Vote.REFUSED);
+    }
+
+    private static void noteFence(final Attempt attempt, final int nodeIndex, final long value) {
+        if (attempt.isFenced && attempt.phase == Attempt.Phase.ACQUIRING) {
+            attempt.fence.onGrant(nodeIndex, value);
+        } else if (attempt.isFenced) {
+            attempt.fence.noteSeen(value);
+        }
     }
 
     void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote, final VoteFailure failure) {
@@ -97,7 +109,7 @@ final class AcquireOperation {
                 attempt.acquireRound.onVote(nodeIndex, vote);
                 decide(attempt);
             }
-            case HELD -> {
+            case HELD, RAISING -> {
                 // A straggler: it changes nothing that was decided, but one more node is known to hold the token.
                 attempt.acquireRound.onLateVote(nodeIndex, vote);
                 if (vote == Vote.GRANTED) {
@@ -126,6 +138,20 @@ final class AcquireOperation {
     }
 
     private void onWon(final Attempt attempt) {
+        if (!attempt.isFenced) {
+            succeed(attempt, FenceRule.NONE);
+            return;
+        }
+        final long fencingToken = attempt.fence.agreed();
+        if (fencingToken != FenceRule.NONE) {
+            succeed(attempt, fencingToken);
+        } else if (attempt.acquireRound.pending() == 0) {
+            conductor.raising().start(attempt);
+        }
+    }
+
+    /** A quorum granted, and for a fenced lock it has a fencing token: the lock is held, if enough validity is left. */
+    void succeed(final Attempt attempt, final long fencingToken) {
         // t2: read anew, so that a pause of this thread since the answer arrived counts against the validity.
         final long t2Ns = conductor.nowNs();
         if (attempt.validUntilNs - t2Ns < Math.max(1, attempt.acquisition.lease.minValidityNs)) {
@@ -138,10 +164,11 @@ final class AcquireOperation {
         attempt.phase = Attempt.Phase.HELD;
         attempt.holders = attempt.acquireRound.granted();
         acquisition.lease.noteVotes(attempt);
+        acquisition.lease.setFencingToken(fencingToken);
         conductor.onAcquired(acquisition, attempt, t2Ns);
     }
 
-    private void fail(final Attempt attempt, final AcquireOutcome.Kind reason) {
+    void fail(final Attempt attempt, final AcquireOutcome.Kind reason) {
         final Acquisition acquisition = attempt.acquisition;
         acquisition.lease.noteVotes(attempt);
         rollBack(attempt);

@@ -2,6 +2,7 @@ package dev.redlock;
 
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 /**
  * How one acquisition is to be made. Each method returns a changed copy, so build the options once and keep them.
@@ -25,16 +26,47 @@ public final class AcquireOptions {
     final LeaseListener listener;
     final int extensionCountMax;
     final long holdNsMax;
+    final boolean isFenced;
 
-    private AcquireOptions(final long ttlMs, final long waitNs, final long minValidityNs, final RetryPolicy retryPolicy,
-            final LeaseListener listener, final int extensionCountMax, final long holdNsMax) {
-        this.ttlMs = ttlMs;
-        this.waitNs = waitNs;
-        this.minValidityNs = minValidityNs;
-        this.retryPolicy = retryPolicy;
-        this.listener = listener;
-        this.extensionCountMax = extensionCountMax;
-        this.holdNsMax = holdNsMax;
+    private AcquireOptions(final Builder from) {
+        ttlMs = from.ttlMs;
+        waitNs = from.waitNs;
+        minValidityNs = from.minValidityNs;
+        retryPolicy = from.retryPolicy;
+        listener = from.listener;
+        extensionCountMax = from.extensionCountMax;
+        holdNsMax = from.holdNsMax;
+        isFenced = from.isFenced;
+    }
+
+    /**
+     * The fields while a copy is changed.
+     *
+     * @threading caller-confined
+     */
+    private static final class Builder {
+        private long ttlMs;
+        private long waitNs;
+        private long minValidityNs = UNSET;
+        private RetryPolicy retryPolicy;
+        private LeaseListener listener;
+        private int extensionCountMax;
+        private long holdNsMax = UNSET;
+        private boolean isFenced;
+    }
+
+    private AcquireOptions with(final Consumer<Builder> change) {
+        final Builder copy = new Builder();
+        copy.ttlMs = ttlMs;
+        copy.waitNs = waitNs;
+        copy.minValidityNs = minValidityNs;
+        copy.retryPolicy = retryPolicy;
+        copy.listener = listener;
+        copy.extensionCountMax = extensionCountMax;
+        copy.holdNsMax = holdNsMax;
+        copy.isFenced = isFenced;
+        change.accept(copy);
+        return new AcquireOptions(copy);
     }
 
     /**
@@ -47,7 +79,9 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if the ttl is below a millisecond
      */
     public static AcquireOptions ofTtl(final Duration ttl) {
-        return new AcquireOptions(millisOf("ttl", ttl), 0, UNSET, null, null, 0, UNSET);
+        final Builder fresh = new Builder();
+        fresh.ttlMs = millisOf("ttl", ttl);
+        return new AcquireOptions(fresh);
     }
 
     static long millisOf(final String what, final Duration duration) {
@@ -66,8 +100,8 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions waitUpTo(final Duration wait) {
-        return new AcquireOptions(ttlMs, nanosOf("wait", wait), minValidityNs, retryPolicy, listener, extensionCountMax,
-                holdNsMax);
+        final long nanos = nanosOf("wait", wait);
+        return with(copy -> copy.waitNs = nanos);
     }
 
     /**
@@ -78,8 +112,8 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions minValidity(final Duration minValidity) {
-        return new AcquireOptions(ttlMs, waitNs, nanosOf("minimum validity", minValidity), retryPolicy, listener,
-                extensionCountMax, holdNsMax);
+        final long nanos = nanosOf("minimum validity", minValidity);
+        return with(copy -> copy.minValidityNs = nanos);
     }
 
     /**
@@ -89,8 +123,8 @@ public final class AcquireOptions {
      * @return the changed options
      */
     public AcquireOptions retryPolicy(final RetryPolicy policy) {
-        return new AcquireOptions(ttlMs, waitNs, minValidityNs, Objects.requireNonNull(policy, "retry policy is null"),
-                listener, extensionCountMax, holdNsMax);
+        Objects.requireNonNull(policy, "retry policy is null");
+        return with(copy -> copy.retryPolicy = policy);
     }
 
     /**
@@ -100,8 +134,8 @@ public final class AcquireOptions {
      * @return the changed options
      */
     public AcquireOptions listener(final LeaseListener leaseListener) {
-        return new AcquireOptions(ttlMs, waitNs, minValidityNs, retryPolicy,
-                Objects.requireNonNull(leaseListener, "lease listener is null"), extensionCountMax, holdNsMax);
+        Objects.requireNonNull(leaseListener, "lease listener is null");
+        return with(copy -> copy.listener = leaseListener);
     }
 
     /**
@@ -127,8 +161,23 @@ public final class AcquireOptions {
             throw new IllegalArgumentException(
                     "extension limit " + countMax + " is out of range: at least 1 is needed");
         }
-        return new AcquireOptions(ttlMs, waitNs, minValidityNs, retryPolicy, listener, countMax,
-                nanosOf("longest hold", holdMax));
+        final long holdNs = nanosOf("longest hold", holdMax);
+        return with(copy -> {
+            copy.extensionCountMax = countMax;
+            copy.holdNsMax = holdNs;
+        });
+    }
+
+    /**
+     * Give the lease a fencing token: a number that grows with every grant of the resource, for the protected
+     * resource to
+     * check. Needs one round trip like a plain acquire while the nodes' counters agree, at most one more otherwise. All
+     * grants of a resource have to be fenced for the numbers to say anything.
+     *
+     * @return the changed options
+     */
+    public AcquireOptions fenced() {
+        return with(copy -> copy.isFenced = true);
     }
 
     static long nanosOf(final String what, final Duration duration) {

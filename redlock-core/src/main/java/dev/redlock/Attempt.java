@@ -3,6 +3,7 @@ package dev.redlock;
 import dev.redlock.node.LockRequest;
 import dev.redlock.node.Verb;
 import dev.redlock.node.VoteFailure;
+import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.Vote;
@@ -30,6 +31,8 @@ final class Attempt implements LockRequest {
         FREE,
         /** Acquire sent, not decided. */
         ACQUIRING,
+        /** A quorum granted a fenced lock, but the counters differ: the lower ones are being raised. */
+        RAISING,
         /** A quorum granted; a lease owns it. */
         HELD,
         /** Release sent for a lease that waits for its outcome. */
@@ -41,6 +44,8 @@ final class Attempt implements LockRequest {
     final Round acquireRound;
     final Round extendRound;
     final Round releaseRound;
+    final Round raiseRound;
+    final FenceRule fence;
     final Token token = new Token();
     /** Reason of each node's failed or unknown vote in the round that runs, as ordinals of VoteFailure. */
     final byte[] failures;
@@ -67,6 +72,9 @@ final class Attempt implements LockRequest {
     /** Nodes whose grant the lease rests on. */
     long holders;
     int extendSequence;
+    boolean isFenced;
+    /** The value that lower counters are raised to. */
+    long raiseTo;
     boolean isExtending;
     /** The acquire is being handed to the nodes: nothing is decided yet. */
     boolean isSending;
@@ -80,6 +88,8 @@ final class Attempt implements LockRequest {
         this.acquireRound = new Round(nodeCount);
         this.extendRound = new Round(nodeCount);
         this.releaseRound = new Round(nodeCount);
+        this.raiseRound = new Round(nodeCount);
+        this.fence = new FenceRule(nodeCount);
         this.failures = new byte[nodeCount];
         this.roundTimer = new DeadlineTimer(this::onRoundTimeout);
         this.extendTimer = new DeadlineTimer(nowNs -> conductor.extending().onTimeout(this));
@@ -89,6 +99,7 @@ final class Attempt implements LockRequest {
     void reset() {
         assert phase == Phase.FREE && unanswered == 0 : "slot is free when it is taken";
         acquireRound.reset();
+        fence.reset();
         shortestRemainingTtlMs = -1;
         mayHold = 0;
         holders = 0;
@@ -107,10 +118,10 @@ final class Attempt implements LockRequest {
     }
 
     private void onRoundTimeout(final long nowNs) {
-        if (phase == Phase.ACQUIRING) {
-            conductor.acquiring().onTimeout(this);
-        } else {
-            conductor.releasing().onTimeout(this);
+        switch (phase) {
+            case ACQUIRING -> conductor.acquiring().onTimeout(this);
+            case RAISING -> conductor.raising().onTimeout(this);
+            default -> conductor.releasing().onTimeout(this);
         }
     }
 
@@ -126,9 +137,10 @@ final class Attempt implements LockRequest {
     @Override
     public void onReply(final int nodeIndex, final Verb verb, final int sequence, final long value) {
         switch (verb) {
-            case ACQUIRE -> conductor.acquiring().onReply(this, nodeIndex, value);
+            case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onReply(this, nodeIndex, value);
+            case RAISE -> conductor.raising().onReply(this, nodeIndex, value);
             case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
-            case RELEASE -> conductor.releasing().onReply(this, nodeIndex, value);
+            case RELEASE, RELEASE_FENCED -> conductor.releasing().onReply(this, nodeIndex, value);
         }
         answered();
     }
@@ -151,9 +163,10 @@ final class Attempt implements LockRequest {
     private void onNoReply(final int nodeIndex, final Verb verb, final int sequence, final Vote vote,
             final VoteFailure failure) {
         switch (verb) {
-            case ACQUIRE -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
+            case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
+            case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
             case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote);
-            case RELEASE -> conductor.releasing().onNoReply(this, nodeIndex, vote);
+            case RELEASE, RELEASE_FENCED -> conductor.releasing().onNoReply(this, nodeIndex, vote);
         }
         answered();
     }
@@ -161,15 +174,31 @@ final class Attempt implements LockRequest {
     @Override
     public boolean isSecondTryWanted(final Verb verb, final int sequence) {
         return switch (verb) {
-            case ACQUIRE -> phase == Phase.ACQUIRING;
+            case ACQUIRE, ACQUIRE_FENCED -> phase == Phase.ACQUIRING;
+            case RAISE -> phase == Phase.RAISING;
             case EXTEND -> phase == Phase.HELD && isExtending && sequence == extendSequence;
-            case RELEASE -> true;
+            case RELEASE, RELEASE_FENCED -> true;
         };
     }
 
     @Override
     public byte[] resourceBulk() {
         return key.bulk();
+    }
+
+    @Override
+    public byte[] counterBulk() {
+        return key.counterBulk();
+    }
+
+    @Override
+    public long counterTtlMs() {
+        return conductor.context().fenceCounterTtlMs();
+    }
+
+    @Override
+    public long highestFence() {
+        return phase == Phase.RAISING ? raiseTo : fence.highest();
     }
 
     @Override

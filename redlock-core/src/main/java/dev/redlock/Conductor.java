@@ -11,7 +11,7 @@ import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
-import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -45,6 +45,7 @@ final class Conductor implements NodeListener {
     private final ConductorCounters counters = new ConductorCounters();
     private final AcquireOperation acquiring = new AcquireOperation(this);
     private final ExtendOperation extending = new ExtendOperation(this);
+    private final RaiseOperation raising = new RaiseOperation(this);
     private final ReleaseOperation releasing = new ReleaseOperation(this);
     private final LeaseKeeper keeper = new LeaseKeeper(this);
     private final ArrayDeque<Attempt> freeAttempts = new ArrayDeque<>();
@@ -64,6 +65,7 @@ final class Conductor implements NodeListener {
     private int autoExtendedCount;
     private int releasedAtCloseCount;
     private boolean isClosing;
+    private volatile boolean isClosed;
     private CompletableFuture<CloseReport> closed;
     private final DeadlineTimer closeTimer = new DeadlineTimer(nowNs -> endClose());
 
@@ -76,7 +78,8 @@ final class Conductor implements NodeListener {
         this.random = random;
         this.timers = new TimerWheel(clock.nanoTime(), this::onTimerStarted);
         this.nodes = new Node[context.nodes().size()];
-        this.fanOut = new FanOut(loop, ByteBufAllocator.DEFAULT, nodes);
+        // Slices of a pooled buffer are pooled too; those of Netty's default allocator are made anew for each write.
+        this.fanOut = new FanOut(loop, PooledByteBufAllocator.DEFAULT, nodes);
         final NodeContext nodeContext = new NodeContext(loop, transport, clock, timers, random, context.nodeOptions(),
                 this, nodes);
         for (int i = 0; i < nodes.length; i++) {
@@ -106,6 +109,15 @@ final class Conductor implements NodeListener {
 
     long nowNs() {
         return clock.nanoTime();
+    }
+
+    /**
+     * Whether the conductor has ended. A task that is executed before this turns true still runs; one that is
+     * executed later
+     * may not, because an event loop that has terminated takes tasks silently.
+     */
+    boolean isClosed() {
+        return isClosed;
     }
 
     void refuseOnLoop(final String call, final String instead) {
@@ -553,6 +565,7 @@ final class Conductor implements NodeListener {
         // Behind the events of the closed channels, which answer what was still open.
         execute(() -> {
             fanOut.close();
+            isClosed = true;
             closed.complete(new CloseReport(releasedAtCloseCount, List.copyOf(unreleased)));
         });
     }
@@ -614,6 +627,10 @@ final class Conductor implements NodeListener {
 
     ExtendOperation extending() {
         return extending;
+    }
+
+    RaiseOperation raising() {
+        return raising;
     }
 
     ReleaseOperation releasing() {

@@ -22,10 +22,11 @@ final class ConductorCounters {
     static final int EXTENDED = ATTEMPT_CONTENDED + 7;
     static final int LOST = ATTEMPT_CONTENDED + 8;
     static final int EXPIRED = ATTEMPT_CONTENDED + 9;
+    static final int RAISED = ATTEMPT_CONTENDED + 10;
 
     private static final VarHandle COUNTS = MethodHandles.arrayElementVarHandle(long[].class);
 
-    private final long[] counts = new long[EXPIRED + 1];
+    private final long[] counts = new long[RAISED + 1];
 
     private void add(final int counter) {
         COUNTS.setOpaque(counts, counter, counts[counter] + 1);
@@ -61,6 +62,10 @@ final class ConductorCounters {
 
     void onExtended() {
         add(EXTENDED);
+    }
+
+    void onRaised() {
+        add(RAISED);
     }
 
     void onLost(final LeaseState state) {

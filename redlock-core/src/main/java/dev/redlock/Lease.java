@@ -38,6 +38,16 @@ public interface Lease extends AutoCloseable {
     }
 
     /**
+     * The number that the protected resource checks: greater than that of every earlier grant of this resource, as
+     * long as
+     * no quorum of counters is lost. Stays readable after the lease has ended.
+     *
+     * @return the fencing token, from 1 to 2^53 - 1
+     * @throws IllegalStateException if it was not acquired, or not with {@link AcquireOptions#fenced}
+     */
+    long fencingToken();
+
+    /**
      * Gives the lock back and waits until a quorum has answered, at most one node timeout. An interrupt does not cut
      * the
      * wait short and stays set. Releasing again, or after expiry, is no error.

@@ -68,6 +68,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     long minValidityNs;
     long holdNsMax;
     int extensionCountMax;
+    boolean isFenced;
     RetryPolicy retryPolicy;
     LeaseListener listener;
     long extendTtlMs;
@@ -93,6 +94,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     private long unknown;
     private long shortestRemainingTtlMs = -1;
     private byte[] failures;
+    private long fencingToken;
 
     LeaseSlot(final Redlock redlock) {
         this.redlock = redlock;
@@ -115,6 +117,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         minValidityNs = newConductor.context().minValidityNs(options.ttlMs, options.minValidityNs);
         holdNsMax = options.holdNsMax;
         extensionCountMax = options.extensionCountMax;
+        isFenced = options.isFenced;
         retryPolicy = options.retryPolicy == null ? newConductor.context().retryPolicy() : options.retryPolicy;
         listener = options.listener;
         acquireCallback = callback;
@@ -130,6 +133,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
                     + ": release it and wait for the outcome before it is used again");
         }
         validUntilNs = 0;
+        fencingToken = 0;
         releaseOutcome = null;
         extendOutcome = null;
         attemptCount = 0;
@@ -154,7 +158,11 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
                 conductor.execute(this);
             } catch (final RejectedExecutionException e) {
                 onRejected();
+                return;
             }
+        }
+        if (conductor.isClosed()) {
+            onRejected();
         }
     }
 
@@ -480,6 +488,10 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         return releaseOutcome;
     }
 
+    void setFencingToken(final long token) {
+        fencingToken = token;
+    }
+
     long validUntilNs() {
         return validUntilNs;
     }
@@ -510,6 +522,18 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         // The state after the time: a lease that was lost in between must not look held.
         final long untilNs = validUntilNs;
         return state == LeaseState.HELD ? Validity.remainingNs(untilNs, conductor.nowNs()) : 0;
+    }
+
+    @Override
+    public long fencingToken() {
+        if (kind != Kind.ACQUIRED || state == LeaseState.ACQUIRING) {
+            throw new IllegalStateException("\"" + key + "\" was not acquired, it has no fencing token: " + this);
+        }
+        if (!isFenced) {
+            throw new IllegalStateException("the lease of \"" + key
+                    + "\" is not fenced: acquire it with AcquireOptions.fenced() to get a fencing token");
+        }
+        return fencingToken;
     }
 
     @Override
@@ -588,6 +612,9 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         text.append("Lease{").append(resource()).append(", ").append(state);
         if (state == LeaseState.HELD) {
             text.append(", valid for ").append(remainingValidityNs() / 1_000_000).append(" ms");
+            if (isFenced) {
+                text.append(", fencing token ").append(fencingToken);
+            }
         }
         if (state != LeaseState.IDLE && state != LeaseState.ACQUIRING) {
             appendOutcome(text);

@@ -2,6 +2,7 @@ package dev.redlock;
 
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ManualIoEventLoop;
+import io.netty.util.concurrent.FastThreadLocalThread;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -22,7 +23,8 @@ final class LoopThread implements Runnable {
 
     private LoopThread(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
         this.idlePolicy = idlePolicy;
-        this.thread = new Thread(this, name);
+        // Netty's object pools are cheap, and pool at all, only on a thread of its own kind.
+        this.thread = new FastThreadLocalThread(this, name);
         this.thread.setDaemon(true);
         this.loop = new ManualIoEventLoop(thread, factory);
     }

@@ -306,6 +306,24 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
+     * A view of a resource as a {@link java.util.concurrent.locks.Lock}.
+     *
+     * @param resource what to lock
+     * @param options  how; the wait budget is the caller's of each method
+     * @return the view
+     * @throws IllegalArgumentException if the resource or the ttl is out of range
+     */
+    public RedlockLock asLock(final String resource, final AcquireOptions options) {
+        Objects.requireNonNull(options, "options are null");
+        context.checkedTtlMs(options.ttlMs, options.minValidityNs);
+        return new RedlockLock(this, key(resource), options);
+    }
+
+    long nowNs() {
+        return conductors[0].nowNs();
+    }
+
+    /**
      * Encodes the name of a lock, to be kept where it is locked again and again.
      *
      * @param resource what to lock

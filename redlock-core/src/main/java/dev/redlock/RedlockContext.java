@@ -32,6 +32,7 @@ public final class RedlockContext {
     private String keyPrefix = "";
     private String clientName = "redlock";
     private long maxTtlMs = 60_000;
+    private long fenceCounterTtlMs = 86_400_000;
     private long defaultWaitNs = 10_000 * MS;
     private long nodeTimeoutNs = AcquireOptions.UNSET;
     private long minValidityNs = AcquireOptions.UNSET;
@@ -134,6 +135,25 @@ public final class RedlockContext {
     public RedlockContext maxTtl(final Duration ttl) {
         checkOpen();
         maxTtlMs = inRange("maxTtl", AcquireOptions.millisOf("maxTtl", ttl), 100, 86_400_000, "ms");
+        return this;
+    }
+
+    /**
+     * How long the counter behind a resource's fencing tokens stays on a node after the last fenced acquire or release.
+     * Longer keeps memory for resources that are used no more. A counter that expired starts again from the node's
+     * clock
+     * (seconds * 2^20), above what it ever was unless that clock has gone back or the resource was granted more than
+     * 2^20
+     * times a second over its life. It has to outlive every lease by far, or the nodes of one lease could disagree.
+     *
+     * @param ttl default 24 h, from ten times {@link #maxTtl} to 10 years
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext fenceCounterTtl(final Duration ttl) {
+        checkOpen();
+        fenceCounterTtlMs = inRange("fenceCounterTtl", AcquireOptions.millisOf("fenceCounterTtl", ttl), 1000,
+                315_360_000_000L, "ms");
         return this;
     }
 
@@ -447,6 +467,11 @@ public final class RedlockContext {
                     "minValidity " + minValidityNs / MS + " ms is not below maxTtl " + maxTtlMs
                             + " ms less its drift: no lock could ever be acquired");
         }
+        if (fenceCounterTtlMs < 10 * maxTtlMs) {
+            throw new IllegalArgumentException(
+                    "fenceCounterTtl " + fenceCounterTtlMs + " ms is less than ten times maxTtl "
+                            + maxTtlMs + " ms: counters must outlive the leases that they number");
+        }
         isConcluded = true;
         return this;
     }
@@ -520,6 +545,10 @@ public final class RedlockContext {
 
     String keyPrefix() {
         return keyPrefix;
+    }
+
+    long fenceCounterTtlMs() {
+        return fenceCounterTtlMs;
     }
 
     long defaultWaitNs() {

@@ -76,6 +76,11 @@ public final class RedlockCounters {
         return sum(ConductorCounters.EXTENDED);
     }
 
+    /** @return fenced attempts that needed a second trip because the nodes' counters had drifted apart */
+    public long raisedCount() {
+        return sum(ConductorCounters.RAISED);
+    }
+
     /** @return leases that lost their quorum */
     public long lostCount() {
         return sum(ConductorCounters.LOST);

@@ -41,7 +41,8 @@ final class ReleaseOperation {
         final int nodeCount = conductor.nodeCount();
         // One more than the answers to come, so that it is not recycled while it is being sent.
         attempt.expect(nodeCount + 1);
-        conductor.fanOut().send(attempt, Verb.RELEASE, 0, Quorum.allOf(nodeCount));
+        final Verb verb = attempt.fence.highest() > 0 ? Verb.RELEASE_FENCED : Verb.RELEASE;
+        conductor.fanOut().send(attempt, verb, 0, Quorum.allOf(nodeCount));
         attempt.expect(-1);
         conductor.recycleIfDone(attempt);
     }

@@ -12,13 +12,18 @@ import java.util.Arrays;
  */
 public final class ResourceKey {
 
+    /** What the counter's key has behind the resource's. */
+    static final String COUNTER_SUFFIX = ":redlock:fence";
+
     private final String resource;
     private final byte[] bulk;
+    private final byte[] counterBulk;
     private final int hash;
 
-    private ResourceKey(final String resource, final byte[] bulk) {
+    private ResourceKey(final String resource, final byte[] bulk, final byte[] counterBulk) {
         this.resource = resource;
         this.bulk = bulk;
+        this.counterBulk = counterBulk;
         this.hash = Arrays.hashCode(bulk);
     }
 
@@ -35,12 +40,17 @@ public final class ResourceKey {
                     + "...\" is " + name.length + " bytes long with its prefix: at most " + lengthBytesMax
                     + " are allowed (RedlockContext.resourceLengthMax)");
         }
+        final byte[] counter = (prefix + resource + COUNTER_SUFFIX).getBytes(StandardCharsets.UTF_8);
+        return new ResourceKey(resource, bulkOf(name), bulkOf(counter));
+    }
+
+    private static byte[] bulkOf(final byte[] name) {
         final byte[] head = ("$" + name.length + "\r\n").getBytes(StandardCharsets.US_ASCII);
         final byte[] bulk = Arrays.copyOf(head, head.length + name.length + 2);
         System.arraycopy(name, 0, bulk, head.length, name.length);
         bulk[bulk.length - 2] = '\r';
         bulk[bulk.length - 1] = '\n';
-        return new ResourceKey(resource, bulk);
+        return bulk;
     }
 
     /** @return the resource as it was named, without the prefix */
@@ -51,6 +61,11 @@ public final class ResourceKey {
     /** The complete bulk string, borrowed. */
     byte[] bulk() {
         return bulk;
+    }
+
+    /** The counter's key as a complete bulk string, borrowed. */
+    byte[] counterBulk() {
+        return counterBulk;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.redlock.loadtest;
 
 import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.driver.SetNxDriver;
 import java.util.Iterator;
 import java.util.List;
@@ -11,8 +12,8 @@ import java.util.List;
  * @threading any thread
  */
 final class Drivers {
-    static final String DEFAULT = "set-nx";
-    private static final List<LockDriver> ALL = List.of(new SetNxDriver());
+    static final String DEFAULT = "redlock";
+    private static final List<LockDriver> ALL = List.of(new RedlockDriver(), new SetNxDriver());
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
 
     private Drivers() {

@@ -52,7 +52,7 @@ final class LatencyCommand implements Callable<Integer> {
 
     private int sweep(RedisNodes nodes) throws IOException, InterruptedException {
         LatencySweep sweep = new LatencySweep(options, nodes);
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> cancel(sweep), "load-test-cancel"));
+        nodes.beforeEnd(() -> cancel(sweep));
         try (Progress progress = Progress.of(LatencySweep.totalMs(options), spec.commandLine().getErr())) {
             sweep.run(progress);
         }

@@ -70,8 +70,13 @@ final class ChildProgram implements AutoCloseable {
         }
     }
 
-    List<ProcessHandle> descendants() {
-        return process.descendants().toList();
+    /** The servers that it runs now; the shell that guards them is left out. */
+    List<ProcessHandle> servers() {
+        return process.descendants().filter(ChildProgram::isServer).toList();
+    }
+
+    private static boolean isServer(ProcessHandle handle) {
+        return handle.info().command().map(name -> name.contains("redis") || name.contains("valkey")).orElse(false);
     }
 
     int awaitExit() throws InterruptedException, IOException {
@@ -82,6 +87,20 @@ final class ChildProgram implements AutoCloseable {
             throw new AssertionError("still running after " + LIMIT_SECONDS + " s: " + errSeen);
         }
         return process.exitValue();
+    }
+
+    /** The ports of the nodes that it runs now, read from their configuration. */
+    List<Integer> servedPorts() throws IOException {
+        try (Stream<Path> files = Files.walk(folder)) {
+            List<Integer> ports = new ArrayList<>();
+            for (Path file : files.filter(file -> file.endsWith("node.conf")).toList()) {
+                Files.readAllLines(file)
+                        .stream()
+                        .filter(line -> line.startsWith("port "))
+                        .forEach(line -> ports.add(Integer.valueOf(line.substring("port ".length()))));
+            }
+            return ports;
+        }
     }
 
     /** Folders of nodes that the program should have removed. */

@@ -7,9 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.net.Socket;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,7 +32,7 @@ class MainTest {
         try (ChildProgram program = ChildProgram.start("--nodes", "1,3", "--outstanding", "1,8", "--duration", "300ms",
                 "--warmup", "50ms", "--jvm-warmup", "100ms")) {
             program.awaitLine("N = 3");
-            List<ProcessHandle> servers = program.descendants();
+            List<ProcessHandle> servers = program.servers();
             assertEquals(3, servers.size());
             assertEquals(0, program.awaitExit(), () -> program.err());
             String text = program.out();
@@ -48,7 +52,7 @@ class MainTest {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         try (ChildProgram program = ChildProgram.start("--nodes", "3", "--duration", "10m", "--jvm-warmup", "0s")) {
             program.awaitLine("N = 3, 1 outstanding");
-            List<ProcessHandle> servers = program.descendants();
+            List<ProcessHandle> servers = program.servers();
             assertEquals(3, servers.size());
             program.signal(signal);
             assertEquals(exitCode, program.awaitExit(), () -> program.err());
@@ -56,6 +60,39 @@ class MainTest {
             assertEquals(List.of(), program.leftovers());
             assertFalse(program.out().contains("FAIL"), program.out());
             assertFalse(program.err().contains("Exception"), program.err());
+        }
+    }
+
+    @Test
+    void killedJvmLeavesNoServerBehind() throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        try (ChildProgram program = ChildProgram.start("--nodes", "3", "--duration", "10m", "--jvm-warmup", "0s")) {
+            program.awaitLine("N = 3, 1 outstanding");
+            List<Integer> ports = program.servedPorts();
+            assertEquals(3, ports.size());
+            program.signal("KILL");
+            program.awaitExit();
+            for (int port : ports) {
+                assertTrue(refusesSoon(port), "something still listens on port " + port);
+            }
+        }
+    }
+
+    /** The guard acts a moment after the JVM's end. */
+    private static boolean refusesSoon(int port) throws InterruptedException {
+        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        CountDownLatch pause = new CountDownLatch(1);
+        while (isListening(port) && deadlineNs - System.nanoTime() > 0) {
+            pause.await(10, TimeUnit.MILLISECONDS);
+        }
+        return !isListening(port);
+    }
+
+    private static boolean isListening(int port) {
+        try (Socket socket = new Socket("127.0.0.1", port)) {
+            return socket.isConnected();
+        } catch (IOException e) {
+            return false;
         }
     }
 

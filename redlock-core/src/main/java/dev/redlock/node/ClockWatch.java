@@ -19,7 +19,7 @@ final class ClockWatch {
     private static final long DRIFT_FLOOR_NS = 2_000_000;
 
     private boolean hasReference;
-    private long sampledNs;
+    private long askedNs;
     private long offsetNsMin;
     private long offsetNsMax;
 
@@ -39,8 +39,10 @@ final class ClockWatch {
     boolean onSample(final long sentNs, final long receivedNs, final long serverNs) {
         final long min = serverNs - receivedNs;
         final long max = serverNs - sentNs;
+        // From one answer to the next may pass all the time since the one before was asked for: drift counts for it
+        // all.
         final long allowanceNs = hasReference
-                ? Math.max(0, receivedNs - sampledNs) / DRIFT_DIVISOR + DRIFT_FLOOR_NS
+                ? Math.max(0, receivedNs - askedNs) / DRIFT_DIVISOR + DRIFT_FLOOR_NS
                 : 0;
         final boolean isJump = hasReference
                 && (min - offsetNsMax > allowanceNs || offsetNsMin - max > allowanceNs);
@@ -52,7 +54,7 @@ final class ClockWatch {
             offsetNsMax = Math.min(max, offsetNsMax + allowanceNs);
         }
         hasReference = true;
-        sampledNs = receivedNs;
+        askedNs = sentNs;
         return isJump;
     }
 }

@@ -23,6 +23,21 @@ final class DebtRequest implements LockRequest {
     }
 
     @Override
+    public byte[] counterBulk() {
+        throw new IllegalStateException("a debt is a plain release, it has no counter");
+    }
+
+    @Override
+    public long counterTtlMs() {
+        return 0;
+    }
+
+    @Override
+    public long highestFence() {
+        return 0;
+    }
+
+    @Override
     public Token token() {
         return entry.token;
     }

@@ -53,7 +53,7 @@ public final class FanOut {
      * @return nodes that it was sent to, as a mask
      */
     public long send(final LockRequest request, final Verb verb, final int sequence, final long mask) {
-        final ByteBuf out = batchWithRoom(LockScripts.COMMAND_OVERHEAD_BYTES + request.resourceBulk().length);
+        final ByteBuf out = batchWithRoom(roomFor(request, verb));
         final int start = out.writerIndex();
         LockScripts.writeEvalSha(out, verb, request);
         final int end = out.writerIndex();
@@ -72,6 +72,11 @@ public final class FanOut {
             reportUnsent(request, verb, sequence, unsent);
         }
         return sent;
+    }
+
+    private static int roomFor(final LockRequest request, final Verb verb) {
+        final int counterLength = verb.hasCounter() ? request.counterBulk().length : 0;
+        return LockScripts.COMMAND_OVERHEAD_BYTES + request.resourceBulk().length + counterLength;
     }
 
     private void reportUnsent(final LockRequest request, final Verb verb, final int sequence, final long unsent) {

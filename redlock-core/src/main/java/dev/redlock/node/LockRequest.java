@@ -14,6 +14,15 @@ public interface LockRequest {
     /** @return the resource as a complete bulk string, {@code $6\r\norders\r\n}; borrowed, not to be changed */
     byte[] resourceBulk();
 
+    /** @return the counter's key as a complete bulk string; borrowed. Asked for fenced verbs only. */
+    byte[] counterBulk();
+
+    /** @return the expiry of the counter, milliseconds. Asked for fenced verbs only. */
+    long counterTtlMs();
+
+    /** @return the highest counter value seen. Asked for fenced verbs only. */
+    long highestFence();
+
     /** @return the token of the attempt */
     Token token();
 

@@ -19,8 +19,8 @@ import java.util.HexFormat;
  */
 final class LockScripts {
 
-    /** Room that a command needs beside its resource, as {@code EVALSHA}: prefix, token, ttl. */
-    static final int COMMAND_OVERHEAD_BYTES = 160;
+    /** Room that a command needs beside its resource, as {@code EVALSHA}: prefix, token, numbers. */
+    static final int COMMAND_OVERHEAD_BYTES = 224;
 
     private static final Verb[] VERBS = Verb.values();
     private static final byte[][] SOURCES = new byte[VERBS.length][];
@@ -63,10 +63,11 @@ final class LockScripts {
 
     /** {@code *6 $7 EVALSHA $40 <sha> $1 1}: all that stands before the key. */
     private static byte[] prefix(final Verb verb, final String command, final byte[] script) {
-        final int count = verb.hasTtl() ? 6 : 5;
+        final int keyCount = verb.hasCounter() ? 2 : 1;
+        final int count = 3 + keyCount + 1 + verb.argumentCount();
         final byte[] head = ascii("*" + count + "\r\n$" + command.length() + "\r\n" + command + "\r\n$" + script.length
                 + "\r\n");
-        final byte[] tail = ascii("\r\n$1\r\n1\r\n");
+        final byte[] tail = ascii("\r\n$1\r\n" + keyCount + "\r\n");
         final byte[] prefix = new byte[head.length + script.length + tail.length];
         System.arraycopy(head, 0, prefix, 0, head.length);
         System.arraycopy(script, 0, prefix, head.length, script.length);
@@ -96,11 +97,25 @@ final class LockScripts {
     private static void write(final ByteBuf out, final byte[] prefix, final Verb verb, final LockRequest request) {
         out.writeBytes(prefix);
         out.writeBytes(request.resourceBulk());
+        if (verb.hasCounter()) {
+            out.writeBytes(request.counterBulk());
+        }
         out.writeBytes(TOKEN_PREFIX);
         out.writeLong(request.token().high()).writeLong(request.token().middle()).writeInt(request.token().low());
         out.writeShort(CRLF);
-        if (verb.hasTtl()) {
-            RespWriter.bulkInteger(out, request.ttlMs());
+        switch (verb) {
+            case ACQUIRE, EXTEND -> RespWriter.bulkInteger(out, request.ttlMs());
+            case ACQUIRE_FENCED -> {
+                RespWriter.bulkInteger(out, request.ttlMs());
+                RespWriter.bulkInteger(out, request.counterTtlMs());
+            }
+            case RAISE, RELEASE_FENCED -> {
+                RespWriter.bulkInteger(out, request.highestFence());
+                RespWriter.bulkInteger(out, request.counterTtlMs());
+            }
+            case RELEASE -> {
+                // the token is all it needs
+            }
         }
     }
 }

@@ -41,7 +41,7 @@ public final class NodeStatistics {
     }
 
     void onReply(final Verb verb, final long value) {
-        if (verb == Verb.ACQUIRE) {
+        if (verb.isAcquire()) {
             add(value > 0 ? GRANTED : REFUSED);
         }
     }

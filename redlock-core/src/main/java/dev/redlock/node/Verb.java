@@ -7,22 +7,30 @@ package dev.redlock.node;
  */
 public enum Verb {
     /** Set the key if it is absent. Only a voting node is asked. */
-    ACQUIRE("acquire", true, true),
+    ACQUIRE("acquire", true, false, 1),
     /** Delete the key if it is ours. Every connected node is asked. */
-    RELEASE("release", false, false),
+    RELEASE("release", false, false, 0),
     /** Renew the expiry if the key is ours. Only a voting node is asked. */
-    EXTEND("extend", true, true);
+    EXTEND("extend", true, false, 1),
+    /** Set the key if it is absent, and count the grant. Only a voting node is asked. */
+    ACQUIRE_FENCED("acquire_fenced", true, true, 2),
+    /** Raise the counter if the key is ours. Only a voting node is asked. */
+    RAISE("raise", true, true, 2),
+    /** Raise the counter, and delete the key if it is ours. Every connected node is asked. */
+    RELEASE_FENCED("release_fenced", false, true, 2);
 
     private static final Verb[] VALUES = values();
 
     private final String scriptName;
     private final boolean isVote;
-    private final boolean hasTtl;
+    private final boolean hasCounter;
+    private final int argumentCount;
 
-    Verb(final String scriptName, final boolean isVote, final boolean hasTtl) {
+    Verb(final String scriptName, final boolean isVote, final boolean hasCounter, final int argumentCount) {
         this.scriptName = scriptName;
         this.isVote = isVote;
-        this.hasTtl = hasTtl;
+        this.hasCounter = hasCounter;
+        this.argumentCount = argumentCount;
     }
 
     static Verb of(final int ordinal) {
@@ -39,8 +47,18 @@ public enum Verb {
         return isVote;
     }
 
-    /** @return true if the ttl is the second argument */
-    boolean hasTtl() {
-        return hasTtl;
+    /** @return true if the counter is the second key */
+    boolean hasCounter() {
+        return hasCounter;
+    }
+
+    /** @return arguments behind the token */
+    int argumentCount() {
+        return argumentCount;
+    }
+
+    /** @return true if a positive answer is a grant */
+    boolean isAcquire() {
+        return this == ACQUIRE || this == ACQUIRE_FENCED;
     }
 }

@@ -35,6 +35,7 @@ public final class TokenStream {
     private final byte[] zeros = new byte[TOKENS_PER_REFILL * Token.LENGTH];
     private final byte[] buffer = new byte[TOKENS_PER_REFILL * Token.LENGTH];
     private final SecureRandom seedSource;
+    private final int refillsPerKey;
     private Cipher cipher;
     private int index = buffer.length;
     private int refillsLeft;
@@ -45,7 +46,13 @@ public final class TokenStream {
      * @param seedSource where keys and nonces come from; tests may give a deterministic one
      */
     public TokenStream(final SecureRandom seedSource) {
+        this(seedSource, REFILLS_PER_KEY);
+    }
+
+    /** A stream that draws a new key sooner: the boundary is too far away for a test otherwise. */
+    TokenStream(final SecureRandom seedSource, final int refillsPerKey) {
         this.seedSource = seedSource;
+        this.refillsPerKey = refillsPerKey;
         rekey();
     }
 
@@ -64,9 +71,10 @@ public final class TokenStream {
     }
 
     private void refill() {
-        if (refillsLeft-- == 0) {
+        if (refillsLeft == 0) {
             rekey();
         }
+        refillsLeft--;
         try {
             cipher.update(zeros, 0, zeros.length, buffer, 0);
         } catch (final GeneralSecurityException e) {
@@ -88,7 +96,7 @@ public final class TokenStream {
         } finally {
             Arrays.fill(key, (byte) 0);
         }
-        refillsLeft = REFILLS_PER_KEY;
+        refillsLeft = refillsPerKey;
     }
 
     @Override

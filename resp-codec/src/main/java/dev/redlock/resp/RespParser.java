@@ -175,17 +175,17 @@ public final class RespParser {
         int index = start;
         while (end - index >= ShortNumberLine.WORD_BYTES) {
             long word = in.getLongLE(index);
-            if ((byte) word != ':') {
+            if (ShortNumberLine.isTwoDigitLines(word)) {
+                deliverReply(visitor, word >>> 8 & 0xF);
+                deliverReply(visitor, word >>> 40 & 0xF);
+                index += ShortNumberLine.WORD_BYTES;
+                continue;
+            }
+            int lineBytes = readOneInteger(in, visitor, index, end, word);
+            if (lineBytes == 0) {
                 break;
             }
-            int crIndex = ShortNumberLine.crIndex(word);
-            int number = ShortNumberLine.decode(word, crIndex);
-            if (number == ShortNumberLine.NOT_SHORT) {
-                break;
-            }
-            index += crIndex + CRLF_BYTES;
-            visitor.onInteger(number);
-            visitor.onReplyEnd();
+            index += lineBytes;
         }
         index = readLastDigit(in, visitor, index, end);
         if (index > start) {
@@ -193,6 +193,33 @@ public final class RespParser {
             offset += index - start;
             scanned = 0;
         }
+    }
+
+    /** Tells one integer reply; answers how many bytes it took, or 0 if the slow path has to judge it. */
+    private int readOneInteger(ByteBuf in, RespVisitor visitor, int index, int end, long word) {
+        if ((byte) word != ':') {
+            return 0;
+        }
+        int crIndex = ShortNumberLine.crIndex(word);
+        int number = ShortNumberLine.decode(word, crIndex);
+        if (number != ShortNumberLine.NOT_SHORT) {
+            deliverReply(visitor, number);
+            return crIndex + CRLF_BYTES;
+        }
+        boolean isNegative = (byte) (word >>> 8) == '-';
+        int from = isNegative ? index + 2 : index + 1;
+        int digits = ShortNumberLine.longDigits(in, from, end);
+        if (digits == 0) {
+            return 0;
+        }
+        long magnitude = ShortNumberLine.longNumber(in, from, digits);
+        deliverReply(visitor, isNegative ? -magnitude : magnitude);
+        return from - index + digits + CRLF_BYTES;
+    }
+
+    private static void deliverReply(RespVisitor visitor, long value) {
+        visitor.onInteger(value);
+        visitor.onReplyEnd();
     }
 
     /** The four bytes {@code :1\r\n} at the very end of the input, where there is no whole word left to read. */

@@ -20,6 +20,7 @@ public final class RespValueReader implements RespVisitor {
     private static final int WHOLE_BODY_MAX = 16 * 1024;
 
     private final Sink sink;
+    private final int wholeBodyMax;
     private final Deque<Level> levels = new ArrayDeque<>();
     private RespValue top;
     /** The attribute of the top-level value that is to come, or null. */
@@ -37,7 +38,12 @@ public final class RespValueReader implements RespVisitor {
      * @param sink who gets the trees
      */
     public RespValueReader(Sink sink) {
+        this(sink, WHOLE_BODY_MAX);
+    }
+
+    RespValueReader(Sink sink, int wholeBodyMax) {
         this.sink = Objects.requireNonNull(sink, "sink");
+        this.wholeBodyMax = wholeBodyMax;
     }
 
     /**
@@ -91,7 +97,7 @@ public final class RespValueReader implements RespVisitor {
 
     @Override
     public boolean isWantedInPieces(RespType type, int length) {
-        return length > WHOLE_BODY_MAX;
+        return length > wholeBodyMax;
     }
 
     @Override
@@ -114,7 +120,7 @@ public final class RespValueReader implements RespVisitor {
         piecesType = type;
         piecesFormat = format;
         piecesLength = length;
-        pieces = new byte[WHOLE_BODY_MAX];
+        pieces = new byte[Math.min(length, WHOLE_BODY_MAX)];
         filled = 0;
     }
 

@@ -33,7 +33,7 @@ final class LiveNodes {
     }
 
     private static void endAll() {
-        ending().forEach(RedisNodes::close);
+        ending().forEach(RedisNodes::endWithJvm);
     }
 
     private static synchronized List<RedisNodes> ending() {

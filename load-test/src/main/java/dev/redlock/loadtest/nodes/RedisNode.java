@@ -218,6 +218,7 @@ public final class RedisNode {
             throw new IllegalStateException(this + " cannot start: the nodes are closed");
         }
         attempt("start", () -> process = process == null ? launcher.launch(spec) : process.again());
+        group.guard().onStarted(process.pid());
         state = NodeState.RUNNING;
     }
 
@@ -232,7 +233,9 @@ public final class RedisNode {
             return;
         }
         process.kill();
-        process.awaitEnd(END_LIMIT);
+        if (process.awaitEnd(END_LIMIT)) {
+            group.guard().onEnded(process.pid());
+        }
         state = NodeState.STOPPED;
         discard();
     }
@@ -284,6 +287,7 @@ public final class RedisNode {
         if (!process.awaitEnd(END_LIMIT)) {
             throw new IllegalStateException(this + " did not " + verb + " within " + END_LIMIT);
         }
+        group.guard().onEnded(process.pid());
         state = NodeState.STOPPED;
     }
 

@@ -38,9 +38,13 @@ public final class RedisNodes implements AutoCloseable {
     private final Path folder;
     private final List<RedisNode> nodes = new CopyOnWriteArrayList<>();
     private final AtomicBoolean isClosed = new AtomicBoolean();
+    private final OrphanGuard guard;
+    private volatile Runnable beforeEnd = () -> {
+    };
     private String choice;
 
-    private RedisNodes(Source source, Path folder) {
+    private RedisNodes(Source source, Path folder, OrphanGuard guard) {
+        this.guard = guard;
         this.source = source;
         this.folder = folder;
     }
@@ -71,7 +75,7 @@ public final class RedisNodes implements AutoCloseable {
     }
 
     private static RedisNodes given(RedisNodesContext context) {
-        RedisNodes nodes = new RedisNodes(Source.GIVEN, null);
+        RedisNodes nodes = new RedisNodes(Source.GIVEN, null, null);
         List<NodeAddress> used = context.addresses().subList(0, context.count());
         used.forEach(address -> nodes.nodes.add(RedisNode.given(nodes, nodes.size(), address, context)));
         List<String> down = nodes.nodes.stream()
@@ -115,7 +119,7 @@ public final class RedisNodes implements AutoCloseable {
         if (source == Source.GIVEN) {
             throw new SourceRefusedException("none given");
         }
-        RedisNodes nodes = new RedisNodes(source, temporaryFolder());
+        RedisNodes nodes = new RedisNodes(source, temporaryFolder(), OrphanGuard.start());
         LiveNodes.add(nodes);
         try {
             NodeLauncher launcher = launcher(source, context, nodes.folder);
@@ -235,6 +239,28 @@ public final class RedisNodes implements AutoCloseable {
         return nodes.stream().map(node -> node.address().uri()).toArray(String[]::new);
     }
 
+    OrphanGuard guard() {
+        return guard;
+    }
+
+    /**
+     * Something to do before the nodes are ended because the JVM ends, such as stopping the load on them. It holds up
+     * the end of the JVM, so it must be short.
+     *
+     * @param action replaces an earlier one
+     */
+    public void beforeEnd(Runnable action) {
+        beforeEnd = action;
+    }
+
+    void endWithJvm() {
+        try {
+            beforeEnd.run();
+        } finally {
+            close();
+        }
+    }
+
     boolean isClosed() {
         return isClosed.get();
     }
@@ -246,6 +272,9 @@ public final class RedisNodes implements AutoCloseable {
             return;
         }
         nodes.forEach(RedisNode::end);
+        if (guard != null) {
+            guard.close();
+        }
         removeFolder();
         LiveNodes.remove(this);
     }

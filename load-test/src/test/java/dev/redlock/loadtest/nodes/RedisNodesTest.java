@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.SocketTimeoutException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -27,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class RedisNodesTest {
+    private static final Duration LIMIT = Duration.ofSeconds(10);
     private static final Duration SOON = Duration.ofMillis(300);
 
     @ParameterizedTest
@@ -103,7 +106,7 @@ class RedisNodesTest {
             nodes.node(1).stop();
             nodes.nodes().forEach(node -> assertFalse(node.isAnswering(SOON)));
             nodes.nodes().forEach(RedisNode::start);
-            nodes.nodes().forEach(node -> assertTrue(node.isAnswering(SOON)));
+            nodes.nodes().forEach(node -> assertTrue(node.isAnswering(LIMIT)));
         }
     }
 
@@ -152,7 +155,7 @@ class RedisNodesTest {
                 .start(new RedisNodesContext().count(1).config("requirepass s3cr3t-word"))) {
             RedisNode node = nodes.node(0);
             assertEquals("PONG", node.call("PING"));
-            try (RawRedis stranger = RawRedis.connect(NodeAddress.of("127.0.0.1", node.address().port()), SOON)) {
+            try (RawRedis stranger = RawRedis.connect(NodeAddress.of("127.0.0.1", node.address().port()), LIMIT)) {
                 assertTrue(stranger.call("PING").toString().contains("NOAUTH"));
             }
             assertTrue(nodes.addresses()[0].contains("s3cr3t-word"), "the client needs it");
@@ -177,7 +180,7 @@ class RedisNodesTest {
                 IllegalStateException refusal = assertThrows(IllegalStateException.class, given.node(0)::kill);
                 assertTrue(refusal.getMessage().contains("given by address"), refusal.getMessage());
             }
-            assertTrue(own.node(0).isAnswering(SOON), "closing the given nodes ends nothing");
+            assertTrue(own.node(0).isAnswering(LIMIT), "closing the given nodes ends nothing");
         }
     }
 
@@ -211,6 +214,18 @@ class RedisNodesTest {
         NodesUnavailableException error = assertThrows(NodesUnavailableException.class,
                 () -> RedisNodes.start(context));
         assertTrue(error.getMessage().contains("no-such-directive"), error.getMessage());
+    }
+
+    @Test
+    void takenPortIsTriedAgainElsewhereAndThenNamed() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            RedisNodesContext context = new RedisNodesContext().count(1)
+                    .source(Source.EMBEDDED)
+                    .config("port " + taken.getLocalPort());
+            NodesUnavailableException error = assertThrows(NodesUnavailableException.class,
+                    () -> RedisNodes.start(context));
+            assertTrue(error.getMessage().contains("Address already in use"), error.getMessage());
+        }
     }
 
     @Test

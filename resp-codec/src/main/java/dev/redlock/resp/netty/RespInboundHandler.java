@@ -16,7 +16,8 @@ import java.util.function.Consumer;
  * at {@link ReadAccumulator}.
  * <p>
  * On the first protocol error, or the first exception of the visitor, the owner is told once, the channel is closed and
- * whatever still arrives is dropped: a stream that is out of step must never answer the wrong request.
+ * whatever still arrives is dropped: a stream that is out of step must never answer the wrong request. A visitor that
+ * closes the channel itself still gets the values of the read at hand; to get nothing more, it throws.
  * <p>
  * In steady state nothing is allocated on the heap.
  *
@@ -78,16 +79,23 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
             owner.onReadStart();
             accumulator.read(ctx.alloc(), in, parse);
         } catch (RespProtocolException e) {
-            fail(ctx);
+            isDone = true;
             owner.onProtocolError(e);
         } catch (RuntimeException e) {
-            fail(ctx);
+            isDone = true;
             owner.onVisitorError(e);
         } finally {
             isReading = false;
-            if (isDone) {
-                accumulator.release();
-            }
+            endRead(ctx);
+        }
+    }
+
+    /** Also after an {@link Error}, which is nobody's to catch: the parser has failed then, and nothing else knows. */
+    private void endRead(ChannelHandlerContext ctx) {
+        isDone |= parser.hasFailed();
+        if (isDone) {
+            accumulator.release();
+            ctx.close();
         }
     }
 
@@ -98,11 +106,6 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
         } else {
             parser.parse(in, visitor);
         }
-    }
-
-    private void fail(ChannelHandlerContext ctx) {
-        isDone = true;
-        ctx.close();
     }
 
     @Override

@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.resp.EventLog;
 import dev.redlock.resp.RespLimits;
 import dev.redlock.resp.RespProtocolException;
+import dev.redlock.resp.RespVisitor;
 import dev.redlock.resp.Wire;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +20,7 @@ class RespInboundHandlerTest {
     private final List<String> calls = new ArrayList<>();
     private final RespInboundHandler handler = new RespInboundHandler(log, RespLimits.defaults(), new TestOwner());
 
-    private final class TestOwner implements RespInboundHandler.Owner {
+    private class TestOwner implements RespInboundHandler.Owner {
         @Override
         public void onReadStart() {
             calls.add("start");
@@ -79,5 +81,91 @@ class RespInboundHandlerTest {
         read(channel, "\r\n");
         assertTrue(handler.isBetweenReplies());
         assertFalse(channel.finish());
+    }
+
+    @Test
+    void aVisitorMayCloseTheChannelInTheMiddle() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        List<Long> seen = new ArrayList<>();
+        channel.pipeline().addLast(new RespInboundHandler(new Numbers(seen) {
+            @Override
+            public void onReplyEnd() {
+                channel.close();
+            }
+        }, RespLimits.defaults(), new TestOwner()));
+        ByteBuf in = channel.alloc().buffer().writeBytes(Wire.bytes(":1\r\n:2\r\n$999"));
+        channel.writeInbound(in);
+        assertEquals(List.of(1L, 2L), seen);
+        assertEquals(0, in.refCnt());
+        assertFalse(channel.finish());
+    }
+
+    @Test
+    void aVisitorThatThrowsClosesTheChannel() {
+        List<RuntimeException> errors = new ArrayList<>();
+        IllegalArgumentException thrown = new IllegalArgumentException("unexpected");
+        EmbeddedChannel channel = new EmbeddedChannel(new RespInboundHandler(new Numbers(new ArrayList<>()) {
+            @Override
+            public void onReplyEnd() {
+                throw thrown;
+            }
+        }, RespLimits.defaults(), new TestOwner() {
+            @Override
+            public void onVisitorError(RuntimeException e) {
+                errors.add(e);
+            }
+        }));
+        read(channel, ":1\r\n:2\r\n$9");
+        assertFalse(channel.isOpen());
+        assertEquals(List.of(thrown), errors);
+        assertFalse(channel.finish());
+    }
+
+    @Test
+    void whatIsNoBufferPassesOn() {
+        EmbeddedChannel channel = channel();
+        assertTrue(channel.writeInbound("event"));
+        assertEquals("event", channel.readInbound());
+        assertFalse(channel.finish());
+    }
+
+    @Test
+    void largeBodiesAreJoinedAndGivenBack() {
+        String wire = "$200000\r\n" + "x".repeat(200_000) + "\r\n:5\r\n";
+        EmbeddedChannel channel = channel();
+        for (int from = 0; from < wire.length(); from += 1000) {
+            read(channel, wire.substring(from, Math.min(wire.length(), from + 1000)));
+        }
+        assertEquals(Wire.events(wire), log.events());
+        assertFalse(channel.finish());
+    }
+
+    @Test
+    void anUnfinishedEndIsReleasedWithTheHandler() {
+        EmbeddedChannel channel = channel();
+        read(channel, ":1\r\n$9\r\nabc");
+        channel.pipeline().remove(handler);
+        assertFalse(channel.finish());
+    }
+
+    private static class Numbers implements RespVisitor {
+        private final List<Long> seen;
+
+        Numbers(List<Long> seen) {
+            this.seen = seen;
+        }
+
+        @Override
+        public void onInteger(long value) {
+            seen.add(value);
+        }
+
+        @Override
+        public void onSimpleError(ByteBuf buf, int index, int length) {
+        }
+
+        @Override
+        public void onReplyEnd() {
+        }
     }
 }

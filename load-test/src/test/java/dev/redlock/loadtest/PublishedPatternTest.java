@@ -1,0 +1,66 @@
+package dev.redlock.loadtest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.ReleaseOutcome;
+import dev.redlock.RestartGuardMode;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.nodes.Source;
+import java.time.Duration;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Our locks and the locks of anyone who follows the published single-node pattern exclude each other. */
+class PublishedPatternTest {
+    private static final Duration TTL = Duration.ofSeconds(30);
+    private static final String RESOURCE = "orders/42";
+
+    @ParameterizedTest
+    @EnumSource(names = {"PATH", "EMBEDDED"})
+    void locksOfRedisCliExcludeOurs(Source source) throws Exception {
+        RedisCli.require();
+        try (RedisNodes nodes = RequiredNodes.start(source, 3); Redlock redlock = connect(nodes)) {
+            assertTrue(RedisCli.trySet(nodes.node(0), RESOURCE, "their-token", TTL.toMillis()));
+            assertTrue(RedisCli.trySet(nodes.node(2), RESOURCE, "their-token", TTL.toMillis()));
+            AcquireOutcome outcome = redlock.tryAcquire(RESOURCE, TTL);
+            assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
+            assertEquals("their-token", nodes.node(0).call("GET", RESOURCE), "their lock stands");
+            assertTrue(RedisCli.compareAndDelete(nodes.node(0), RESOURCE, "their-token"));
+            assertTrue(RedisCli.compareAndDelete(nodes.node(2), RESOURCE, "their-token"));
+            assertTrue(redlock.tryAcquire(RESOURCE, TTL, Duration.ofSeconds(5)).isAcquired());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"PATH", "EMBEDDED"})
+    void oursExcludeThoseOfRedisCli(Source source) throws Exception {
+        RedisCli.require();
+        try (RedisNodes nodes = RequiredNodes.start(source, 3); Redlock redlock = connect(nodes)) {
+            Lease lease = redlock.acquire(RESOURCE, TTL).lease();
+            int granted = 0;
+            for (RedisNode node : nodes.nodes()) {
+                granted += RedisCli.trySet(node, RESOURCE, "their-token", TTL.toMillis()) ? 1 : 0;
+                assertFalse(node.call("GET", RESOURCE).equals("their-token") && granted > 1, "a majority was theirs");
+            }
+            assertTrue(granted <= 1, "at most a straggler's node was free, not " + granted);
+            assertTrue(lease.isHeld());
+            assertEquals(ReleaseOutcome.RELEASED, lease.release());
+            assertTrue(RedisCli.trySet(nodes.node(1), RESOURCE, "their-token", TTL.toMillis()) || granted == 1);
+        }
+    }
+
+    /** A long node timeout: a busy machine must not make a live node look silent. */
+    private static Redlock connect(RedisNodes nodes) {
+        return Redlock.connect(new RedlockContext().nodes(nodes.addresses())
+                .restartGuard(RestartGuardMode.OFF)
+                .nodeTimeout(Duration.ofSeconds(1)));
+    }
+}

@@ -1,0 +1,260 @@
+package dev.redlock.loadtest.lock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.management.ThreadMXBean;
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.LeaseState;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.ResourceKey;
+import dev.redlock.RestartGuardMode;
+import dev.redlock.TransportKind;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import io.netty.util.ResourceLeakDetector;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What a warmed cycle allocates on the heap, on the caller's thread and on the event loop together, against real nodes.
+ * Over epoll that is nothing. Netty's io_uring loop allocates a little in each turn, whatever runs on it.
+ *
+ * <p>Each figure is the best of several windows: a window in which the JIT compiler swaps code in, or a clock sample
+ * is decoded, shows a few bytes that no cycle caused. One scheduled task of Netty's for each node timeout remains; it
+ * is spread over so many cycles that it stays far below one byte.
+ */
+class AllocationTest {
+
+    private static final int CYCLES_PER_WINDOW = 20_000;
+    private static final int WARM_UP_WINDOWS = 3;
+    private static final int WINDOWS_MAX = 8;
+    /** What the turns of Netty's io_uring loop may cost a cycle that is alone. */
+    private static final double IO_URING_BYTES_MAX = 200;
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30));
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    private static ResourceLeakDetector.Level levelBefore;
+    private static RedisNodes nodes;
+    private static Redlock redlock;
+    private static long loopThreadId;
+
+    @BeforeAll
+    static void start() {
+        // The leak detector of the test run records each buffer, which is what this test must not count.
+        levelBefore = ResourceLeakDetector.getLevel();
+        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
+        nodes = RequiredNodes.start(new RedisNodesContext().count(3));
+    }
+
+    private static void connect(final TransportKind kind) {
+        disconnect();
+        // A node timeout that no busy machine reaches: here it is not latency that is looked at.
+        redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
+                .restartGuard(RestartGuardMode.OFF)
+                .transport(kind)
+                .nodeTimeout(Duration.ofSeconds(10)));
+        System.out.println(nodes + ", transport " + redlock.transportDescription());
+        loopThreadId = threadId("redlock-0");
+    }
+
+    private static void disconnect() {
+        if (redlock != null) {
+            redlock.close();
+            redlock = null;
+        }
+    }
+
+    @AfterAll
+    static void close() {
+        ResourceLeakDetector.setLevel(levelBefore);
+        disconnect();
+        if (nodes != null) {
+            nodes.close();
+        }
+    }
+
+    private static void connectOverEpoll() {
+        try {
+            connect(TransportKind.EPOLL);
+        } catch (final IllegalArgumentException e) {
+            Assumptions.abort(e.getMessage());
+        }
+    }
+
+    private static long threadId(final String name) {
+        return Thread.getAllStackTraces()
+                .keySet()
+                .stream()
+                .filter(thread -> thread.getName().equals(name))
+                .mapToLong(Thread::getId)
+                .max()
+                .orElseThrow(() -> new AssertionError("no thread is called " + name));
+    }
+
+    private static long allocatedBytes() {
+        return THREADS.getThreadAllocatedBytes(loopThreadId)
+                + THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
+    }
+
+    /** The fewest bytes per cycle that a window needed; ends early when a window shows what is asked for. */
+    private static double bestBytesPerCycle(final Cycle cycle, final double enough) {
+        for (int i = 0; i < WARM_UP_WINDOWS; i++) {
+            cycle.run(CYCLES_PER_WINDOW);
+        }
+        double best = Double.MAX_VALUE;
+        for (int i = 0; i < WINDOWS_MAX && best >= enough; i++) {
+            final long before = allocatedBytes();
+            cycle.run(CYCLES_PER_WINDOW);
+            best = Math.min(best, (double) (allocatedBytes() - before) / CYCLES_PER_WINDOW);
+        }
+        return best;
+    }
+
+    private static void assertBelow(final String what, final double limit, final Cycle cycle) {
+        final double best = bestBytesPerCycle(cycle, limit);
+        System.out.printf("%s: %.3f B/cycle%n", what, best);
+        assertTrue(best < limit, () -> what + " allocates " + best + " bytes per cycle, less than " + limit
+                + " is promised");
+    }
+
+    @BeforeEach
+    void connectedOverEpoll() {
+        if (redlock == null || !redlock.transportDescription().startsWith("EPOLL")) {
+            connectOverEpoll();
+        }
+    }
+
+    @Test
+    void acquireAndReleaseFromAnotherThreadAllocateNothing() {
+        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/caller"), OPTIONS);
+        assertBelow("acquire + release from a caller's thread", 1, cycles::runFromCaller);
+    }
+
+    @Test
+    void acquireAndReleaseOnTheEventLoopAllocateNothing() {
+        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/loop"), OPTIONS);
+        assertBelow("acquire + release chained on the event loop", 1, cycles::runOnLoop);
+    }
+
+    @Test
+    void sixtyFourOutstandingAllocateNothing() {
+        final CallbackCycles[] lanes = new CallbackCycles[64];
+        for (int i = 0; i < lanes.length; i++) {
+            lanes[i] = new CallbackCycles(redlock, redlock.key("allocation/lane/" + i), OPTIONS);
+        }
+        assertBelow("acquire + release, 64 outstanding", 1, count -> {
+            for (final CallbackCycles lane : lanes) {
+                lane.begin(count / lanes.length);
+            }
+            for (final CallbackCycles lane : lanes) {
+                lane.await();
+            }
+        });
+    }
+
+    @Test
+    void waitBudgetAllocatesNothing() {
+        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/wait"),
+                OPTIONS.waitUpTo(Duration.ofSeconds(5)));
+        assertBelow("acquire with a wait budget + release", 1, cycles::runOnLoop);
+    }
+
+    @Test
+    void extendAllocatesNothing() {
+        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/extend"), OPTIONS);
+        cycles.extendTtlMs = 30_000;
+        assertBelow("acquire + extend + release", 1, cycles::runOnLoop);
+    }
+
+    @Test
+    void refusedAcquireAllocatesNothing() throws InterruptedException {
+        final ResourceKey key = redlock.key("allocation/refused");
+        try (Lease holder = redlock.acquire(key, AcquireOptions.ofTtl(Duration.ofSeconds(60))).lease()) {
+            final CallbackCycles cycles = new CallbackCycles(redlock, key, OPTIONS);
+            cycles.expected = AcquireOutcome.Kind.CONTENDED;
+            assertBelow("refused acquire, rolled back", 1, cycles::runOnLoop);
+            assertEquals(LeaseState.HELD, holder.state());
+        }
+    }
+
+    @Test
+    void acquireThatComesTooLateAllocatesNothing() {
+        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/late"),
+                AcquireOptions.ofTtl(Duration.ofMillis(1_000)).minValidity(Duration.ofNanos(987_999_999)));
+        cycles.expected = AcquireOutcome.Kind.TOO_SLOW;
+        assertBelow("granted acquire, rolled back for want of validity", 1, cycles::runOnLoop);
+    }
+
+    @Test
+    void blockingFormAllocatesTheLeaseAlone() {
+        final ResourceKey key = redlock.key("allocation/blocking");
+        final double leaseBytes = leaseBytes();
+        assertBelow("blocking acquire + release (a lease is " + leaseBytes + " B)", leaseBytes + 1, count -> {
+            for (int i = 0; i < count; i++) {
+                cycleBlocking(key);
+            }
+        });
+    }
+
+    private static void cycleBlocking(final ResourceKey key) {
+        try (Lease lease = redlock.acquire(key, OPTIONS).lease()) {
+            assertTrue(lease.isHeld(), "the lock is held");
+        } catch (final InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** The size of a lease, measured in the same way as everything else here. */
+    private static double leaseBytes() {
+        final int count = 100_000;
+        Lease last = redlock.newLease();
+        final long id = Thread.currentThread().getId();
+        final long before = THREADS.getThreadAllocatedBytes(id);
+        for (int i = 0; i < count; i++) {
+            last = redlock.newLease();
+        }
+        final long after = THREADS.getThreadAllocatedBytes(id);
+        assertEquals(LeaseState.IDLE, last.state());
+        return Math.rint((double) (after - before) / count);
+    }
+
+    @Test
+    void ioUringAllocatesOnlyInItsTurns() {
+        try {
+            connect(TransportKind.IO_URING);
+        } catch (final IllegalArgumentException e) {
+            Assumptions.abort(e.getMessage());
+        }
+        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/uring"), OPTIONS);
+        assertBelow("acquire + release over io_uring", IO_URING_BYTES_MAX, cycles::runOnLoop);
+    }
+
+    @Test
+    void readingCountersAndNodesAllocatesNothing() {
+        final long[] sink = new long[1];
+        final var counters = redlock.counters();
+        final var status = redlock.nodes().get(0);
+        assertBelow("reading counters and a node's state", 0.01, count -> {
+            for (int i = 0; i < count; i++) {
+                sink[0] += counters.acquiredCount() + counters.rolledBackCount() + counters.lostCount()
+                        + status.grantedCount() + status.roundTripNs() + status.state().ordinal();
+            }
+        });
+    }
+
+    /** Something that can be run again and again. */
+    @FunctionalInterface
+    private interface Cycle {
+        void run(int count);
+    }
+}

@@ -1,0 +1,28 @@
+-- Takes the lock if nobody holds it, and counts the grant.
+-- KEYS[1] resource   KEYS[2] counter
+-- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counter in ms
+-- reply   v > 0               granted: the counter stands at v now; a counter that was missing starts at
+--                             (seconds since the epoch) * 2^20, so that a lost counter jumps forward
+--         -n, n >= 0          refused: somebody's key stands there for n ms more
+--         -9007199254740991   refused: somebody's key stands there and never expires
+-- The counter comes first: where it cannot be counted, the error leaves no lock behind.
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local ttl = redis.call('PTTL', KEYS[1])
+  if ttl == -1 then
+    return -9007199254740991
+  end
+  if ttl < 0 then
+    return 0
+  end
+  return -ttl
+end
+local value
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  value = redis.call('INCR', KEYS[2])
+  redis.call('PEXPIRE', KEYS[2], ARGV[3])
+else
+  value = tonumber(redis.call('TIME')[1]) * 1048576
+  redis.call('SET', KEYS[2], string.format('%.0f', value), 'PX', ARGV[3])
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return value

@@ -1,0 +1,133 @@
+package dev.redlock.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.SplittableRandom;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.LongRange;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ClockWatchTest {
+
+    private static final long MS = 1_000_000;
+    private static final long SECOND = 1_000 * MS;
+    private static final long EPOCH_NS = 1_760_000_000L * SECOND;
+
+    private final ClockWatch watch = new ClockWatch();
+
+    /** A sample without delay: the node's clock is ahead of ours by exactly the offset. */
+    private boolean sample(final long atNs, final long offsetNs) {
+        return watch.onSample(atNs, atNs, EPOCH_NS + atNs + offsetNs);
+    }
+
+    @Test
+    void theFirstSampleIsNeverAJump() {
+        assertFalse(sample(5 * SECOND, 0));
+        watch.reset();
+        assertFalse(sample(6 * SECOND, 1_000 * SECOND), "nothing to compare it with");
+        assertTrue(sample(7 * SECOND, 0));
+    }
+
+    /** One second between samples allows 10 ms + 2 ms. */
+    @ParameterizedTest
+    @CsvSource({"12000000, false", "12000001, true", "-12000000, false", "-12000001, true", "0, false",
+        "3600000000000, true", "-3600000000000, true"})
+    void aStepCountsBeyondTheDriftAllowance(final long stepNs, final boolean isJump) {
+        sample(0, 0);
+        assertEquals(isJump, sample(SECOND, stepNs));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 2000000", "100000000, 3000000", "60000000000, 602000000"})
+    void theAllowanceGrowsWithTheTimeBetweenSamples(final long elapsedNs, final long allowanceNs) {
+        sample(0, 0);
+        assertFalse(sample(elapsedNs, allowanceNs));
+        watch.reset();
+        sample(0, 0);
+        assertTrue(sample(elapsedNs, allowanceNs + 1));
+        watch.reset();
+        sample(0, 0);
+        assertTrue(sample(elapsedNs, -allowanceNs - 1));
+    }
+
+    @Test
+    void afterAJumpTheNewTimeIsTheReference() {
+        sample(0, 0);
+        assertTrue(sample(SECOND, 5 * SECOND));
+        assertFalse(sample(2 * SECOND, 5 * SECOND));
+        assertTrue(sample(3 * SECOND, 0), "the way back is a jump too");
+    }
+
+    /** The answer may have been made at any moment of a long round trip, so only what exceeds it is certain. */
+    @Test
+    void aSlowAnswerWidensWhatIsBelieved() {
+        sample(0, 0);
+        assertFalse(watch.onSample(SECOND, SECOND + 500 * MS, EPOCH_NS + SECOND));
+        assertFalse(watch.onSample(2 * SECOND, 2 * SECOND + 500 * MS, EPOCH_NS + 2 * SECOND + 500 * MS));
+        assertTrue(watch.onSample(3 * SECOND, 3 * SECOND + 500 * MS, EPOCH_NS + 3 * SECOND + 600 * MS));
+    }
+
+    @Test
+    void aStepLargerThanTheRoundTripIsSeenThroughIt() {
+        watch.onSample(0, 100 * MS, EPOCH_NS + 50 * MS);
+        final long allowanceNs = (SECOND + 100 * MS) / 100 + 2 * MS;
+        assertFalse(watch.onSample(SECOND, SECOND + 100 * MS, EPOCH_NS + SECOND + 150 * MS + allowanceNs));
+        watch.reset();
+        watch.onSample(0, 100 * MS, EPOCH_NS + 50 * MS);
+        assertTrue(watch.onSample(SECOND, SECOND + 100 * MS, EPOCH_NS + SECOND + 150 * MS + allowanceNs + 1));
+    }
+
+    /** A quick sample after a slow one narrows the belief again, so that later small steps are found. */
+    @Test
+    void aQuickAnswerNarrowsIt() {
+        watch.onSample(0, SECOND, EPOCH_NS + 500 * MS);
+        assertFalse(sample(2 * SECOND, 300 * MS));
+        assertTrue(sample(3 * SECOND, 330 * MS));
+    }
+
+    /** Whatever the delays, a clock that runs within one percent and does not step is never suspected. */
+    @Property(tries = 500)
+    void delayAloneNeverLooksLikeAStep(@ForAll final long seed,
+            @ForAll @IntRange(min = -10_000, max = 10_000) final int driftPpm) {
+        final SplittableRandom random = new SplittableRandom(seed);
+        final ClockWatch honest = new ClockWatch();
+        long nowNs = random.nextLong();
+        long nodeNs = EPOCH_NS;
+        for (int i = 0; i < 200; i++) {
+            final long there = random.nextLong(random.nextInt(10) == 0 ? 5 * SECOND : 2 * MS);
+            final long back = random.nextLong(random.nextInt(10) == 0 ? 5 * SECOND : 2 * MS);
+            final long sentNs = nowNs;
+            nodeNs += there + there * driftPpm / 1_000_000;
+            // TIME has whole microseconds.
+            final long answeredNs = nodeNs / 1_000 * 1_000;
+            nowNs += there + back;
+            nodeNs += back + back * driftPpm / 1_000_000;
+            assertFalse(honest.onSample(sentNs, nowNs, answeredNs), "sample " + i);
+            final long pauseNs = random.nextLong(2 * SECOND);
+            nowNs += pauseNs;
+            nodeNs += pauseNs + pauseNs * driftPpm / 1_000_000;
+        }
+    }
+
+    /** A step beyond allowance and both round trips is always found, in either direction. */
+    @Property(tries = 500)
+    void aStepIsAlwaysFound(@ForAll final long seed, @ForAll @LongRange(min = 1, max = 3_600_000) final long extraNs) {
+        final SplittableRandom random = new SplittableRandom(seed);
+        final ClockWatch watched = new ClockWatch();
+        final long firstDelayNs = random.nextLong(100 * MS);
+        watched.onSample(0, firstDelayNs, EPOCH_NS + random.nextLong(firstDelayNs + 1));
+        final long sentNs = firstDelayNs + random.nextLong(10 * SECOND);
+        final long delayNs = random.nextLong(100 * MS);
+        final long receivedNs = sentNs + delayNs;
+        final long allowanceNs = receivedNs / 100 + 2 * MS;
+        final long stepNs = allowanceNs + firstDelayNs + delayNs + extraNs;
+        final long nodeNs = EPOCH_NS + sentNs + random.nextLong(delayNs + 1);
+        assertTrue(watched.onSample(sentNs, receivedNs, random.nextBoolean() ? nodeNs + stepNs : nodeNs - stepNs));
+    }
+}

@@ -1,0 +1,112 @@
+package dev.redlock.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class LockScriptsTest {
+
+    private static final String RESOURCE = "$9\r\norders/42\r\n";
+    /** Bytes that a token may have and a text may not. */
+    private static final String TOKEN = "\u0000\u0001\r\n\u007f\u0080\u00ff*$\"abcdefghij";
+
+    private static String text(final ByteBuf buf) {
+        final String text = buf.toString(StandardCharsets.ISO_8859_1);
+        buf.release();
+        return text;
+    }
+
+    private static StubRequest request(final long ttlMs) {
+        final byte[] token = TOKEN.getBytes(StandardCharsets.ISO_8859_1);
+        final ByteBuf bytes = Unpooled.wrappedBuffer(token);
+        final StubRequest request = new StubRequest(RESOURCE, ttlMs);
+        request.token().set(bytes.getLong(0), bytes.getLong(8), bytes.getInt(16));
+        return request;
+    }
+
+    private static String sha(final Verb verb) {
+        return LockScripts.sha1Hex(LockScripts.source(verb));
+    }
+
+    @Test
+    void acquireIsExactlyThis() {
+        final ByteBuf out = Unpooled.buffer();
+        LockScripts.writeEvalSha(out, Verb.ACQUIRE, request(30_000));
+        assertEquals(
+                "*6\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.ACQUIRE) + "\r\n$1\r\n1\r\n" + RESOURCE + "$20\r\n" + TOKEN
+                        + "\r\n$5\r\n30000\r\n",
+                text(out));
+    }
+
+    @Test
+    void extendIsExactlyThis() {
+        final ByteBuf out = Unpooled.buffer();
+        LockScripts.writeEvalSha(out, Verb.EXTEND, request(7));
+        assertEquals(
+                "*6\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.EXTEND) + "\r\n$1\r\n1\r\n" + RESOURCE + "$20\r\n" + TOKEN
+                        + "\r\n$1\r\n7\r\n",
+                text(out));
+    }
+
+    @Test
+    void releaseIsExactlyThis() {
+        final ByteBuf out = Unpooled.buffer();
+        LockScripts.writeEvalSha(out, Verb.RELEASE, request(30_000));
+        assertEquals(
+                "*5\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.RELEASE) + "\r\n$1\r\n1\r\n" + RESOURCE + "$20\r\n" + TOKEN
+                        + "\r\n",
+                text(out));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Verb.class)
+    void evalIsTheSameWithTheScriptItself(final Verb verb) {
+        final String source = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
+        final ByteBuf bySha = Unpooled.buffer();
+        final ByteBuf bySource = Unpooled.buffer();
+        LockScripts.writeEvalSha(bySha, verb, request(86_400_000));
+        LockScripts.writeEval(bySource, verb, request(86_400_000));
+        assertEquals(text(bySha)
+                .replace("$7\r\nEVALSHA\r\n$40\r\n" + sha(verb), "$4\r\nEVAL\r\n$" + source.length() + "\r\n" + source),
+                text(bySource));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Verb.class)
+    void theRoomThatIsReservedIsEnough(final Verb verb) {
+        final ByteBuf out = Unpooled.buffer();
+        LockScripts.writeEvalSha(out, verb, request(86_400_000));
+        final int length = out.readableBytes();
+        out.release();
+        assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + RESOURCE.length(), verb + " has " + length);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Verb.class)
+    void theHeadOfEachScriptStatesKeysArgumentsAndReplies(final Verb verb) {
+        final String source = new String(LockScripts.source(verb), StandardCharsets.US_ASCII);
+        assertTrue(source.startsWith("-- "), source);
+        for (final String word : new String[]{"-- KEYS[1] resource", "-- ARGV[1] token", "-- reply "}) {
+            assertTrue(source.contains(word), word);
+        }
+        assertEquals(verb.hasTtl(), source.contains("ARGV[2] ttl in ms"));
+    }
+
+    @Test
+    void shaIsOfTheBytesInLowerCase() {
+        assertEquals("da39a3ee5e6b4b0d3255bfef95601890afd80709", LockScripts.sha1Hex(new byte[0]));
+        assertEquals("e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
+                LockScripts.sha1Hex("return 1".getBytes(StandardCharsets.US_ASCII)));
+    }
+
+    @Test
+    void onlyAReleaseIsNoVote() {
+        assertTrue(Verb.ACQUIRE.isVote() && Verb.EXTEND.isVote() && !Verb.RELEASE.isVote());
+    }
+}

@@ -1,0 +1,175 @@
+package dev.redlock.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayDeque;
+import java.util.SplittableRandom;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RequestRingTest {
+
+    @Test
+    void answersInTheOrderOfTheQuestions() {
+        final RequestRing ring = new RequestRing(1_000);
+        ring.add("a", 1);
+        ring.add("b", 2);
+        assertEquals("a", ring.head());
+        assertEquals(1, ring.headTag());
+        ring.removeHead();
+        assertEquals("b", ring.head());
+        assertEquals(2, ring.headTag());
+        ring.removeHead();
+        assertNull(ring.head());
+        assertTrue(ring.isEmpty());
+    }
+
+    @Test
+    void isFullAtItsLimitAndNotBefore() {
+        final RequestRing ring = new RequestRing(5);
+        for (int i = 0; i < 4; i++) {
+            ring.add(i, i);
+        }
+        assertFalse(ring.isFull(), "4 of 5");
+        ring.add(4, 4);
+        assertTrue(ring.isFull(), "5 of 5");
+        ring.removeHead();
+        assertFalse(ring.isFull(), "4 of 5 again");
+    }
+
+    @Test
+    void theNodesOwnRequestsAreLetInBeyondTheLimit() {
+        final RequestRing ring = new RequestRing(3);
+        for (int i = 0; i < 40; i++) {
+            ring.add(i, i);
+        }
+        assertTrue(ring.isFull());
+        for (int i = 0; i < 40; i++) {
+            assertEquals(i, ring.head());
+            assertEquals(i, ring.headTag());
+            ring.removeHead();
+        }
+        assertTrue(ring.isEmpty());
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 255, 256, 257, 1 << 24})
+    void takesAnyLimit(final int limit) {
+        final RequestRing ring = new RequestRing(limit);
+        assertTrue(ring.isEmpty());
+        assertFalse(ring.isFull());
+        for (int i = 0; i < Math.min(limit, 300); i++) {
+            assertFalse(ring.isFull());
+            ring.add(i, i);
+        }
+        assertEquals(Math.min(limit, 300), ring.length());
+        assertEquals(limit <= 300, ring.isFull());
+    }
+
+    /** The head stands anywhere in the old array when it grows. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 100, 255, 256, 300})
+    void keepsOrderWhenItGrowsInTheMiddleOfATurn(final int offset) {
+        final RequestRing ring = new RequestRing(100_000);
+        for (int i = 0; i < offset; i++) {
+            ring.add("old", 0);
+            ring.removeHead();
+        }
+        final int count = 256 * 4 + 1;
+        for (int i = 0; i < count; i++) {
+            ring.add(i, i * 7);
+        }
+        assertEquals(count, ring.length());
+        for (int i = 0; i < count; i++) {
+            assertEquals(i, ring.head());
+            assertEquals(i * 7, ring.headTag());
+            ring.removeHead();
+        }
+        assertEquals(offset + count, ring.addedCount());
+        assertEquals(offset + count, ring.removedCount());
+    }
+
+    @Property(tries = 300)
+    void isAQueue(@ForAll final long seed) {
+        final SplittableRandom random = new SplittableRandom(seed);
+        final int limit = random.nextInt(1, 2_000);
+        final RequestRing ring = new RequestRing(limit);
+        final ArrayDeque<Integer> oracle = new ArrayDeque<>();
+        for (int i = 0; i < 3_000; i++) {
+            if (random.nextInt(100) < (i / 500 % 2 == 0 ? 70 : 30)) {
+                ring.add(i, i);
+                oracle.addLast(i);
+            } else if (!oracle.isEmpty()) {
+                assertEquals(oracle.peekFirst(), ring.head());
+                assertEquals(oracle.pollFirst(), ring.headTag());
+                ring.removeHead();
+            }
+            assertEquals(oracle.size(), ring.length());
+            assertEquals(oracle.isEmpty(), ring.isEmpty());
+            assertEquals(oracle.size() >= limit, ring.isFull());
+            assertEquals(ring.length(), ring.addedCount() - ring.removedCount());
+        }
+    }
+
+    @Test
+    void letsGoOfWhatWasAnswered() {
+        final RequestRing ring = new RequestRing(1);
+        final Object request = new Object();
+        ring.add(request, 0);
+        assertSame(request, ring.head());
+        ring.removeHead();
+        ring.add("next", 0);
+        assertEquals("next", ring.head(), "the slot was free");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"ACQUIRE, 0, false", "RELEASE, 0, true", "EXTEND, 1, false", "EXTEND, 134217727, true",
+        "ACQUIRE, 268435455, true"})
+    void aTagHoldsVerbSequenceAndTry(final Verb verb, final int sequence, final boolean isSecondTry) {
+        final int tag = RequestRing.tag(verb, sequence, isSecondTry);
+        assertEquals(verb, RequestRing.verbOf(tag));
+        assertEquals(sequence, RequestRing.sequenceOf(tag));
+        assertEquals(isSecondTry, RequestRing.isSecondTry(tag));
+    }
+
+    @Test
+    void everyVerbFitsIntoATag() {
+        assertTrue(Verb.values().length <= 8, "three bits");
+        for (final Verb verb : Verb.values()) {
+            assertEquals(verb, RequestRing.verbOf(RequestRing.tag(verb, 0, false)));
+        }
+        assertThrows(ArrayIndexOutOfBoundsException.class, () -> Verb.of(Verb.values().length));
+    }
+
+    @Test
+    void allocatesNothingOnceItHasGrown() {
+        final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        final long id = Thread.currentThread().getId();
+        final RequestRing ring = new RequestRing(65_536);
+        final Object request = new Object();
+        final int count = 100_000;
+        long best = Long.MAX_VALUE;
+        for (int window = 0; window < 10 && best >= count; window++) {
+            final long before = threads.getThreadAllocatedBytes(id);
+            for (int i = 0; i < count; i++) {
+                ring.add(request, i);
+                if (ring.length() > 1_000) {
+                    ring.removeHead();
+                }
+            }
+            best = Math.min(best, threads.getThreadAllocatedBytes(id) - before);
+        }
+        assertTrue(best < count, "bytes for " + count + " requests: " + best);
+    }
+}

@@ -1,0 +1,57 @@
+package dev.redlock.node;
+
+import dev.redlock.quorum.Token;
+import java.nio.charset.StandardCharsets;
+
+/** A request that only knows what to ask. */
+final class StubRequest implements LockRequest {
+
+    private final byte[] resourceBulk;
+    private final Token token = new Token();
+    private final long ttlMs;
+
+    StubRequest(final String resourceBulk, final long ttlMs) {
+        this.resourceBulk = resourceBulk.getBytes(StandardCharsets.UTF_8);
+        this.ttlMs = ttlMs;
+    }
+
+    @Override
+    public byte[] resourceBulk() {
+        return resourceBulk;
+    }
+
+    @Override
+    public Token token() {
+        return token;
+    }
+
+    @Override
+    public long ttlMs() {
+        return ttlMs;
+    }
+
+    @Override
+    public void onReply(final int nodeIndex, final Verb verb, final int sequence, final long value) {
+        throw new AssertionError("nothing is sent");
+    }
+
+    @Override
+    public void onError(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+        throw new AssertionError("nothing is sent");
+    }
+
+    @Override
+    public void onUnknown(final int nodeIndex, final Verb verb, final int sequence) {
+        throw new AssertionError("nothing is sent");
+    }
+
+    @Override
+    public void onNotSent(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+        throw new AssertionError("nothing is sent");
+    }
+
+    @Override
+    public boolean isSecondTryWanted(final Verb verb, final int sequence) {
+        return false;
+    }
+}

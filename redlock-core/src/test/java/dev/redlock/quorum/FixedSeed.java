@@ -1,0 +1,27 @@
+package dev.redlock.quorum;
+
+import java.security.SecureRandom;
+import java.util.SplittableRandom;
+
+/** A seed source that gives the same bytes each time, and counts how often it is asked. */
+final class FixedSeed extends SecureRandom {
+
+    private static final long serialVersionUID = 1;
+
+    private final transient SplittableRandom random;
+    private int draws;
+
+    FixedSeed(final long seed) {
+        this.random = new SplittableRandom(seed);
+    }
+
+    @Override
+    public void nextBytes(final byte[] bytes) {
+        draws++;
+        random.nextBytes(bytes);
+    }
+
+    int draws() {
+        return draws;
+    }
+}

@@ -1,0 +1,96 @@
+package dev.redlock.quorum;
+
+import java.util.Arrays;
+
+/**
+ * What a round must say, found without any counting rule: by trying every way in which the votes that are still out
+ * could come in. A state is a number to the base five, one digit per node: a vote's ordinal, or PENDING.
+ */
+final class RoundOracle {
+
+    static final int PENDING = Vote.values().length;
+    private static final int BASE = PENDING + 1;
+    private static final byte NOT_KNOWN = 0;
+    private static final byte CAN_WIN = 1;
+    private static final byte CAN_LOSE = 2;
+
+    private final int nodeCount;
+    private final int[] weight;
+    private final byte[] ends;
+
+    RoundOracle(final int nodeCount) {
+        this.nodeCount = nodeCount;
+        this.weight = new int[nodeCount + 1];
+        weight[0] = 1;
+        for (int i = 0; i < nodeCount; i++) {
+            weight[i + 1] = weight[i] * BASE;
+        }
+        this.ends = new byte[weight[nodeCount]];
+        Arrays.fill(ends, NOT_KNOWN);
+    }
+
+    int stateCount() {
+        return weight[nodeCount];
+    }
+
+    int allPending() {
+        return stateCount() - 1;
+    }
+
+    int digit(final int state, final int nodeIndex) {
+        return state / weight[nodeIndex] % BASE;
+    }
+
+    int with(final int state, final int nodeIndex, final int digit) {
+        return state + (digit - digit(state, nodeIndex)) * weight[nodeIndex];
+    }
+
+    /** The only right decision in a state. */
+    Decision decision(final int state) {
+        return switch (endsOf(state)) {
+            case CAN_WIN -> Decision.WON;
+            case CAN_LOSE -> isReachableWithoutRefusals(state) ? Decision.CONTENDED : Decision.NO_QUORUM;
+            default -> Decision.OPEN;
+        };
+    }
+
+    /** Refusals are the reason if a quorum could still grant, had the refusing nodes not answered yet. */
+    private boolean isReachableWithoutRefusals(final int state) {
+        int without = state;
+        for (int i = 0; i < nodeCount; i++) {
+            if (digit(state, i) == Vote.REFUSED.ordinal()) {
+                without = with(without, i, PENDING);
+            }
+        }
+        return (endsOf(without) & CAN_WIN) != 0;
+    }
+
+    private byte endsOf(final int state) {
+        if (ends[state] == NOT_KNOWN) {
+            ends[state] = computeEnds(state);
+        }
+        return ends[state];
+    }
+
+    private byte computeEnds(final int state) {
+        for (int i = 0; i < nodeCount; i++) {
+            if (digit(state, i) == PENDING) {
+                byte found = NOT_KNOWN;
+                for (final Vote vote : Vote.values()) {
+                    found |= endsOf(with(state, i, vote.ordinal()));
+                }
+                return found;
+            }
+        }
+        return isWon(state) ? CAN_WIN : CAN_LOSE;
+    }
+
+    /** All votes are in: more than half of the nodes granted. */
+    private boolean isWon(final int state) {
+        int grants = 0;
+        for (int i = 0; i < nodeCount; i++) {
+            grants += digit(state, i) == Vote.GRANTED.ordinal() ? 1 : 0;
+        }
+        return grants > nodeCount - grants;
+    }
+}

@@ -1,0 +1,251 @@
+package dev.redlock.quorum;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every order of every vote, for up to seven nodes, against {@link RoundOracle}. */
+class RoundTest {
+
+    private static final Vote[] VOTES = Vote.values();
+
+    /**
+     * Every reachable set of votes, and every vote that can come next: the decision is the oracle's, which is never
+     * open when it could be taken. What a round knows depends on the set of votes and not on their order (checked for
+     * each last vote), so this covers every order by induction.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7})
+    void decidesAtTheEarliestVoteThatIsCertain(final int nodeCount) {
+        final RoundOracle oracle = new RoundOracle(nodeCount);
+        final Round round = new Round(nodeCount);
+        for (int state = 0; state < oracle.stateCount(); state++) {
+            final Decision expected = oracle.decision(state);
+            play(round, oracle, state, -1);
+            assertState(oracle, state, round, expected);
+            for (int last = 0; last < nodeCount; last++) {
+                final int vote = oracle.digit(state, last);
+                if (vote != RoundOracle.PENDING) {
+                    play(round, oracle, state, last);
+                    final Decision before = round.decision();
+                    assertTrue(round.onVote(last, VOTES[vote]));
+                    assertState(oracle, state, round, expected);
+                    assertStands(before, expected);
+                }
+            }
+        }
+    }
+
+    /** The same without the induction: each order is played from its first vote to its last. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6})
+    void decidesTheSameInEveryOrder(final int nodeCount) {
+        final RoundOracle oracle = new RoundOracle(nodeCount);
+        final Round[] rounds = new Round[nodeCount + 1];
+        for (int i = 0; i <= nodeCount; i++) {
+            rounds[i] = new Round(nodeCount);
+        }
+        final long orders = playOn(oracle, rounds, new int[nodeCount], 0, oracle.allPending());
+        long expected = 1;
+        for (int i = 1; i <= nodeCount; i++) {
+            expected *= i * (long) VOTES.length;
+        }
+        assertEquals(expected, orders, "orders of " + nodeCount + " votes");
+    }
+
+    private static long playOn(final RoundOracle oracle, final Round[] rounds, final int[] path, final int depth,
+            final int state) {
+        long orders = 0;
+        for (int node = 0; node < path.length; node++) {
+            if (oracle.digit(state, node) != RoundOracle.PENDING) {
+                continue;
+            }
+            for (final Vote vote : VOTES) {
+                final int next = oracle.with(state, node, vote.ordinal());
+                path[depth] = node << 8 | vote.ordinal();
+                final Round round = rounds[depth + 1];
+                replay(round, path, depth + 1);
+                final Decision decision = round.decision();
+                if (decision != oracle.decision(next)) {
+                    throw new AssertionError(round + " says " + decision + ", not " + oracle.decision(next));
+                }
+                assertStands(depth == 0 ? Decision.OPEN : rounds[depth].decision(), decision);
+                orders += depth + 1 == path.length ? 1 : playOn(oracle, rounds, path, depth + 1, next);
+            }
+        }
+        return orders;
+    }
+
+    private static void replay(final Round round, final int[] path, final int length) {
+        round.reset();
+        for (int i = 0; i < length; i++) {
+            round.onVote(path[i] >> 8, VOTES[path[i] & 0xFF]);
+        }
+    }
+
+    private static void play(final Round round, final RoundOracle oracle, final int state, final int without) {
+        round.reset();
+        for (int node = 0; node < round.nodeCount(); node++) {
+            final int vote = oracle.digit(state, node);
+            if (vote != RoundOracle.PENDING && node != without) {
+                round.onVote(node, VOTES[vote]);
+            }
+        }
+    }
+
+    private static void assertState(final RoundOracle oracle, final int state, final Round round,
+            final Decision expected) {
+        final long[] masks = new long[RoundOracle.PENDING + 1];
+        for (int node = 0; node < round.nodeCount(); node++) {
+            masks[oracle.digit(state, node)] |= 1L << node;
+        }
+        final boolean isKnown = round.granted() == masks[0] && round.refused() == masks[1]
+                && round.failed() == masks[2] && round.unknown() == masks[3] && round.pending() == masks[4];
+        if (!isKnown || round.decision() != expected) {
+            throw new AssertionError(round + " says " + round.decision() + ", not " + expected);
+        }
+    }
+
+    /** A win stays a win and a loss a loss; only its reason may become that nodes are gone. */
+    private static void assertStands(final Decision before, final Decision after) {
+        final boolean stands = before == Decision.OPEN || before == after
+                || before == Decision.CONTENDED && after == Decision.NO_QUORUM;
+        if (!stands) {
+            throw new AssertionError(before + " became " + after);
+        }
+    }
+
+    @Test
+    void votesHaveTheOrderThatTheOracleReads() {
+        assertEquals("[GRANTED, REFUSED, FAILED, UNKNOWN]", java.util.Arrays.toString(VOTES));
+    }
+
+    @Test
+    void aSecondVoteOfANodeIsIgnored() {
+        final Round round = new Round(3);
+        assertTrue(round.onVote(1, Vote.REFUSED));
+        for (final Vote vote : VOTES) {
+            assertFalse(round.onVote(1, vote), "second vote " + vote);
+        }
+        assertEquals(0b010, round.refused());
+        assertEquals(0, round.granted() | round.failed() | round.unknown());
+        assertEquals(0b101, round.pending());
+    }
+
+    @Test
+    void timeoutMakesWhoeverIsSilentUnknown() {
+        final Round round = new Round(5);
+        round.onVote(0, Vote.GRANTED);
+        round.onVote(3, Vote.FAILED);
+        round.onTimeout();
+        assertEquals(0b10110, round.unknown());
+        assertEquals(0b00001, round.granted());
+        assertEquals(0b01000, round.failed());
+        assertEquals(0, round.pending());
+        assertEquals(Decision.NO_QUORUM, round.decision());
+    }
+
+    @Test
+    void aLateVoteReplacesSilenceAndNothingElse() {
+        final Round round = new Round(3);
+        round.onVote(0, Vote.GRANTED);
+        round.onVote(1, Vote.FAILED);
+        round.onTimeout();
+        round.onLateVote(2, Vote.GRANTED);
+        assertEquals(0b101, round.granted());
+        assertEquals(0, round.unknown());
+        round.onLateVote(1, Vote.GRANTED);
+        assertEquals(0b010, round.failed(), "a node that answered has answered");
+        round.onLateVote(0, Vote.REFUSED);
+        assertEquals(0b101, round.granted());
+        assertEquals(0, round.refused());
+    }
+
+    @Test
+    void distrustTakesAGrantBackForGood() {
+        final Round round = new Round(3);
+        round.onVote(0, Vote.GRANTED);
+        round.onVote(1, Vote.GRANTED);
+        assertEquals(Decision.WON, round.decision());
+        round.distrust(1);
+        assertEquals(0b001, round.granted());
+        assertEquals(0b010, round.unknown());
+        assertFalse(round.onVote(1, Vote.GRANTED));
+        assertEquals(Decision.OPEN, round.decision());
+        round.onVote(2, Vote.GRANTED);
+        assertEquals(Decision.WON, round.decision());
+    }
+
+    @Test
+    void distrustOfANodeThatDidNotGrantChangesNothing() {
+        final Round round = new Round(5);
+        round.onVote(0, Vote.REFUSED);
+        round.onVote(1, Vote.FAILED);
+        for (int node = 0; node < 5; node++) {
+            round.distrust(node);
+        }
+        assertEquals(0b00001, round.refused());
+        assertEquals(0b00010, round.failed());
+        assertEquals(0, round.unknown());
+        assertEquals(0b11100, round.pending());
+    }
+
+    @Test
+    void onlyRefusalsMakeALossCertainForEver() {
+        final Round round = new Round(5);
+        round.onVote(0, Vote.REFUSED);
+        round.onVote(1, Vote.REFUSED);
+        round.onVote(2, Vote.UNKNOWN);
+        assertEquals(Decision.CONTENDED, round.decision());
+        assertFalse(round.isRefusedForCertain(), "the silent node could have granted");
+        round.onVote(3, Vote.REFUSED);
+        assertTrue(round.isRefusedForCertain());
+    }
+
+    @Test
+    void resetForgetsEverything() {
+        final Round round = new Round(4);
+        for (int node = 0; node < 4; node++) {
+            round.onVote(node, VOTES[node]);
+        }
+        assertEquals(0, round.pending());
+        round.reset();
+        assertEquals(0b1111, round.pending());
+        assertEquals(0, round.granted() | round.refused() | round.failed() | round.unknown());
+        assertEquals(Decision.OPEN, round.decision());
+    }
+
+    @Test
+    void knowsItsSizes() {
+        assertEquals(5, new Round(5).nodeCount());
+        assertEquals(3, new Round(5).quorum());
+        assertEquals(4, new Round(6).quorum());
+        assertThrows(IllegalArgumentException.class, () -> new Round(0));
+        assertThrows(IllegalArgumentException.class, () -> new Round(64));
+    }
+
+    @Test
+    void textCountsTheVotes() {
+        final Round round = new Round(7);
+        round.onVote(0, Vote.GRANTED);
+        round.onVote(1, Vote.GRANTED);
+        round.onVote(2, Vote.REFUSED);
+        round.onVote(3, Vote.FAILED);
+        round.onVote(4, Vote.UNKNOWN);
+        assertEquals("Round{granted=2, refused=1, failed=1, unknown=1, pending=2, quorum=4}", round.toString());
+    }
+
+    @Test
+    void aNodeThatIsNotInTheRoundCannotVote() {
+        final Round round = new Round(3);
+        assertThrows(AssertionError.class, () -> round.onVote(3, Vote.GRANTED));
+        assertThrows(AssertionError.class, () -> round.onVote(-1, Vote.GRANTED));
+        assertTrue(round.onVote(0, Vote.FAILED));
+        assertTrue(round.onVote(2, Vote.FAILED));
+    }
+}

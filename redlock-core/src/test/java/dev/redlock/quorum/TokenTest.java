@@ -1,0 +1,65 @@
+package dev.redlock.quorum;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class TokenTest {
+
+    private static Token token(final long high, final long middle, final int low) {
+        final Token token = new Token();
+        token.set(high, middle, low);
+        return token;
+    }
+
+    @Test
+    void keepsAllTwentyBytes() {
+        final Token token = token(0x0102030405060708L, 0x1112131415161718L, 0x21222324);
+        assertEquals(0x0102030405060708L, token.high());
+        assertEquals(0x1112131415161718L, token.middle());
+        assertEquals(0x21222324, token.low());
+        assertEquals(20, Token.LENGTH);
+    }
+
+    @Test
+    void isEqualByEveryPart() {
+        final Token token = token(1, 2, 3);
+        assertEquals(token, token(1, 2, 3));
+        assertEquals(token.hashCode(), token(1, 2, 3).hashCode());
+        assertNotEquals(token, token(9, 2, 3));
+        assertNotEquals(token, token(1, 9, 3));
+        assertNotEquals(token, token(1, 2, 9));
+        assertFalse(token.equals(null));
+        assertFalse(token.equals("token"));
+    }
+
+    @Test
+    void hashSpreadsEveryPart() {
+        final int hash = token(1, 2, 3).hashCode();
+        assertEquals(Long.hashCode(1 ^ 2) ^ 3, hash);
+        assertNotEquals(hash, token(1, 2, 4).hashCode());
+        assertNotEquals(hash, token(1, 5, 3).hashCode());
+    }
+
+    @Test
+    void aCopyIsEqualAndIndependent() {
+        final Token source = token(1, 2, 3);
+        final Token copy = new Token();
+        assertSame(copy, copy.copyOf(source));
+        assertEquals(source, copy);
+        source.set(4, 5, 6);
+        assertEquals(token(1, 2, 3), copy);
+    }
+
+    @Test
+    void textShowsNothingOfTheValue() {
+        final Token token = token(0x0102030405060708L, 0x1112131415161718L, 0x21222324);
+        assertEquals("Token{not shown}", token.toString());
+        assertEquals(new Token().toString(), token.toString());
+        assertTrue(token.toString().chars().noneMatch(Character::isDigit));
+    }
+}

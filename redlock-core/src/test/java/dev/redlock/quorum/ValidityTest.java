@@ -1,0 +1,73 @@
+package dev.redlock.quorum;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import net.jqwik.api.Example;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.LongRange;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ValidityTest {
+
+    private static final long MS = 1_000_000;
+
+    @ParameterizedTest
+    @CsvSource({"0, 2000000", "1, 2000000", "99, 2000000", "100, 2000001", "30000000000, 302000000",
+        "9223372036854775807, 92233720370547758"})
+    void driftIsAHundredthAndTwoMilliseconds(final long ttlNs, final long driftNs) {
+        assertEquals(driftNs, Validity.driftNs(ttlNs));
+    }
+
+    @Test
+    void validityIsTtlLessElapsedLessDrift() {
+        final long ttlNs = 30_000 * MS;
+        final long t1Ns = 1_000;
+        final long t2Ns = t1Ns + 7 * MS;
+        final long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Validity.driftNs(ttlNs));
+        assertEquals((30_000 - 7 - 302) * MS, Validity.remainingNs(untilNs, t2Ns));
+    }
+
+    @Test
+    void aTtlThatIsAllDriftIsNeverValid() {
+        assertEquals(500, Validity.validUntilNs(500, 2 * MS, Validity.driftNs(2 * MS)));
+        assertEquals(500, Validity.validUntilNs(500, 0, Validity.driftNs(0)));
+        assertEquals(501, Validity.validUntilNs(500, 11, 10));
+    }
+
+    @Test
+    void endsAtTheNanosecond() {
+        assertEquals(1, Validity.remainingNs(100, 99));
+        assertEquals(0, Validity.remainingNs(100, 100));
+        assertEquals(0, Validity.remainingNs(100, 101));
+    }
+
+    /** System.nanoTime may start anywhere and wrap; only differences count. */
+    @Property
+    void doesNotCareWhereTheClockStands(@ForAll final long t1Ns,
+            @ForAll @LongRange(min = 0, max = 86_400_000_000_000L) final long ttlNs,
+            @ForAll @LongRange(min = 0, max = 90_000_000_000_000L) final long elapsedNs) {
+        final long driftNs = ttlNs / 100 + 2 * MS;
+        final long expected = Math.max(0, Math.max(0, ttlNs - driftNs) - elapsedNs);
+        final long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Validity.driftNs(ttlNs));
+        assertEquals(expected, Validity.remainingNs(untilNs, t1Ns + elapsedNs));
+    }
+
+    @Example
+    void survivesTheWrapOfTheClock() {
+        final long t1Ns = Long.MAX_VALUE - 5;
+        final long untilNs = Validity.validUntilNs(t1Ns, 10_000 * MS, 102 * MS);
+        assertEquals(9_898 * MS - 10, Validity.remainingNs(untilNs, t1Ns + 10));
+        assertEquals(0, Validity.remainingNs(untilNs, t1Ns + 9_898 * MS));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0, 0", "1, 2, 3", "9223372036854775807, 0, 9223372036854775807",
+        "9223372036854775807, 1, 9223372036854775807", "9223372036854775807, 9223372036854775807, 9223372036854775807",
+        "9223372036854775806, 1, 9223372036854775807"})
+    void sumsSaturate(final long aNs, final long bNs, final long sum) {
+        assertEquals(sum, Validity.plusSaturating(aNs, bNs));
+    }
+}

@@ -1,0 +1,220 @@
+package dev.redlock.time;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class TimerWheelTest {
+
+    private static final long MS = 1_000_000;
+    private static final long SECOND = 1_000 * MS;
+
+    private final List<Long> starts = new ArrayList<>();
+    private final List<String> fired = new ArrayList<>();
+
+    private TimerWheel wheel(final long nowNs) {
+        return new TimerWheel(nowNs, starts::add);
+    }
+
+    private DeadlineTimer timer(final String name) {
+        return new DeadlineTimer(nowNs -> fired.add(name));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 12_345_678_901L, -5, Long.MAX_VALUE - 10, Long.MIN_VALUE})
+    void firesAtTheDeadlineAndNotBefore(final long originNs) {
+        for (final long delayNs : new long[]{0, 1, MS, (1 << 20) - 1, 1 << 20, 511L << 20, 512L << 20, SECOND,
+            513L << 20, 60 * SECOND, 511L << 29, 512L << 29, 24 * 3600 * SECOND}) {
+            fired.clear();
+            final TimerWheel wheel = wheel(originNs);
+            final DeadlineTimer timer = timer("a");
+            wheel.start(timer, originNs + delayNs);
+            assertTrue(timer.isStarted());
+            if (delayNs > 0) {
+                assertEquals(0, wheel.poll(originNs + delayNs - 1), "too early for " + delayNs);
+            }
+            assertEquals(1, wheel.poll(originNs + delayNs), "due after " + delayNs);
+            assertFalse(timer.isStarted());
+            assertEquals(0, wheel.startedCount());
+            assertEquals(0, wheel.poll(originNs + delayNs + SECOND), "once only");
+            assertEquals(List.of("a"), fired);
+        }
+    }
+
+    @Test
+    void tellsOfEachStart() {
+        final TimerWheel wheel = wheel(100);
+        final DeadlineTimer timer = timer("a");
+        wheel.start(timer, 200);
+        wheel.start(timer, 150);
+        assertEquals(List.of(200L, 150L), starts);
+        assertEquals(1, wheel.startedCount());
+        assertEquals(150, timer.deadlineNs());
+    }
+
+    @Test
+    void aStoppedTimerDoesNotFire() {
+        final TimerWheel wheel = wheel(0);
+        final DeadlineTimer near = timer("near");
+        final DeadlineTimer far = timer("far");
+        wheel.start(near, MS);
+        wheel.start(far, 100 * SECOND);
+        wheel.stop(near);
+        wheel.stop(far);
+        wheel.stop(far);
+        assertEquals(0, wheel.startedCount());
+        assertEquals(0, wheel.poll(200 * SECOND));
+        assertFalse(near.isStarted() || far.isStarted());
+    }
+
+    @Test
+    void movesToANewDeadline() {
+        final TimerWheel wheel = wheel(0);
+        final DeadlineTimer timer = timer("a");
+        wheel.start(timer, SECOND);
+        wheel.start(timer, 3 * SECOND);
+        assertEquals(0, wheel.poll(2 * SECOND));
+        wheel.start(timer, 2 * SECOND + MS);
+        assertEquals(1, wheel.poll(2 * SECOND + MS));
+        assertEquals(0, wheel.poll(10 * SECOND));
+    }
+
+    @Test
+    void aDeadlineInThePastIsDueAtTheNextPoll() {
+        final TimerWheel wheel = wheel(10 * SECOND);
+        wheel.poll(20 * SECOND);
+        wheel.start(timer("past"), 5 * SECOND);
+        wheel.start(timer("before the wheel"), -SECOND);
+        assertTrue(wheel.wakeAtNs() - 20 * SECOND <= 0);
+        assertEquals(2, wheel.poll(20 * SECOND));
+    }
+
+    @Test
+    void aHandlerMayStartItsTimerAgain() {
+        final TimerWheel wheel = wheel(0);
+        final DeadlineTimer[] timer = new DeadlineTimer[1];
+        timer[0] = new DeadlineTimer(nowNs -> {
+            fired.add("at " + nowNs);
+            wheel.start(timer[0], nowNs);
+        });
+        wheel.start(timer[0], MS);
+        assertEquals(1, wheel.poll(MS), "not again within the same poll");
+        assertTrue(timer[0].isStarted());
+        assertEquals(1, wheel.poll(MS));
+        assertEquals(List.of("at " + MS, "at " + MS), fired);
+    }
+
+    @Test
+    void aHandlerMayStopAnotherThatIsDueToo() {
+        final TimerWheel wheel = wheel(0);
+        final DeadlineTimer second = timer("second");
+        final DeadlineTimer first = new DeadlineTimer(nowNs -> {
+            fired.add("first");
+            wheel.stop(second);
+        });
+        wheel.start(first, MS);
+        wheel.start(second, MS);
+        assertEquals(1, wheel.poll(2 * MS));
+        assertEquals(List.of("first"), fired);
+        assertEquals(0, wheel.startedCount());
+    }
+
+    @Test
+    void aHandlerMayMoveAnotherThatIsDueToo() {
+        final TimerWheel wheel = wheel(0);
+        final DeadlineTimer second = timer("second");
+        wheel.start(new DeadlineTimer(nowNs -> wheel.start(second, 100 * SECOND)), MS);
+        wheel.start(second, MS);
+        assertEquals(1, wheel.poll(2 * MS));
+        assertEquals(1, wheel.startedCount());
+        assertEquals(0, wheel.poll(100 * SECOND - 1));
+        assertEquals(1, wheel.poll(100 * SECOND));
+    }
+
+    @Test
+    void timersOfOneTickAreToldApartByTheNanosecond() {
+        final TimerWheel wheel = wheel(0);
+        wheel.start(timer("late"), 900);
+        wheel.start(timer("early"), 100);
+        wheel.start(timer("middle"), 500);
+        assertEquals(100, wheel.wakeAtNs());
+        assertEquals(1, wheel.poll(100));
+        assertEquals(500, wheel.wakeAtNs());
+        assertEquals(1, wheel.poll(899));
+        assertEquals(900, wheel.wakeAtNs());
+        assertEquals(1, wheel.poll(900));
+        assertEquals(List.of("early", "middle", "late"), fired);
+    }
+
+    @Test
+    void anEmptyWheelNeedsNoWakeUp() {
+        final TimerWheel wheel = wheel(1_000);
+        assertTrue(wheel.wakeAtNs() > 100L * 365 * 24 * 3600 * SECOND);
+        wheel.start(timer("a"), 2_000);
+        assertEquals(2_000, wheel.wakeAtNs());
+        wheel.poll(3_000);
+        assertTrue(wheel.wakeAtNs() > 100L * 365 * 24 * 3600 * SECOND);
+    }
+
+    @Test
+    void aFarTimerWakesWhenItsHalfSecondBegins() {
+        final TimerWheel wheel = wheel(0);
+        final long deadlineNs = 7 * (1L << 29) + 12_345;
+        wheel.start(timer("far"), deadlineNs);
+        assertEquals(7L << 29, wheel.wakeAtNs());
+        assertEquals(0, wheel.poll(7L << 29));
+        assertEquals(deadlineNs, wheel.wakeAtNs());
+        assertEquals(1, wheel.poll(deadlineNs));
+    }
+
+    @Test
+    void aNearTimerComesBeforeAFarOne() {
+        final TimerWheel wheel = wheel(0);
+        wheel.start(timer("far"), 100 * SECOND);
+        wheel.start(timer("near"), 3 * MS);
+        assertEquals(3 * MS, wheel.wakeAtNs());
+        final DeadlineTimer sooner = timer("coarse, yet sooner than a fine one");
+        wheel.poll((1L << 29) - 2 * MS);
+        wheel.start(sooner, (1L << 29) + 513 * (1L << 20));
+        wheel.start(timer("fine"), (1L << 29) + 500 * (1L << 20));
+        assertTrue(wheel.wakeAtNs() - sooner.deadlineNs() <= 0);
+    }
+
+    @Test
+    void aLeapOfYearsFiresEverythingOnce() {
+        final TimerWheel wheel = wheel(0);
+        final int count = 5_000;
+        for (int i = 0; i < count; i++) {
+            wheel.start(timer("t"), i * 137L * MS);
+        }
+        assertEquals(count, wheel.poll(10L * 365 * 24 * 3600 * SECOND));
+        assertEquals(count, fired.size());
+        assertEquals(0, wheel.startedCount());
+        wheel.start(timer("after"), 10L * 365 * 24 * 3600 * SECOND + SECOND);
+        assertEquals(1, wheel.poll(10L * 365 * 24 * 3600 * SECOND + SECOND));
+    }
+
+    @Test
+    void aClockThatGoesBackChangesNothing() {
+        final TimerWheel wheel = wheel(10 * SECOND);
+        wheel.poll(20 * SECOND);
+        wheel.start(timer("a"), 21 * SECOND);
+        assertEquals(0, wheel.poll(15 * SECOND));
+        assertEquals(0, wheel.poll(5 * SECOND));
+        assertEquals(1, wheel.poll(21 * SECOND));
+    }
+
+    @Test
+    void theSystemClockIsTheMonotonicOne() {
+        final long before = System.nanoTime();
+        final long now = NanoClock.system().nanoTime();
+        assertTrue(now - before >= 0);
+        assertTrue(System.nanoTime() - now >= 0);
+    }
+}

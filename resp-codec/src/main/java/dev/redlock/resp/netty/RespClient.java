@@ -1,0 +1,335 @@
+package dev.redlock.resp.netty;
+
+import dev.redlock.resp.RespCommand;
+import dev.redlock.resp.RespLimits;
+import dev.redlock.resp.RespProtocolException;
+import dev.redlock.resp.RespValue;
+import dev.redlock.resp.RespValueReader;
+import dev.redlock.resp.RespVisitor;
+import dev.redlock.resp.RespWriter;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoop;
+import java.io.IOException;
+import java.net.SocketAddress;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+
+/**
+ * A plain pipelined client of one connection, for any command: handshakes, tools, scripts, transactions. Replies come
+ * back in the order of requests; pushes go to a listener. Every error that the server sends is a value
+ * ({@link RespValue#isError()}); a future fails only when the connection does, and then it is unknown whether the
+ * server did what was asked.
+ * <p>
+ * Commands given in one turn of the event loop leave with one flush. Nothing here connects again, repeats a command or
+ * times out: use {@link CompletableFuture#orTimeout} and close.
+ *
+ * @threading any thread; futures complete and listeners are called on the channel's event loop
+ */
+public final class RespClient implements AutoCloseable {
+    /** A sensible bound for the requests that await a reply. */
+    public static final int IN_FLIGHT_MAX_DEFAULT = 16 * 1024;
+
+    private final Channel channel;
+    private final EventLoop eventLoop;
+    private final int inFlightMax;
+    private final Consumer<RespValue> pushListener;
+    private final Queue<Pending> inFlight = new ArrayDeque<>();
+    private final RespValueReader valueReader = new RespValueReader(this::keepReply);
+
+    private RespValue reply;
+    private Throwable cause;
+    private boolean isFlushPlanned;
+    private boolean isClosed;
+
+    private RespClient(Channel channel, int inFlightMax, Consumer<RespValue> pushListener) {
+        if (inFlightMax < 1) {
+            throw new IllegalArgumentException("inFlightMax is " + inFlightMax + "; it must be at least 1");
+        }
+        this.channel = channel;
+        this.eventLoop = channel.eventLoop();
+        this.inFlightMax = inFlightMax;
+        this.pushListener = Objects.requireNonNull(pushListener, "pushListener");
+    }
+
+    /**
+     * Opens a connection and puts a client on it.
+     *
+     * @param bootstrap    has the event loop and the channel type; its handler is set here
+     * @param address      where the server listens
+     * @param limits       what to accept at most
+     * @param inFlightMax  how many requests may await a reply; at least 1
+     * @param pushListener gets every push
+     * @return the client, or the error of the connection attempt
+     */
+    public static CompletionStage<RespClient> connect(Bootstrap bootstrap, SocketAddress address, RespLimits limits,
+            int inFlightMax, Consumer<RespValue> pushListener) {
+        CompletableFuture<RespClient> client = new CompletableFuture<>();
+        ChannelFuture connected = bootstrap.clone().handler(new ChannelInboundHandlerAdapter()).register();
+        Channel channel = connected.channel();
+        RespClient attached = attach(channel, limits, inFlightMax, pushListener);
+        channel.eventLoop().execute(() -> channel.connect(address).addListener((ChannelFutureListener) future -> {
+            if (future.isSuccess()) {
+                client.complete(attached);
+            } else {
+                channel.close();
+                client.completeExceptionally(future.cause());
+            }
+        }));
+        return client;
+    }
+
+    /**
+     * Puts a client at the end of a channel's pipeline.
+     *
+     * @param channel      registered with its event loop; the client's from here on
+     * @param limits       what to accept at most
+     * @param inFlightMax  how many requests may await a reply; at least 1
+     * @param pushListener gets every push
+     * @return the client
+     */
+    public static RespClient attach(Channel channel, RespLimits limits, int inFlightMax,
+            Consumer<RespValue> pushListener) {
+        RespClient client = new RespClient(channel, inFlightMax, pushListener);
+        Link link = client.new Link();
+        channel.pipeline().addLast(new RespInboundHandler(new ReplyRouter(link), limits, link), new ErrorHandler(link));
+        channel.closeFuture().addListener(closed -> client.onClosed());
+        return client;
+    }
+
+    /**
+     * Sends one command.
+     *
+     * @param words written as UTF-8
+     * @return the reply
+     */
+    public CompletableFuture<RespValue> send(String... words) {
+        ByteBuf out = channel.alloc().buffer();
+        write(out, List.of(words));
+        return send(out);
+    }
+
+    /**
+     * Sends one command without arguments.
+     *
+     * @param command see {@link RespCommand#of}
+     * @return the reply
+     */
+    public CompletableFuture<RespValue> send(RespCommand command) {
+        ByteBuf out = channel.alloc().buffer(command.constantLength());
+        command.writeTo(out);
+        return send(out);
+    }
+
+    /**
+     * Sends one encoded command.
+     *
+     * @param command exactly one command; transferred
+     * @return the reply
+     */
+    public CompletableFuture<RespValue> send(ByteBuf command) {
+        Pending pending = new Pending(null);
+        submit(command, List.of(pending));
+        return pending.value;
+    }
+
+    /**
+     * Sends one encoded command whose reply is visited instead of built.
+     *
+     * @param command exactly one command; transferred
+     * @param visitor called on the event loop for this reply alone; if it throws, the connection closes
+     * @return completes with null after the visitor's {@link RespVisitor#onReplyEnd()}
+     */
+    public CompletableFuture<RespValue> send(ByteBuf command, RespVisitor visitor) {
+        Pending pending = new Pending(Objects.requireNonNull(visitor, "visitor"));
+        submit(command, List.of(pending));
+        return pending.value;
+    }
+
+    /**
+     * Sends commands with nothing of other threads between them, for example {@code MULTI}, some commands and
+     * {@code EXEC}. They leave in one buffer.
+     *
+     * @param commands each the words of one command
+     * @return the replies in order
+     */
+    public List<CompletableFuture<RespValue>> sendTogether(List<List<String>> commands) {
+        ByteBuf out = channel.alloc().buffer();
+        List<Pending> pending = new ArrayList<>();
+        for (List<String> words : commands) {
+            write(out, words);
+            pending.add(new Pending(null));
+        }
+        submit(out, pending);
+        return pending.stream().map(each -> each.value).toList();
+    }
+
+    private static void write(ByteBuf out, List<String> words) {
+        RespWriter.arrayHeader(out, words.size());
+        for (String word : words) {
+            RespWriter.bulkString(out, word);
+        }
+    }
+
+    private void submit(ByteBuf out, List<Pending> pending) {
+        if (eventLoop.inEventLoop()) {
+            enqueue(out, pending);
+            return;
+        }
+        try {
+            eventLoop.execute(() -> enqueue(out, pending));
+        } catch (RuntimeException e) {
+            // The event loop has shut down and takes nothing any more.
+            out.release();
+            pending.forEach(each -> each.value.completeExceptionally(e));
+        }
+    }
+
+    private void enqueue(ByteBuf out, List<Pending> pending) {
+        if (isClosed || inFlight.size() + pending.size() > inFlightMax) {
+            out.release();
+            Exception refusal = isClosed ? closed() : tooMany();
+            pending.forEach(each -> each.value.completeExceptionally(refusal));
+            return;
+        }
+        inFlight.addAll(pending);
+        channel.write(out).addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+        planFlush();
+    }
+
+    /** The flush runs behind all the commands that are queued at this moment, and takes them along. */
+    private void planFlush() {
+        if (!isFlushPlanned) {
+            isFlushPlanned = true;
+            eventLoop.execute(() -> {
+                isFlushPlanned = false;
+                channel.flush();
+            });
+        }
+    }
+
+    private Exception tooMany() {
+        return new IllegalStateException(
+                inFlight.size() + " requests await a reply and no more than inFlightMax " + inFlightMax + " may");
+    }
+
+    private IOException closed() {
+        return new IOException("the connection to " + channel.remoteAddress() + " is closed", cause);
+    }
+
+    private void onClosed() {
+        isClosed = true;
+        IOException e = closed();
+        for (Pending pending = inFlight.poll(); pending != null; pending = inFlight.poll()) {
+            pending.value.completeExceptionally(e);
+        }
+    }
+
+    private void keepReply(RespValue value) {
+        reply = value;
+    }
+
+    /**
+     * The connection.
+     *
+     * @return the channel this client is attached to
+     */
+    public Channel channel() {
+        return channel;
+    }
+
+    /** Begins to close the connection; what still awaits a reply fails. Returns at once. */
+    @Override
+    public void close() {
+        channel.close();
+    }
+
+    /**
+     * One request that awaits its reply.
+     *
+     * @threading event-loop-confined, but for the future
+     */
+    private static final class Pending {
+        private final CompletableFuture<RespValue> value = new CompletableFuture<>();
+        /** Null for a reply that is built as a tree. */
+        private final RespVisitor visitor;
+
+        private Pending(RespVisitor visitor) {
+            this.visitor = visitor;
+        }
+    }
+
+    /**
+     * What the pipeline calls.
+     *
+     * @threading event-loop-confined
+     */
+    private final class Link implements ReplyRouter.Destinations, RespInboundHandler.Owner {
+        @Override
+        public RespVisitor nextReply() {
+            Pending oldest = inFlight.peek();
+            if (oldest == null) {
+                throw new IllegalStateException("a reply came that no request awaits");
+            }
+            return oldest.visitor == null ? valueReader : oldest.visitor;
+        }
+
+        @Override
+        public void onReplyEnd() {
+            RespValue value = reply;
+            reply = null;
+            inFlight.remove().value.complete(value);
+        }
+
+        @Override
+        public void onPush(RespValue push) {
+            pushListener.accept(push);
+        }
+
+        @Override
+        public void onProtocolError(RespProtocolException e) {
+            onError(e);
+        }
+
+        @Override
+        public void onVisitorError(RuntimeException e) {
+            onError(e);
+        }
+
+        private void onError(Throwable e) {
+            if (cause == null) {
+                cause = e;
+            }
+        }
+    }
+
+    /**
+     * The last handler: an input or output error closes the channel and is the cause that futures report.
+     *
+     * @threading event-loop-confined
+     */
+    private static final class ErrorHandler extends ChannelInboundHandlerAdapter {
+        private final Link link;
+
+        private ErrorHandler(Link link) {
+            this.link = link;
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext ctx, Throwable e) {
+            link.onError(e);
+            ctx.close();
+        }
+    }
+}

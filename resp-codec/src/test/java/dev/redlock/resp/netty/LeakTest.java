@@ -1,0 +1,96 @@
+package dev.redlock.resp.netty;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.resp.Differential;
+import dev.redlock.resp.RespLimits;
+import dev.redlock.resp.Wire;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.util.ResourceLeakDetector;
+import java.util.List;
+import java.util.Queue;
+import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Asks Netty's leak detector, set to paranoid by the build, after every way a connection can end. */
+class LeakTest {
+    private static final long SEED = 20260101;
+    private final Queue<String> leaks = new ConcurrentLinkedQueue<>();
+
+    @BeforeEach
+    void listen() {
+        assertEquals(ResourceLeakDetector.Level.PARANOID, ResourceLeakDetector.getLevel());
+        isLeaking();
+        leaks.clear();
+        ByteBufUtil.setLeakListener((type, records) -> leaks.add(records));
+    }
+
+    @AfterEach
+    void stopListening() {
+        ByteBufUtil.setLeakListener(null);
+    }
+
+    /** A leak is noticed when its buffer was collected and another one is allocated. */
+    private boolean isLeaking() {
+        for (int i = 0; i < 10 && leaks.isEmpty(); i++) {
+            System.gc();
+            for (int j = 0; j < 100; j++) {
+                PooledByteBufAllocator.DEFAULT.directBuffer(16).release();
+            }
+        }
+        return !leaks.isEmpty();
+    }
+
+    @Test
+    void theDetectorSeesALeak() {
+        leak();
+        assertTrue(isLeaking());
+    }
+
+    private static void leak() {
+        PooledByteBufAllocator.DEFAULT.directBuffer(16).writeByte(1);
+    }
+
+    @Test
+    void noConnectionLeaks() {
+        System.out.println("LeakTest seed " + SEED);
+        Random random = new Random(SEED);
+        for (String ending : List.of("", "$9\r\nab", ":12", ":x\r\n", "$20000\r\n" + "x".repeat(5000),
+                "*2\r\n|1\r\n+k")) {
+            for (int i = 0; i < 50; i++) {
+                String wire = ":1\r\n$3\r\nabc\r\n".repeat(random.nextInt(30)) + ending;
+                Differential.handled(Wire.bytes(wire), RespLimits.defaults(), random);
+            }
+        }
+        assertFalse(isLeaking(), leaks::toString);
+    }
+
+    @Test
+    void noClientLeaks() {
+        for (int i = 0; i < 50; i++) {
+            EmbeddedChannel channel = new EmbeddedChannel();
+            RespClient client = RespClient.attach(channel, RespLimits.defaults(), 2, push -> {
+            });
+            for (int j = 0; j < 4; j++) {
+                client.send("PING");
+            }
+            channel.runPendingTasks();
+            for (ByteBuf out = channel.readOutbound(); out != null; out = channel.readOutbound()) {
+                out.release();
+            }
+            channel.writeInbound(channel.alloc().buffer().writeBytes(Wire.bytes("+PONG\r\n+PO")));
+            client.send("PING");
+            channel.finishAndReleaseAll();
+            client.send("PING");
+        }
+        assertFalse(isLeaking(), leaks::toString);
+    }
+}

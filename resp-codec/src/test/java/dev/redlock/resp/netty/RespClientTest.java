@@ -1,0 +1,152 @@
+package dev.redlock.resp.netty;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.resp.EventLog;
+import dev.redlock.resp.RespCommand;
+import dev.redlock.resp.RespLimits;
+import dev.redlock.resp.RespProtocolException;
+import dev.redlock.resp.RespType;
+import dev.redlock.resp.RespValue;
+import dev.redlock.resp.Wire;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class RespClientTest {
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final List<RespValue> pushes = new ArrayList<>();
+    private final RespClient client = RespClient.attach(channel, RespLimits.defaults(), 4, pushes::add);
+
+    @AfterEach
+    void nothingIsLeft() {
+        assertFalse(channel.finish());
+    }
+
+    private String sent() {
+        channel.runPendingTasks();
+        StringBuilder sent = new StringBuilder();
+        for (ByteBuf out = channel.readOutbound(); out != null; out = channel.readOutbound()) {
+            sent.append(Wire.text(out));
+            out.release();
+        }
+        return sent.toString();
+    }
+
+    private void receive(String wire) {
+        channel.writeInbound(channel.alloc().buffer().writeBytes(Wire.bytes(wire)));
+    }
+
+    private static Throwable causeOf(CompletableFuture<?> future) {
+        return assertThrows(CompletionException.class, future::join).getCause();
+    }
+
+    @Test
+    void repliesComeInTheOrderOfRequests() {
+        CompletableFuture<RespValue> ping = client.send(RespCommand.of("PING"));
+        CompletableFuture<RespValue> get = client.send("GET", "k");
+        assertEquals("*1\r\n$4\r\nPING\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", sent());
+        receive("+PONG\r\n$1");
+        assertEquals("PONG", ping.join().asText());
+        assertFalse(get.isDone());
+        receive("\r\nv\r\n");
+        assertEquals(RespValue.bulk("v"), get.join());
+    }
+
+    @Test
+    void errorsAreValues() {
+        CompletableFuture<RespValue> nested = client.send("EVAL", "return {1, {2, redis.error_reply('x')}}", "0");
+        sent();
+        receive("*2\r\n:1\r\n*2\r\n:2\r\n-x\r\n");
+        RespValue error = nested.join().elements().get(1).elements().get(1);
+        assertTrue(error.isError());
+        assertEquals("x", error.asText());
+    }
+
+    @Test
+    void pushesGoToTheListener() {
+        CompletableFuture<RespValue> get = client.send("GET", "k");
+        sent();
+        receive(">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n:7\r\n>1\r\n+later\r\n");
+        assertEquals(7, get.join().asLong());
+        assertEquals(2, pushes.size());
+        assertEquals("later", pushes.get(1).elements().get(0).asText());
+    }
+
+    @Test
+    void attributesStayWithTheirValue() {
+        CompletableFuture<RespValue> first = client.send("A");
+        EventLog log = new EventLog();
+        CompletableFuture<RespValue> second = client.send(channel.alloc().buffer(), log);
+        sent();
+        receive("|1\r\n+ttl\r\n:1\r\n>1\r\n+p\r\n|1\r\n+ttl\r\n:2\r\n$1\r\na\r\n|1\r\n+ttl\r\n:3\r\n*1\r\n:9\r\n");
+        assertEquals(1, pushes.get(0).attribute().find("ttl").asLong());
+        assertEquals(2, first.join().attribute().find("ttl").asLong());
+        assertTrue(second.isDone());
+        assertEquals(List.of("start ATTRIBUTE 2", "simple string ttl", "integer 3", "end ATTRIBUTE", "start ARRAY 1",
+                "integer 9", "end ARRAY", "reply end"), log.events());
+    }
+
+    @Test
+    void commandsThatBelongTogetherLeaveInOneBuffer() {
+        List<CompletableFuture<RespValue>> replies = client
+                .sendTogether(List.of(List.of("MULTI"), List.of("GET", "k"), List.of("EXEC")));
+        assertEquals("*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nEXEC\r\n", sent());
+        receive("+OK\r\n+QUEUED\r\n*1\r\n_\r\n");
+        assertEquals(RespValue.array(RespValue.nullOf(RespType.NULL)), replies.get(2).join());
+    }
+
+    @Test
+    void noMoreThanInFlightMax() {
+        for (int i = 0; i < 4; i++) {
+            client.send("PING");
+        }
+        assertEquals("4 requests await a reply and no more than inFlightMax 4 may",
+                causeOf(client.send("PING")).getMessage());
+        sent();
+        receive("+PONG\r\n");
+        CompletableFuture<RespValue> fits = client.send("PING");
+        sent();
+        receive("+PONG\r\n".repeat(4));
+        assertEquals("PONG", fits.join().asText());
+        assertEquals("inFlightMax is 0; it must be at least 1", assertThrows(IllegalArgumentException.class,
+                () -> RespClient.attach(channel, RespLimits.defaults(), 0, pushes::add)).getMessage());
+    }
+
+    @Test
+    void aProtocolErrorFailsWhatAwaitsAReply() {
+        CompletableFuture<RespValue> first = client.send("GET", "a");
+        CompletableFuture<RespValue> second = client.send("GET", "b");
+        sent();
+        receive(":1\r\n:x\r\n:3\r\n");
+        assertEquals(1, first.join().asLong());
+        assertEquals(IOException.class, causeOf(second).getClass());
+        assertEquals(RespProtocolException.class, causeOf(second).getCause().getClass());
+        assertFalse(channel.isOpen());
+        assertEquals(IOException.class, causeOf(client.send("GET", "c")).getClass());
+    }
+
+    @Test
+    void aReplyToNothingClosesTheConnection() {
+        receive(":1\r\n");
+        assertFalse(channel.isOpen());
+        assertEquals("a reply came that no request awaits", causeOf(client.send("PING")).getCause().getMessage());
+    }
+
+    @Test
+    void closeFailsWhatAwaitsAReply() {
+        CompletableFuture<RespValue> ping = client.send("PING");
+        sent();
+        client.close();
+        assertEquals(IOException.class, causeOf(ping).getClass());
+    }
+}
