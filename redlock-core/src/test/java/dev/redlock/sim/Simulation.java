@@ -20,6 +20,9 @@ public final class Simulation {
     private static final int TRACE_LINES_KEPT = Integer.getInteger("sim.lines", 400);
     private static final int VIOLATIONS_MAX = 10;
 
+    private static final List<String> SCRIPTS = List.of("acquire", "release", "extend", "acquire_fenced", "raise",
+            "release_fenced");
+
     final SimPlan plan;
     final VirtualWorld world;
     private final SplittableRandom random;
@@ -28,6 +31,7 @@ public final class Simulation {
     private final ArrayDeque<TraceLine> trace = new ArrayDeque<>();
     private final Map<String, Integer> counts = new TreeMap<>();
     private final List<Set<String>> releasedTokens = new ArrayList<>();
+    private final Map<String, Long> fencingTokens = new TreeMap<>();
     private final List<Closing> closings = new ArrayList<>();
     private long traceHash = 17;
     private long traceCount;
@@ -88,7 +92,7 @@ public final class Simulation {
                 + reply);
         if (command.startsWith("release")) {
             released.add(token);
-        } else if (released.contains(token) && !plan.isLateExecuted) {
+        } else if (released.contains(token) && !command.startsWith("raise") && !plan.isLateExecuted) {
             violate("node " + index + " executed " + command.substring(0, command.length() - 21)
                     + " behind the release of its token");
         }
@@ -125,6 +129,15 @@ public final class Simulation {
                     client.workers().stream().filter(worker -> worker != loser).forEach(SimWorker::letGo);
                 }
             }
+        }
+    }
+
+    /** Each grant of a resource has a greater number than the one before, as long as no node loses its counter. */
+    void onFenced(final SimWorker worker, final long fencingToken) {
+        trace(worker.name + " fencing token " + fencingToken);
+        final Long before = fencingTokens.put(worker.resource, fencingToken);
+        if (before != null && fencingToken <= before && !plan.faults.contains(Fault.CRASH_LOSE)) {
+            violate(worker + " got fencing token " + fencingToken + " after " + before);
         }
     }
 
@@ -221,7 +234,7 @@ public final class Simulation {
             }
             case CLOCK_FORWARD -> jumpForward();
             case FLUSH_SCRIPTS -> node.redis().flushScripts();
-            case ERRORS -> node.redis().failNext(List.of("acquire", "release", "extend").get(random.nextInt(3)),
+            case ERRORS -> node.redis().failNext(SCRIPTS.get(random.nextInt(SCRIPTS.size())),
                     List.of("BUSY x", "OOM x", "LOADING x", "READONLY x", "NOSCRIPT x").get(random.nextInt(5)),
                     1 + random.nextInt(20));
             case PAUSE_CLIENT -> {
