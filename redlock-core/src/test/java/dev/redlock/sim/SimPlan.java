@@ -44,6 +44,8 @@ public final class SimPlan {
     /** The checker believes in the whole ttl from the grant on, as a client without validity would. */
     boolean isValidityIgnored;
     boolean isExtending = true;
+    /** Every grant has a fencing token. */
+    boolean isFenced;
     /** For how long after a clock's jump two leases may overlap, because nobody can know yet. */
     long jumpGraceMs;
 
@@ -76,6 +78,7 @@ public final class SimPlan {
             plan.guard = RestartGuardMode.OFF;
         }
         plan.isLateExecuted = !plan.isTidy && random.nextBoolean();
+        plan.isFenced = random.nextInt(3) == 0;
         if (!plan.isTidy && random.nextInt(4) == 0) {
             plan.debtMax = random.nextInt(4);
         }
@@ -108,6 +111,7 @@ public final class SimPlan {
         return "seed " + seed + ": " + nodeCount + " nodes, " + clientCount + " clients, " + resourceCount + " x "
                 + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
+                + (isFenced ? ", fenced" : "")
                 + (isLateExecuted ? ", late execution" : "") + ", debtMax " + debtMax;
     }
 }
