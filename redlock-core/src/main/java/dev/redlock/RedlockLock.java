@@ -86,8 +86,9 @@ public final class RedlockLock implements Lock {
             return false;
         }
         if (!lease.isHeld()) {
-            throw new IllegalStateException("the lease of \"" + key + "\" was lost while this thread held the lock: unlock and"
-                    + " start over; " + lease);
+            throw new IllegalStateException(
+                    "the lease of \"" + key + "\" was lost while this thread held the lock: unlock and"
+                            + " start over; " + lease);
         }
         return true;
     }
@@ -196,7 +197,8 @@ public final class RedlockLock implements Lock {
      */
     @Override
     public Condition newCondition() {
-        throw new UnsupportedOperationException("a distributed lock has no conditions: wait for changes at the resource itself");
+        throw new UnsupportedOperationException(
+                "a distributed lock has no conditions: wait for changes at the resource itself");
     }
 
     /** @return true if this thread holds the lock and its lease is valid at this moment */
@@ -225,7 +227,8 @@ public final class RedlockLock implements Lock {
 
     @Override
     public String toString() {
-        return "RedlockLock{" + key + ", " + (local.isLocked() ? "locked in this process" : "not locked in this process")
+        return "RedlockLock{" + key + ", "
+                + (local.isLocked() ? "locked in this process" : "not locked in this process")
                 + "}";
     }
 }
