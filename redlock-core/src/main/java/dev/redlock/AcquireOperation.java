@@ -34,6 +34,7 @@ final class AcquireOperation {
         attempt.key = lease.key;
         attempt.ttlMs = lease.ttlMs;
         attempt.isFenced = lease.isFenced;
+        attempt.ttlMsMax = lease.ttlMs;
         acquisition.attempt = attempt;
         conductor.tokens().next(attempt.token);
         // t1: sampled before the first byte is handed to any socket.
@@ -45,7 +46,11 @@ final class AcquireOperation {
         attempt.expect(nodeCount);
         attempt.mayHold = Quorum.allOf(nodeCount);
         final Verb verb = lease.isFenced ? Verb.ACQUIRE_FENCED : Verb.ACQUIRE;
+        // Decided after all nodes have been asked, so that a roll-back knows which ones were never sent anything.
+        attempt.isSending = true;
         conductor.fanOut().send(attempt, verb, 0, Quorum.allOf(nodeCount));
+        attempt.isSending = false;
+        decide(attempt);
     }
 
     void onReply(final Attempt attempt, final int nodeIndex, final long value) {
@@ -89,7 +94,9 @@ final class AcquireOperation {
         decide(attempt);
     }
 
-    private void vote(final Attempt attempt, final int nodeIndex, final Vote vote) {
+    private void vote(final Attempt attempt, final int nodeIndex, final Vote answer) {
+        // A grant that arrives after the node's clock was seen to jump may stand on a key that expired early.
+        final Vote vote = answer == Vote.GRANTED && conductor.isInQuarantine(nodeIndex) ? Vote.UNKNOWN : answer;
         switch (attempt.phase) {
             case ACQUIRING -> {
                 attempt.acquireRound.onVote(nodeIndex, vote);
@@ -109,6 +116,9 @@ final class AcquireOperation {
     }
 
     private void decide(final Attempt attempt) {
+        if (attempt.isSending) {
+            return;
+        }
         final Decision decision = attempt.acquireRound.decision();
         switch (decision) {
             case OPEN -> {

@@ -76,6 +76,10 @@ final class Attempt implements LockRequest {
     /** The value that lower counters are raised to. */
     long raiseTo;
     boolean isExtending;
+    /** The acquire is being handed to the nodes: nothing is decided yet. */
+    boolean isSending;
+    /** The longest ttl that was sent: how long a key can stand on a node that missed what came later. */
+    long ttlMsMax;
     private final Conductor conductor;
     private int unanswered;
 

@@ -31,6 +31,8 @@ import org.agrona.collections.Object2ObjectHashMap;
 final class Conductor implements NodeListener {
 
     private static final System.Logger LOG = System.getLogger("dev.redlock");
+    /** Half of the longest delay between attempts where the retry policy throws. */
+    private static final long RETRY_DELAY_NS_MIN = 25_000_000;
 
     private final EventLoop loop;
     private final NanoClock clock;
@@ -63,6 +65,7 @@ final class Conductor implements NodeListener {
     private int autoExtendedCount;
     private int releasedAtCloseCount;
     private boolean isClosing;
+    private volatile boolean isClosed;
     private CompletableFuture<CloseReport> closed;
     private final DeadlineTimer closeTimer = new DeadlineTimer(nowNs -> endClose());
 
@@ -108,6 +111,15 @@ final class Conductor implements NodeListener {
         return clock.nanoTime();
     }
 
+    /**
+     * Whether the conductor has ended. A task that is executed before this turns true still runs; one that is
+     * executed later
+     * may not, because an event loop that has terminated takes tasks silently.
+     */
+    boolean isClosed() {
+        return isClosed;
+    }
+
     void refuseOnLoop(final String call, final String instead) {
         if (loop.inEventLoop()) {
             throw new IllegalStateException(
@@ -126,6 +138,10 @@ final class Conductor implements NodeListener {
 
     Node node(final int index) {
         return nodes[index];
+    }
+
+    boolean isInQuarantine(final int index) {
+        return nodes[index].state() == NodeState.QUARANTINED;
     }
 
     int nodeCount() {
@@ -228,9 +244,19 @@ final class Conductor implements NodeListener {
         } else if (acquisition.isHandedOn) {
             startTimer(acquisition.timer, nowNs);
         } else {
-            final long delayNs = lease.retryPolicy.delayNs(lease.attemptCount(), reason, lease.shortestRemainingTtlMs(),
-                    random.nextLong());
+            final long delayNs = retryDelayNs(lease, reason);
             startTimer(acquisition.timer, nowNs + Math.min(leftNs, Math.max(0, delayNs)));
+        }
+    }
+
+    /** The policy may be the user's: whatever it does, the acquisition has to go on. */
+    private long retryDelayNs(final LeaseSlot lease, final AcquireOutcome.Kind reason) {
+        final long bits = random.nextLong();
+        try {
+            return lease.retryPolicy.delayNs(lease.attemptCount(), reason, lease.shortestRemainingTtlMs(), bits);
+        } catch (final RuntimeException | Error e) {
+            logThrown("retry policy", e);
+            return RETRY_DELAY_NS_MIN + (bits >>> 1) % RETRY_DELAY_NS_MIN;
         }
     }
 
@@ -338,11 +364,13 @@ final class Conductor implements NodeListener {
         }
         keeper.letGo(lease);
         lease.beginRelease();
+        // A callback may use the lease again, for another resource.
+        final ResourceKey key = lease.key;
         releasing.start(attempt);
         if (lease.isExtendWaiting()) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
         }
-        handOn(lease.key);
+        handOn(key);
     }
 
     void onReleased(final LeaseSlot lease, final ReleaseOutcome outcome) {
@@ -447,7 +475,14 @@ final class Conductor implements NodeListener {
             return;
         }
         isAlarmSet = false;
-        timers.poll(nowNs);
+        try {
+            timers.poll(nowNs);
+        } catch (final RuntimeException | Error e) {
+            // The loop would keep it to itself. What this poll did not come to is due at once.
+            LOG.log(System.Logger.Level.ERROR, "a timer threw; the client goes on", e);
+            setAlarm(nowNs);
+            return;
+        }
         armAlarm();
     }
 
@@ -530,6 +565,7 @@ final class Conductor implements NodeListener {
         // Behind the events of the closed channels, which answer what was still open.
         execute(() -> {
             fanOut.close();
+            isClosed = true;
             closed.complete(new CloseReport(releasedAtCloseCount, List.copyOf(unreleased)));
         });
     }

@@ -32,6 +32,7 @@ final class ExtendOperation {
         attempt.extendSequence = attempt.extendSequence + 1 & SEQUENCE_MASK;
         attempt.extendRound.reset();
         attempt.ttlMs = ttlMs;
+        attempt.ttlMsMax = Math.max(attempt.ttlMsMax, ttlMs);
         final long t1Ns = conductor.nowNs();
         attempt.validBeforeExtensionNs = lease.validUntilNs();
         attempt.extendedUntilNs = Validity.validUntilNs(t1Ns, ttlMs * MS, Validity.driftNs(ttlMs * MS));
@@ -61,10 +62,17 @@ final class ExtendOperation {
         decide(attempt);
     }
 
-    private void vote(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote) {
-        if (attempt.isExtending && sequence == attempt.extendSequence) {
+    private void vote(final Attempt attempt, final int nodeIndex, final int sequence, final Vote answer) {
+        if (sequence != attempt.extendSequence) {
+            return;
+        }
+        final Vote vote = answer == Vote.GRANTED && conductor.isInQuarantine(nodeIndex) ? Vote.UNKNOWN : answer;
+        if (attempt.isExtending) {
             attempt.extendRound.onVote(nodeIndex, vote);
             decide(attempt);
+        } else if (attempt.phase == Attempt.Phase.HELD && vote == Vote.GRANTED) {
+            // A straggler: one more node is known to hold the token for the validity that the lease has.
+            attempt.holders |= 1L << nodeIndex;
         }
     }
 

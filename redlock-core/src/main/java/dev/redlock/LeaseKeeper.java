@@ -139,6 +139,8 @@ final class LeaseKeeper {
     /** The lease has lost the lock: what is left of it is given back, and its listener is told. */
     void lose(final Attempt attempt, final LeaseState state) {
         final LeaseSlot lease = attempt.lease;
+        // A listener may use the lease again, for another resource.
+        final ResourceKey key = lease.key;
         letGo(lease);
         lease.attempt = null;
         conductor.releasing().abandon(attempt);
@@ -148,7 +150,11 @@ final class LeaseKeeper {
             lease.completeExtend(state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
         }
         conductor.tellLost(lease, state);
-        conductor.handOn(lease.key);
+        conductor.handOn(key);
+    }
+
+    private static boolean isHeld(final LeaseSlot lease) {
+        return lease.attempt != null && lease.attempt.phase == Attempt.Phase.HELD;
     }
 
     /** A node's grants are worth nothing any more: leases that need them are lost. */
@@ -164,9 +170,9 @@ final class LeaseKeeper {
             if (Long.bitCount(attempt.holders) < quorum) {
                 lose(attempt, LeaseState.LOST);
             }
-            // A listener may have released the next one: then start over, what was looked at is looked at again for
-            // nothing.
-            lease = next != null && next.attempt == null ? firstHeld : next;
+            // A listener may have let go of the next one, whose release can be under way still: then start over; what
+            // was looked at is looked at again for nothing.
+            lease = next != null && !isHeld(next) ? firstHeld : next;
         }
     }
 }

@@ -158,7 +158,11 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
                 conductor.execute(this);
             } catch (final RejectedExecutionException e) {
                 onRejected();
+                return;
             }
+        }
+        if (conductor.isClosed()) {
+            onRejected();
         }
     }
 

@@ -14,6 +14,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -414,7 +415,12 @@ public final class Redlock implements AutoCloseable {
         for (final Conductor conductor : conductors) {
             final CompletableFuture<CloseReport> part = new CompletableFuture<>();
             parts.add(part);
-            conductor.execute(() -> conductor.close(timeoutNs, part));
+            try {
+                conductor.execute(() -> conductor.close(timeoutNs, part));
+            } catch (final RejectedExecutionException e) {
+                // A given event loop has ended before the client: its connections and timers have ended with it.
+                part.complete(new CloseReport(0, List.of()));
+            }
         }
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
                 .thenRun(() -> report.complete(sumOf(parts)));

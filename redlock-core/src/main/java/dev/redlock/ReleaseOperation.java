@@ -54,7 +54,7 @@ final class ReleaseOperation {
 
     void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote) {
         if ((attempt.mayHold & 1L << nodeIndex) != 0) {
-            conductor.owe(attempt, nodeIndex, conductor.nowNs() + attempt.ttlMs * MS);
+            conductor.owe(attempt, nodeIndex, conductor.nowNs() + attempt.ttlMsMax * MS);
         }
         vote(attempt, nodeIndex, vote);
     }

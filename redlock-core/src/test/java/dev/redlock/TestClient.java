@@ -5,6 +5,7 @@ import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
 import io.netty.channel.EventLoop;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.Random;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -30,6 +31,13 @@ public final class TestClient {
 
     public Redlock redlock() {
         return redlock;
+    }
+
+    /** Begins to close; what {@link Redlock#closeWithin} waits for. */
+    public CompletableFuture<CloseReport> close(final Duration timeout) {
+        final CompletableFuture<CloseReport> report = new CompletableFuture<>();
+        conductor.execute(() -> conductor.close(timeout.toNanos(), report));
+        return report;
     }
 
     /** @return attempts that are not back in their pool */

@@ -39,7 +39,8 @@ final class ClockWatch {
     boolean onSample(final long sentNs, final long receivedNs, final long serverNs) {
         final long min = serverNs - receivedNs;
         final long max = serverNs - sentNs;
-        // From one answer to the next may pass all the time since the one before was asked for: drift counts for it all.
+        // From one answer to the next may pass all the time since the one before was asked for: drift counts for it
+        // all.
         final long allowanceNs = hasReference
                 ? Math.max(0, receivedNs - askedNs) / DRIFT_DIVISOR + DRIFT_FLOOR_NS
                 : 0;

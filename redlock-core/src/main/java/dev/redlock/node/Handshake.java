@@ -147,6 +147,9 @@ final class Handshake {
         if (isOver || isWaitingForResp2() || reply == null) {
             return;
         }
+        if (isNotReady(reply)) {
+            return;
+        }
         if (reply.isError()) {
             refuse("it refuses INFO, which tells restarts: " + codeOf(reply.asText()));
             return;
@@ -161,6 +164,9 @@ final class Handshake {
 
     private void onInfoReplication(final RespValue reply) {
         if (isOver || isWaitingForResp2() || reply == null) {
+            return;
+        }
+        if (isNotReady(reply)) {
             return;
         }
         final String role = reply.isError() ? null : field(reply.asText(), "role");
@@ -181,18 +187,25 @@ final class Handshake {
             }
             return;
         }
+        if (isNotReady(reply)) {
+            return;
+        }
         if (reply.isError()) {
-            final String error = reply.asText();
-            if (error.startsWith("LOADING") || error.startsWith("BUSY")) {
-                isOver = true;
-                node.disconnect("it is not ready: " + codeOf(error));
-            } else {
-                refuse("it refuses the lock scripts: " + codeOf(error));
-            }
+            refuse("it refuses the lock scripts: " + codeOf(reply.asText()));
         } else if (scriptsLeft == 0) {
             isOver = true;
             node.onIntroduced(runId, uptimeSeconds);
         }
+    }
+
+    /** A node that loads its data or runs somebody's script is worth another try soon. */
+    private boolean isNotReady(final RespValue reply) {
+        if (!reply.isError() || !reply.asText().startsWith("LOADING") && !reply.asText().startsWith("BUSY")) {
+            return false;
+        }
+        isOver = true;
+        node.disconnect("it is not ready: " + codeOf(reply.asText()));
+        return true;
     }
 
     /** RESP3 was refused, and the rest of what was sent with it is still being answered. */

@@ -156,8 +156,7 @@ public final class Node {
         setProblem(null);
         startWatching();
         final long quarantineMs = restartGuard.quarantineMs(newRunId, uptimeSeconds);
-        final long leftNs = Math.max(quarantineMs * MS,
-                quarantineTimer.isStarted() ? quarantineTimer.deadlineNs() - nowNs() : 0);
+        final long leftNs = Math.max(quarantineMs * MS, quarantineLeftNs());
         // Releases first: what the node is owed goes out before anything that it may vote on.
         setState(NodeState.QUARANTINED);
         payDebt();
@@ -176,6 +175,10 @@ public final class Node {
             }
         }
         return null;
+    }
+
+    private long quarantineLeftNs() {
+        return quarantineTimer.isStarted() ? quarantineTimer.deadlineNs() - nowNs() : 0;
     }
 
     private void quarantine(final long durationNs, final String reason) {
@@ -411,7 +414,7 @@ public final class Node {
         if (options.clockSampleMs() > 0 && clockWatch.onSample(timeSentNs, receivedNs, microseconds * 1000)) {
             statistics.onClockJump();
             if (state != NodeState.DRAINING) {
-                quarantine(options.maxTtlMs() * MS, "clock watch: its clock has jumped, keys may have expired early");
+                quarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()), "clock watch: its clock has jumped, keys may have expired early");
             }
             context.listener().onClockJump(this);
         }

@@ -1,0 +1,165 @@
+package dev.redlock.loadtest.lock;
+
+import dev.redlock.LockContract;
+import dev.redlock.NodeAccess;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.TransportKind;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.nodes.Source;
+import dev.redlock.transport.IoTransports;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.TestInstance;
+
+/** The lock contract, the same as on model nodes, on real servers: each kind of server, each transport that runs here. */
+class RealLockContractTest {
+
+    @Nested
+    class OnServersFromThePath extends OnRealNodes {
+        OnServersFromThePath() {
+            super(new RedisNodesContext().source(Source.PATH).count(5), TransportKind.AUTO);
+        }
+    }
+
+    @Nested
+    class OnEmbeddedServers extends OnRealNodes {
+        OnEmbeddedServers() {
+            super(new RedisNodesContext().source(Source.EMBEDDED).count(3), TransportKind.AUTO);
+        }
+    }
+
+    @Nested
+    class OverNio extends OnRealNodes {
+        OverNio() {
+            super(new RedisNodesContext().source(Source.PATH).count(3), TransportKind.NIO);
+        }
+    }
+
+    @Nested
+    class OverEpoll extends OnRealNodes {
+        OverEpoll() {
+            super(new RedisNodesContext().source(Source.PATH).count(3), TransportKind.EPOLL);
+        }
+    }
+
+    @Nested
+    class OverIoUring extends OnRealNodes {
+        OverIoUring() {
+            super(new RedisNodesContext().source(Source.PATH).count(3), TransportKind.IO_URING);
+        }
+    }
+
+    @Nested
+    class OverUnixSockets extends OnRealNodes {
+        OverUnixSockets() {
+            super(new RedisNodesContext().source(Source.PATH).count(3).unixSocket(true), TransportKind.EPOLL);
+        }
+
+        @Override
+        String addressOf(final RedisNode node) {
+            return "unix://" + node.unixSocket().orElseThrow();
+        }
+    }
+
+    @Nested
+    class WithPasswords extends OnRealNodes {
+        WithPasswords() {
+            super(new RedisNodesContext().source(Source.PATH).count(3).config("requirepass pass:w0rd"),
+                    TransportKind.AUTO);
+        }
+
+        @Override
+        String addressOf(final RedisNode node) {
+            return node.address().uri();
+        }
+    }
+
+    /** Nodes of one kind, started once for all tests of the contract. */
+    @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+    abstract static class OnRealNodes extends LockContract {
+        private static final String HEX_OF_VALUE = "local v = redis.call('GET', KEYS[1]) if not v then return false end "
+                + "return (v:gsub('.', function(c) return string.format('%02x', c:byte()) end))";
+
+        private final RedisNodesContext nodesContext;
+        private final TransportKind transport;
+        private RedisNodes nodes;
+
+        OnRealNodes(final RedisNodesContext nodesContext, final TransportKind transport) {
+            this.nodesContext = nodesContext;
+            this.transport = transport;
+        }
+
+        String addressOf(final RedisNode node) {
+            return node.address().toString();
+        }
+
+        @BeforeAll
+        void startNodes() {
+            if (transport != TransportKind.AUTO) {
+                final String refusal = IoTransports.valueOf(transport.name()).refusal(false);
+                Assumptions.assumeTrue(refusal == null,
+                        () -> "transport " + transport + " does not run here: " + refusal);
+            }
+            nodes = RequiredNodes.start(nodesContext);
+        }
+
+        @AfterAll
+        void stopNodes() {
+            if (nodes != null) {
+                nodes.close();
+            }
+        }
+
+        @Override
+        protected String[] addresses() {
+            return nodes.nodes().stream().map(this::addressOf).toArray(String[]::new);
+        }
+
+        @Override
+        protected Redlock connect(final RedlockContext context) {
+            return Redlock.connect(context.transport(transport));
+        }
+
+        @Override
+        protected NodeAccess node(final int index) {
+            return new RealAccess(nodes.node(index));
+        }
+
+        /** A look at a real node with commands that every client has. */
+        private record RealAccess(RedisNode node) implements NodeAccess {
+            @Override
+            public String get(final String key) {
+                final Object hex = node.call("EVAL", HEX_OF_VALUE, "1", key);
+                return hex == null
+                        ? null
+                        : new String(HexFormat.of().parseHex((String) hex), StandardCharsets.ISO_8859_1);
+            }
+
+            @Override
+            public boolean setIfAbsent(final String key, final String value, final long ttlMs) {
+                final Object reply = ttlMs < 0
+                        ? node.call("SET", key, value, "NX")
+                        : node.call("SET", key, value, "NX", "PX", Long.toString(ttlMs));
+                return "OK".equals(reply);
+            }
+
+            @Override
+            public boolean delete(final String key) {
+                return Long.valueOf(1).equals(node.call("DEL", key));
+            }
+
+            @Override
+            public long pttl(final String key) {
+                return (Long) node.call("PTTL", key);
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A node's clock jumps: what it granted is worth nothing any more, and it does not vote for a while. */
+class ClockJumpTest extends VirtualTest {
+
+    @Test
+    void aLeaseThatNeedsTheNodeIsLostAndItsListenerIsTold() {
+        final VirtualWorld.Client client = world(3);
+        node(2).crash();
+        world.runMs(10);
+        final List<LeaseState> told = new ArrayList<>();
+        final Lease lease = acquired(acquire(client, options().listener((lost, state) -> told.add(state))));
+        node(0).redis().clockJump(60_000);
+        world.runMs(1_300);
+        assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
+        assertEquals(List.of(LeaseState.LOST), told, "the listener is told once");
+        assertFalse(lease.isHeld(), "nobody may rely on it");
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "the node does not vote");
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is counted");
+        assertEquals(0, keyCount(), "what is left is given back");
+        world.runMs(61_000);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "after the longest ttl it votes again");
+    }
+
+    @Test
+    void aLeaseThatDoesNotNeedTheNodeStays() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(10);
+        node(0).redis().clockJump(60_000);
+        world.runMs(1_300);
+        assertTrue(lease.isHeld(), "two of three grants still stand: " + lease);
+    }
+
+    @Test
+    void aListenerMayReleaseTheNextLease() {
+        final VirtualWorld.Client client = world(1);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        final List<String> told = new ArrayList<>();
+        final List<Lease> leases = new ArrayList<>();
+        final List<CompletableFuture<ReleaseOutcome>> releases = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            final String resource = "orders-" + i;
+            leases.add(acquired(get(client.redlock().acquireAsync(resource, options().listener((lost, state) -> {
+                told.add(lost.resource());
+                leases.stream().filter(Lease::isHeld).limit(1)
+                        .forEach(other -> releases.add(other.releaseAsync().toCompletableFuture()));
+            })))));
+        }
+        node(0).redis().clockJump(60_000);
+        world.runMs(1_300);
+        for (final Lease lease : leases) {
+            assertTrue(lease.state().isFinal(), "ended: " + lease);
+        }
+        assertEquals(4, told.size() + releases.size(), "each is lost or released, not both: " + told);
+        releases.forEach(release -> assertTrue(release.isDone(), "each release has its outcome"));
+        assertEquals(0, client.engine().heldCount(), "nothing is held");
+    }
+
+    @Test
+    void aGrantThatIsNotDecidedYetIsWorthNothingEither() {
+        final VirtualWorld.Client client = world(3);
+        node(2).crash();
+        world.runMs(50);
+        node(1).delay(() -> 20_000_000);
+        // The sample of node 0's clock is due while the second grant is on its way.
+        world.runMs(1_000 - nowMs() % 1_000 - 4);
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, options());
+        world.settle();
+        assertNotEquals(null, key(0), "granted before the jump");
+        node(0).redis().clockJump(60_000);
+        world.await("the jump is seen", 400, () -> status(client, 0).clockJumpCount() == 1 || outcome.isDone());
+        assertEquals(1, status(client, 0).clockJumpCount(), "this test wants the jump to be seen first");
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(), "one grant of two does not count any more");
+    }
+
+    @Test
+    void aJumpDoesNotShortenTheQuarantineOfARestartedNode() {
+        world = new VirtualWorld(1);
+        final VirtualWorld.Client client = client(context().maxTtl(Duration.ofSeconds(2)));
+        node(0).crash();
+        node(0).restart(false);
+        world.await("back", 2_000, () -> status(client, 0).state() == NodeStatus.State.QUARANTINED);
+        final long backMs = nowMs();
+        world.runMs(100);
+        node(0).redis().clockJump(5_000);
+        // A new connection looks at the clock at once.
+        node(0).breakConnections();
+        world.await("jump seen", 500, () -> status(client, 0).clockJumpCount() == 1);
+        world.await("votes again", 5_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        assertTrue(nowMs() - backMs >= 3_000, "two seconds of ttl and one of rounding, but it was "
+                + (nowMs() - backMs) + " ms");
+    }
+
+    @Test
+    void aGrantOfAnExtensionCountsThoughItCameLate() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(10);
+        node(2).delay(() -> 5_000_000);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "two answers decide");
+        world.runMs(20);
+        node(0).redis().clockJump(60_000);
+        world.runMs(1_300);
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is seen");
+        assertTrue(lease.isHeld(), "nodes 1 and 2 still hold it: " + lease);
+    }
+
+    @Test
+    void aSlowAnswerIsNoJump() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 900_000_000));
+        world.runMs(10_000);
+        assertEquals(0, status(client, 0).clockJumpCount(), "delay is not time travel");
+    }
+}

@@ -1,0 +1,133 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.AfterEach;
+
+/** What tests in virtual time have in common: a world, clients over all its nodes, and short words for both. */
+abstract class VirtualTest {
+
+    static final Duration TTL = Duration.ofSeconds(10);
+    /** The node timeout of a ttl of ten seconds. */
+    static final long NODE_TIMEOUT_MS = 50;
+
+    /** Kept, because a logger that nobody keeps forgets its level. What is logged for people is noise here. */
+    private static final Logger LOG = Logger.getLogger("dev.redlock");
+
+    static {
+        LOG.setLevel(Level.SEVERE);
+    }
+
+    VirtualWorld world;
+    private final List<VirtualWorld.Client> clients = new ArrayList<>();
+    private int clientCount;
+
+    @AfterEach
+    void everyAttemptIsBackInItsPool() {
+        if (world == null) {
+            return;
+        }
+        clients.forEach(client -> {
+            client.resume();
+            client.engine().close(Duration.ofMillis(100));
+        });
+        world.runMs(1_000);
+        clients.forEach(client -> assertEquals(0, client.engine().attemptsOut(), "attempts out of the pool after close"));
+    }
+
+    VirtualWorld.Client world(final int nodeCount) {
+        world = new VirtualWorld(nodeCount);
+        return client();
+    }
+
+    RedlockContext context() {
+        return new RedlockContext().nodes(world.addresses());
+    }
+
+    VirtualWorld.Client client() {
+        return client(context());
+    }
+
+    VirtualWorld.Client client(final RedlockContext context) {
+        final VirtualWorld.Client client = world.newClient("client-" + clientCount, context, clientCount++);
+        clients.add(client);
+        world.runMs(10);
+        return client;
+    }
+
+    static AcquireOptions options() {
+        return AcquireOptions.ofTtl(TTL);
+    }
+
+    CompletableFuture<AcquireOutcome> begin(final VirtualWorld.Client client, final AcquireOptions options) {
+        return client.redlock().acquireAsync("orders", options).toCompletableFuture();
+    }
+
+    AcquireOutcome acquire(final VirtualWorld.Client client, final AcquireOptions options) {
+        return get(begin(client, options));
+    }
+
+    Lease lease(final VirtualWorld.Client client) {
+        return acquired(acquire(client, options()));
+    }
+
+    static Lease acquired(final AcquireOutcome outcome) {
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
+        return outcome.lease();
+    }
+
+    ReleaseOutcome release(final Lease lease) {
+        return get(lease.releaseAsync());
+    }
+
+    ExtendOutcome extend(final Lease lease, final Duration ttl) {
+        return get(lease.extendAsync(ttl));
+    }
+
+    /** Lets virtual time pass until a stage is complete. */
+    <T> T get(final CompletionStage<T> stage) {
+        final CompletableFuture<T> future = stage.toCompletableFuture();
+        world.await("completion", 60_000, future::isDone);
+        final T value = future.getNow(null);
+        assertNotNull(value, "completed with a value");
+        return value;
+    }
+
+    FakeNode node(final int index) {
+        return world.node(index);
+    }
+
+    void eachNode(final java.util.function.Consumer<FakeNode> change) {
+        world.nodes().forEach(change);
+    }
+
+    String key(final int nodeIndex) {
+        return node(nodeIndex).redis().get("orders");
+    }
+
+    int keyCount() {
+        int count = 0;
+        for (int i = 0; i < world.nodes().size(); i++) {
+            count += key(i) == null ? 0 : 1;
+        }
+        return count;
+    }
+
+    static NodeStatus status(final VirtualWorld.Client client, final int index) {
+        return client.redlock().nodes().get(index);
+    }
+
+    long nowMs() {
+        return world.nowNs() / 1_000_000;
+    }
+}

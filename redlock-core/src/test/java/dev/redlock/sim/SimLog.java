@@ -1,0 +1,46 @@
+package dev.redlock.sim;
+
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+
+/** Listens to what is logged while a simulation runs: a caught exception is a violation too. The rest is silent. */
+final class SimLog extends Handler implements AutoCloseable {
+
+    private static final Logger ENGINE = Logger.getLogger("dev.redlock");
+    private static final Logger NETTY = Logger.getLogger("io.netty");
+
+    private final Simulation simulation;
+
+    SimLog(final Simulation simulation) {
+        this.simulation = simulation;
+        for (final Logger logger : new Logger[]{ENGINE, NETTY}) {
+            logger.setUseParentHandlers(false);
+            logger.addHandler(this);
+        }
+    }
+
+    @Override
+    public void publish(final LogRecord message) {
+        final boolean isGrave = message.getLevel().intValue() >= Level.WARNING.intValue();
+        if (isGrave && message.getThrown() != null) {
+            final StackTraceElement[] stack = message.getThrown().getStackTrace();
+            simulation.violate("logged: " + message.getMessage() + " " + message.getThrown() + " at "
+                    + (stack.length == 0 ? "" : stack[0]));
+        }
+    }
+
+    @Override
+    public void flush() {
+        // nothing is kept
+    }
+
+    @Override
+    public void close() {
+        for (final Logger logger : new Logger[]{ENGINE, NETTY}) {
+            logger.removeHandler(this);
+            logger.setUseParentHandlers(true);
+        }
+    }
+}

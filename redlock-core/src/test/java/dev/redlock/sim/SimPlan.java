@@ -1,0 +1,113 @@
+package dev.redlock.sim;
+
+import dev.redlock.RestartGuardMode;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+
+/**
+ * What one simulated run is made of: all of it drawn from the seed, or set by a test that wants something special.
+ */
+public final class SimPlan {
+
+    /** What can go wrong. */
+    public enum Fault {
+        BREAK, CUT, LOSE_REQUESTS, LOSE_REPLIES, CRASH_KEEP, CRASH_LOSE, PAUSE_NODE, SLOW, CLOCK_RATE, CLOCK_BACK,
+        CLOCK_FORWARD, FLUSH_SCRIPTS, ERRORS, PAUSE_CLIENT, CLOSE_CLIENT, KILL_CLIENT
+    }
+
+    /** Faults under which no two leases may ever overlap. */
+    public static final Set<Fault> ASSUMED = EnumSet.complementOf(EnumSet.of(Fault.CLOCK_FORWARD));
+    /** Faults after which every key that is not wanted is gone soon, not only when its ttl ends. */
+    private static final Set<Fault> TIDY = EnumSet.of(Fault.BREAK, Fault.CUT, Fault.LOSE_REQUESTS, Fault.LOSE_REPLIES,
+            Fault.CRASH_KEEP, Fault.PAUSE_NODE, Fault.SLOW, Fault.FLUSH_SCRIPTS, Fault.PAUSE_CLIENT, Fault.CLOCK_RATE);
+
+    final long seed;
+    int nodeCount;
+    int clientCount;
+    int resourceCount;
+    int workersPerResource;
+    int maxTtlMs;
+    int ttlMsMin;
+    int ttlMsMax;
+    int workMs;
+    int faultPeriodMs;
+    int delayUsMax;
+    int clockSampleMs = 1000;
+    int debtMax = 65_536;
+    int nodeInFlightMax = 65_536;
+    RestartGuardMode guard = RestartGuardMode.UPTIME;
+    Set<Fault> faults;
+    boolean isTidy;
+    boolean isLateExecuted;
+    /** The checker believes in the whole ttl from the grant on, as a client without validity would. */
+    boolean isValidityIgnored;
+    boolean isExtending = true;
+    /** For how long after a clock's jump two leases may overlap, because nobody can know yet. */
+    long jumpGraceMs;
+
+    private SimPlan(final long seed) {
+        this.seed = seed;
+    }
+
+    /** A run under the assumptions of the algorithm, with a random choice of faults. */
+    public static SimPlan of(final long seed) {
+        final SplittableRandom random = new SplittableRandom(seed ^ 0x51AB);
+        final SimPlan plan = new SimPlan(seed);
+        plan.nodeCount = List.of(1, 2, 3, 3, 3, 4, 5, 5, 5, 7).get(random.nextInt(10));
+        plan.clientCount = 2 + random.nextInt(3);
+        plan.resourceCount = 1 + random.nextInt(3);
+        plan.workersPerResource = 1 + random.nextInt(2);
+        plan.workMs = 5_000;
+        plan.faultPeriodMs = 50 + random.nextInt(1000);
+        plan.delayUsMax = random.nextInt(4) == 0 ? 20_000 : 1_000;
+        plan.isTidy = random.nextInt(3) == 0;
+        plan.faults = EnumSet.noneOf(Fault.class);
+        for (final Fault fault : plan.isTidy ? TIDY : ASSUMED) {
+            if (random.nextInt(3) > 0) {
+                plan.faults.add(fault);
+            }
+        }
+        plan.maxTtlMs = plan.isTidy ? 60_000 : 2_000 + random.nextInt(3_000);
+        plan.ttlMsMin = plan.isTidy ? 30_000 : 100;
+        plan.ttlMsMax = plan.maxTtlMs;
+        if (plan.isTidy || !plan.faults.contains(Fault.CRASH_LOSE) && random.nextBoolean()) {
+            plan.guard = RestartGuardMode.OFF;
+        }
+        plan.isLateExecuted = !plan.isTidy && random.nextBoolean();
+        if (!plan.isTidy && random.nextInt(4) == 0) {
+            plan.debtMax = random.nextInt(4);
+        }
+        if (!plan.isTidy && random.nextInt(4) == 0) {
+            plan.nodeInFlightMax = 16;
+        }
+        return plan;
+    }
+
+    /** A quiet world in which nothing but the given faults happens, to three nodes. */
+    public static SimPlan only(final long seed, final Fault... faults) {
+        final SimPlan plan = new SimPlan(seed);
+        plan.nodeCount = 3;
+        plan.clientCount = 3;
+        plan.resourceCount = 1;
+        plan.workersPerResource = 1;
+        plan.workMs = 20_000;
+        plan.faultPeriodMs = 300;
+        plan.delayUsMax = 500;
+        plan.faults = EnumSet.noneOf(Fault.class);
+        plan.faults.addAll(List.of(faults));
+        plan.maxTtlMs = 3_000;
+        plan.ttlMsMin = 1_000;
+        plan.ttlMsMax = 3_000;
+        return plan;
+    }
+
+    @Override
+    public String toString() {
+        return "seed " + seed + ": " + nodeCount + " nodes, " + clientCount + " clients, " + resourceCount + " x "
+                + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard + ", delays up to "
+                + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
+                + (isLateExecuted ? ", late execution" : "") + ", debtMax " + debtMax;
+    }
+}

@@ -1,0 +1,238 @@
+package dev.redlock.sim;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.ExtendOutcome;
+import dev.redlock.Lease;
+import dev.redlock.LeaseListener;
+import dev.redlock.LeaseState;
+import dev.redlock.ReleaseOutcome;
+import dev.redlock.ResourceKey;
+import java.time.Duration;
+import java.util.SplittableRandom;
+
+/** One user of one resource in one client: thinks, acquires, holds, extends, releases or forgets, and starts over. */
+final class SimWorker implements LeaseListener {
+
+    private static final long MS = 1_000_000;
+    private static final long SLACK_NS = 3 * MS;
+
+    private enum Doing {
+        IDLE, ACQUIRING, HOLDING, EXTENDING, RELEASING
+    }
+
+    final String name;
+    final String resource;
+    private final Simulation simulation;
+    private final SimClient client;
+    private final SplittableRandom random;
+    private Doing doing = Doing.IDLE;
+    private Lease lease;
+    private long startedNs;
+    private long pausedAtStartNs;
+    private long limitNs;
+    private long grantedNs;
+    private long ttlMs;
+    private int round;
+    private boolean isCancelled;
+
+    SimWorker(final Simulation simulation, final SimClient client, final String resource, final int index,
+            final SplittableRandom random) {
+        this.simulation = simulation;
+        this.client = client;
+        this.resource = resource;
+        this.random = random;
+        this.name = client.name() + "/" + resource + "/" + index;
+        later(random.nextInt(200), this::acquire);
+    }
+
+    boolean isIdle() {
+        return doing == Doing.IDLE;
+    }
+
+    /** Nothing of this worker is under way, or it holds what its client has given back. */
+    boolean isSettledForGood() {
+        return doing == Doing.IDLE || doing == Doing.HOLDING && lease.state().isFinal();
+    }
+
+    /** Whether this worker may use the resource at this moment. */
+    boolean isInside() {
+        if (doing != Doing.HOLDING && doing != Doing.EXTENDING) {
+            return false;
+        }
+        return simulation.plan.isValidityIgnored
+                ? simulation.world.nowNs() - grantedNs < ttlMs * MS
+                : lease.isHeld();
+    }
+
+    /** Runs something in this worker's process, which may be paused then, or gone. */
+    private void later(final long ms, final Runnable task) {
+        final int expectedRound = round;
+        simulation.world.after(ms * MS, () -> client.run(() -> {
+            if (expectedRound == round) {
+                task.run();
+            }
+        }));
+    }
+
+    private void begin(final Doing next, final long newLimitNs) {
+        doing = next;
+        startedNs = simulation.world.nowNs();
+        pausedAtStartNs = client.pausedNs();
+        limitNs = newLimitNs + SLACK_NS;
+    }
+
+    /** Every operation has to end in time, the pauses of its process aside. */
+    void check(final long nowNs) {
+        if (doing == Doing.IDLE || doing == Doing.HOLDING) {
+            return;
+        }
+        final long tookNs = nowNs - startedNs - (client.pausedNs() - pausedAtStartNs);
+        if (tookNs > limitNs) {
+            limitNs = Long.MAX_VALUE;
+            simulation.violate(name + " is " + doing + " for " + tookNs / MS + " ms, longer than allowed: " + lease);
+        }
+    }
+
+    private long nodeTimeoutNs() {
+        return Math.max(MS, Math.min(50 * MS, ttlMs * MS / 20));
+    }
+
+    private void acquire() {
+        if (doing != Doing.IDLE || client.isClosing() || simulation.isWinding()) {
+            return;
+        }
+        final SimPlan plan = simulation.plan;
+        ttlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
+        final long waitMs = random.nextBoolean() ? 0 : random.nextInt(2000);
+        AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs))
+                .waitUpTo(Duration.ofMillis(waitMs))
+                .listener(this);
+        if (plan.isExtending && random.nextInt(4) == 0) {
+            options = options.autoExtend(1 + random.nextInt(3), Duration.ofMillis(plan.maxTtlMs));
+        }
+        if (lease == null || random.nextInt(3) == 0) {
+            lease = client.redlock().newLease();
+        }
+        isCancelled = false;
+        begin(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs());
+        round++;
+        final int thisRound = round;
+        final ResourceKey key = client.redlock().key(resource);
+        client.redlock().acquire(key, options, lease, outcome -> onOutcome(thisRound, outcome));
+        if (random.nextInt(8) == 0) {
+            later(random.nextInt(30), this::cancel);
+        }
+    }
+
+    private void cancel() {
+        if (doing == Doing.ACQUIRING) {
+            isCancelled = true;
+            // Closing a lease that is being acquired cancels the acquisition.
+            lease.close();
+        }
+    }
+
+    private void onOutcome(final int expectedRound, final AcquireOutcome outcome) {
+        simulation.trace(name + " " + outcome.kind() + " " + outcome.attemptCount());
+        if (doing != Doing.ACQUIRING || expectedRound != round) {
+            simulation.violate(name + " got a second outcome: " + outcome);
+            return;
+        }
+        simulation.count(outcome.kind().name());
+        if (!outcome.isAcquired()) {
+            rest();
+            return;
+        }
+        if (isCancelled) {
+            simulation.violate(name + " got the lock after it had cancelled");
+        }
+        doing = Doing.HOLDING;
+        grantedNs = simulation.world.nowNs();
+        final long holdMs = random.nextInt(3) == 0 ? random.nextInt((int) ttlMs * 2) : random.nextInt(50);
+        later(simulation.plan.isTidy ? Math.min(holdMs, 3_000) : holdMs, this::afterHold);
+    }
+
+    private void afterHold() {
+        if (doing != Doing.HOLDING) {
+            return;
+        }
+        final int choice = random.nextInt(10);
+        if (choice < 3 && simulation.plan.isExtending && !simulation.isWinding()) {
+            extend();
+        } else if (choice == 3 && !simulation.plan.isTidy && !simulation.isWinding()) {
+            // Forgets to release; looks again when the lease must be over.
+            later(simulation.plan.maxTtlMs * 2L, this::release);
+        } else {
+            release();
+        }
+    }
+
+    private void extend() {
+        final SimPlan plan = simulation.plan;
+        final long newTtlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
+        // An automatic extension that is under way is waited for.
+        begin(Doing.EXTENDING, 100 * MS);
+        final int thisRound = round;
+        lease.extend(newTtlMs, (extended, outcome) -> onExtended(thisRound, outcome));
+    }
+
+    private void onExtended(final int expectedRound, final ExtendOutcome outcome) {
+        simulation.trace(name + " " + outcome);
+        simulation.count(outcome.name());
+        if (doing != Doing.EXTENDING || expectedRound != round) {
+            simulation.violate(name + " got a second extend outcome: " + outcome);
+            return;
+        }
+        doing = Doing.HOLDING;
+        later(random.nextInt(100), this::afterHold);
+    }
+
+    private void release() {
+        if (doing != Doing.HOLDING) {
+            return;
+        }
+        begin(Doing.RELEASING, nodeTimeoutNs() + 50 * MS);
+        final int thisRound = round;
+        lease.release((released, outcome) -> onReleased(thisRound, outcome));
+    }
+
+    private void onReleased(final int expectedRound, final ReleaseOutcome outcome) {
+        simulation.trace(name + " released " + outcome);
+        simulation.count("RELEASE_" + outcome.name());
+        if (doing != Doing.RELEASING || expectedRound != round) {
+            simulation.violate(name + " got a second release outcome: " + outcome);
+            return;
+        }
+        if (!lease.state().isFinal()) {
+            simulation.violate(name + " was told of its release in state " + lease.state());
+        }
+        rest();
+    }
+
+    private void rest() {
+        doing = Doing.IDLE;
+        round++;
+        later(random.nextInt(5) == 0 ? random.nextInt(500) : random.nextInt(20), this::acquire);
+    }
+
+    @Override
+    public void onLost(final Lease lost, final LeaseState state) {
+        simulation.trace(name + " " + state);
+        simulation.count(state.name());
+        if (lost.isHeld() || lost.state() != state) {
+            simulation.violate(name + " is told of " + state + " but sees " + lost);
+        }
+        simulation.onLost(this);
+    }
+
+    /** Lets go because another lease of the process was lost, as careful users do. */
+    void letGo() {
+        release();
+    }
+
+    @Override
+    public String toString() {
+        return name + " " + doing + " " + lease;
+    }
+}

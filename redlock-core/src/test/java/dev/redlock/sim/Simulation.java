@@ -1,0 +1,398 @@
+package dev.redlock.sim;
+
+import dev.redlock.sim.SimPlan.Fault;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+
+/**
+ * One run: clients with workers on model nodes in virtual time, faults at random moments, checks after every event.
+ * The same plan gives the same run, event by event; {@link #traceHash} tells whether two runs were the same.
+ */
+public final class Simulation {
+
+    private static final long MS = 1_000_000;
+    private static final int TRACE_LINES_KEPT = Integer.getInteger("sim.lines", 400);
+    private static final int VIOLATIONS_MAX = 10;
+
+    final SimPlan plan;
+    final VirtualWorld world;
+    private final SplittableRandom random;
+    private final List<SimClient> clients = new ArrayList<>();
+    private final List<String> violations = new ArrayList<>();
+    private final ArrayDeque<TraceLine> trace = new ArrayDeque<>();
+    private final Map<String, Integer> counts = new TreeMap<>();
+    private final List<Set<String>> releasedTokens = new ArrayList<>();
+    private final List<Closing> closings = new ArrayList<>();
+    private long traceHash = 17;
+    private long traceCount;
+    private long lastJumpNs;
+    private int clientNames;
+    private boolean hasJumped;
+    private boolean isWinding;
+
+    private record TraceLine(long number, long atNs, String text) {
+        @Override
+        public String toString() {
+            return String.format("%6d %12.3f ms  %s", number, atNs / 1e6, text);
+        }
+    }
+
+    private record Closing(SimClient client, long startNs, long pausedBeforeNs, Runnable closed) {
+    }
+
+    public Simulation(final SimPlan plan) {
+        this.plan = plan;
+        this.random = new SplittableRandom(plan.seed);
+        this.world = new VirtualWorld(plan.nodeCount);
+        for (int i = 0; i < plan.nodeCount; i++) {
+            setUpNode(i);
+        }
+        for (int i = 0; i < plan.clientCount; i++) {
+            newClient();
+        }
+        world.observer(this::check);
+    }
+
+    private void setUpNode(final int index) {
+        final FakeNode node = world.node(index);
+        final Set<String> released = new HashSet<>();
+        releasedTokens.add(released);
+        node.executeLate(plan.isLateExecuted);
+        usualDelay(node);
+        node.redis().listener((client, command, reply) -> onExecuted(index, released, command, reply));
+    }
+
+    private void usualDelay(final FakeNode node) {
+        final int usMax = plan.delayUsMax;
+        node.delay(() -> 10_000 + random.nextInt(usMax) * 1000L);
+    }
+
+    private void newClient() {
+        clients.add(new SimClient(this, "client-" + clientNames++, random.split()));
+    }
+
+    // ---- told by the parts ------------------------------------------------------------------------------------------
+
+    /** On one connection nothing of a token is executed behind its release. */
+    private void onExecuted(final int index, final Set<String> released, final String command, final String reply) {
+        final String token = command.substring(command.length() - 20);
+        trace("node " + index + " " + command.substring(0, command.length() - 21) + " " + token.hashCode() + " -> "
+                + reply);
+        if (command.startsWith("release")) {
+            released.add(token);
+        } else if (released.contains(token) && !plan.isLateExecuted) {
+            violate("node " + index + " executed " + command.substring(0, command.length() - 21)
+                    + " behind the release of its token");
+        }
+    }
+
+    void trace(final String line) {
+        traceHash = traceHash * 1_000_003 + world.nowNs() * 31 + line.hashCode();
+        trace.addLast(new TraceLine(traceCount++, world.nowNs(), line));
+        if (trace.size() > TRACE_LINES_KEPT) {
+            trace.removeFirst();
+        }
+    }
+
+    void count(final String what) {
+        counts.merge(what, 1, Integer::sum);
+    }
+
+    void violate(final String what) {
+        if (violations.size() < VIOLATIONS_MAX) {
+            violations.add(String.format("at %.3f ms: %s", world.nowNs() / 1e6, what));
+            trace("VIOLATION " + what);
+        }
+    }
+
+    boolean isWinding() {
+        return isWinding;
+    }
+
+    /** A worker whose process lost a lock lets go of the other locks of that process, now and then. */
+    void onLost(final SimWorker loser) {
+        if (random.nextInt(3) == 0) {
+            for (final SimClient client : clients) {
+                if (client.workers().contains(loser)) {
+                    client.workers().stream().filter(worker -> worker != loser).forEach(SimWorker::letGo);
+                }
+            }
+        }
+    }
+
+    void whenClosed(final SimClient client, final long startNs, final long pausedBeforeNs, final Runnable closed) {
+        closings.add(new Closing(client, startNs, pausedBeforeNs, closed));
+    }
+
+    // ---- checks -----------------------------------------------------------------------------------------------------
+
+    private void check() {
+        final long nowNs = world.nowNs();
+        for (int r = 0; r < plan.resourceCount; r++) {
+            checkAlone("resource-" + r, nowNs);
+        }
+        for (final SimClient client : clients) {
+            if (!client.isGone()) {
+                client.check(nowNs);
+            }
+        }
+        for (final Closing closing : List.copyOf(closings)) {
+            checkClosing(closing, nowNs);
+        }
+    }
+
+    private void checkAlone(final String resource, final long nowNs) {
+        SimWorker inside = null;
+        for (final SimClient client : clients) {
+            for (final SimWorker worker : client.workers()) {
+                if (client.isGone() || !worker.resource.equals(resource) || !worker.isInside()) {
+                    continue;
+                }
+                if (inside != null && !(hasJumped && nowNs - lastJumpNs < plan.jumpGraceMs * MS)) {
+                    violate("two hold " + resource + ": " + inside + " and " + worker);
+                }
+                inside = worker;
+            }
+        }
+    }
+
+    private void checkClosing(final Closing closing, final long nowNs) {
+        final SimClient client = closing.client();
+        final boolean isDone = client.workers().stream().allMatch(SimWorker::isSettledForGood)
+                && client.isClosed();
+        if (isDone) {
+            closings.remove(closing);
+            if (client.process().engine().attemptsOut() != 0) {
+                violate(client.name() + " is closed with " + client.process().engine().attemptsOut()
+                        + " attempts outside their pool");
+            }
+            client.leave();
+            closing.closed().run();
+        } else if (nowNs - closing.startNs() - (client.pausedNs() - closing.pausedBeforeNs()) > 1_100 * MS) {
+            closings.remove(closing);
+            violate(client.name() + " is not closed within its time: " + client.workers());
+        }
+    }
+
+    // ---- faults -----------------------------------------------------------------------------------------------------
+
+    private void scheduleFault() {
+        world.after((plan.faultPeriodMs / 2 + random.nextInt(plan.faultPeriodMs)) * MS, () -> {
+            if (!isWinding) {
+                final List<Fault> faults = List.copyOf(plan.faults);
+                inject(faults.get(random.nextInt(faults.size())));
+                scheduleFault();
+            }
+        });
+    }
+
+    private void inject(final Fault fault) {
+        final FakeNode node = world.node(random.nextInt(plan.nodeCount));
+        final SimClient client = clients.get(random.nextInt(clients.size()));
+        trace("FAULT " + fault + " " + node + " " + client.name());
+        switch (fault) {
+            case BREAK -> node.breakConnections(one(client));
+            case CUT -> {
+                node.cutOff(one(client));
+                after(1 + random.nextInt(4000), () -> node.cutOff(name -> false));
+            }
+            case LOSE_REQUESTS -> node.loseRequests(one(client));
+            case LOSE_REPLIES -> node.loseReplies(one(client));
+            case CRASH_KEEP, CRASH_LOSE -> crash(node, fault == Fault.CRASH_KEEP);
+            case PAUSE_NODE -> pause(node);
+            case SLOW -> {
+                final int msMax = 1 + random.nextInt(100);
+                node.delay(() -> random.nextInt(msMax * 1000) * 1000L);
+                after(100 + random.nextInt(2000), () -> usualDelay(node));
+            }
+            case CLOCK_RATE -> node.redis().clockRate(random.nextInt(8001) - 4000);
+            case CLOCK_BACK -> node.redis().clockJump(-random.nextInt(3000));
+            case CLOCK_FORWARD -> jumpForward();
+            case FLUSH_SCRIPTS -> node.redis().flushScripts();
+            case ERRORS -> node.redis().failNext(List.of("acquire", "release", "extend").get(random.nextInt(3)),
+                    List.of("BUSY x", "OOM x", "LOADING x", "READONLY x", "NOSCRIPT x").get(random.nextInt(5)),
+                    1 + random.nextInt(20));
+            case PAUSE_CLIENT -> {
+                client.pause();
+                after(1 + random.nextInt(random.nextInt(4) == 0 ? 3000 : 100), client::resume);
+            }
+            case CLOSE_CLIENT -> closeAndReplace(client);
+            case KILL_CLIENT -> {
+                if (!client.isClosing()) {
+                    client.kill();
+                    clients.remove(client);
+                    newClient();
+                }
+            }
+        }
+    }
+
+    private java.util.function.Predicate<String> one(final SimClient client) {
+        return random.nextInt(4) == 0 ? name -> true : client.process()::isNamed;
+    }
+
+    private void after(final int ms, final Runnable task) {
+        world.after(ms * MS, task);
+    }
+
+    private void crash(final FakeNode node, final boolean isDataKept) {
+        if (node.isUp()) {
+            node.crash();
+            after(1 + random.nextInt(1000), () -> {
+                if (!node.isUp()) {
+                    node.restart(isDataKept);
+                }
+            });
+        }
+    }
+
+    private void pause(final FakeNode node) {
+        if (!node.isPaused()) {
+            node.pause();
+            after(1 + random.nextInt(random.nextInt(3) == 0 ? 4000 : 150), () -> {
+                if (node.isPaused()) {
+                    node.resume();
+                }
+            });
+        }
+    }
+
+    /** All clocks at once, with time to calm down before the next. */
+    private void jumpForward() {
+        if (!hasJumped || world.nowNs() - lastJumpNs > 3L * plan.maxTtlMs * MS) {
+            hasJumped = true;
+            lastJumpNs = world.nowNs();
+            world.nodes().forEach(each -> each.redis().clockJump(60_000));
+        }
+    }
+
+    private void closeAndReplace(final SimClient client) {
+        if (!client.isClosing()) {
+            client.run(() -> {
+                if (!client.isClosing()) {
+                    client.close(() -> {
+                        clients.remove(client);
+                        newClient();
+                    });
+                }
+            });
+        }
+    }
+
+    // ---- the run ----------------------------------------------------------------------------------------------------
+
+    /** Runs it all: work under faults, then peace, then a look at what is left. */
+    public Simulation run() {
+        final SimLog log = new SimLog(this);
+        try {
+            // Before the first fault every client has met every node: clock and restart guards need a first sight.
+            world.runMs(100);
+            if (!plan.faults.isEmpty()) {
+                scheduleFault();
+            }
+            world.runMs(plan.workMs);
+            wind();
+        } catch (final RuntimeException | AssertionError e) {
+            violate("the run itself failed: " + e);
+            throw new AssertionError(report(), e);
+        } finally {
+            log.close();
+        }
+        return this;
+    }
+
+    private void wind() {
+        isWinding = true;
+        trace("PEACE");
+        for (final FakeNode node : world.nodes()) {
+            node.cutOff(name -> false);
+            usualDelay(node);
+            node.redis().clearErrors();
+            if (!node.isUp()) {
+                node.restart(true);
+            }
+            if (node.isPaused()) {
+                node.resume();
+            }
+        }
+        clients.forEach(SimClient::resume);
+        // Reconnects: two seconds until a dead connection is found, one second of delay, and the handshake.
+        final long tidyMs = 6_000;
+        final long idleMs = plan.isTidy ? tidyMs + 4_000 : 2L * plan.maxTtlMs + 4_000;
+        world.runMs(idleMs);
+        for (final SimClient client : clients) {
+            client.workers().stream().filter(worker -> !worker.isIdle()).forEach(worker -> violate("not idle in the"
+                    + " end: " + worker));
+            checkEngine(client);
+        }
+        world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000);
+        checkKeys();
+        List.copyOf(clients).forEach(client -> {
+            if (!client.isClosing()) {
+                client.close(() -> clients.remove(client));
+            }
+        });
+        world.runMs(1_500);
+    }
+
+    private void checkEngine(final SimClient client) {
+        if (client.process().engine().attemptsOut() != 0 || client.process().engine().heldCount() != 0) {
+            violate(client.name() + " keeps " + client.process().engine().attemptsOut() + " attempts and "
+                    + client.process().engine().heldCount() + " leases in the end");
+        }
+        client.redlock().nodes().forEach(node -> {
+            if (!node.state().name().matches("READY|QUARANTINED")) {
+                violate(client.name() + " has not come back to " + node);
+            }
+            if (node.debtLength() != 0) {
+                violate(client.name() + " still owes " + node.debtLength() + " releases to " + node);
+            }
+        });
+    }
+
+    private void checkKeys() {
+        for (final FakeNode node : world.nodes()) {
+            if (!node.redis().keys().isEmpty()) {
+                violate("keys are left on " + node + ": " + node.redis().keys());
+            }
+            if (node.connectionCount() > clients.size()) {
+                violate(node.connectionCount() + " connections to " + node + " of " + clients.size() + " clients");
+            }
+        }
+    }
+
+    // ---- what it was ------------------------------------------------------------------------------------------------
+
+    public long traceHash() {
+        return traceHash;
+    }
+
+    public long traceCount() {
+        return traceCount;
+    }
+
+    public Map<String, Integer> counts() {
+        return counts;
+    }
+
+    public List<String> violations() {
+        return violations;
+    }
+
+    public boolean isClean() {
+        return violations.isEmpty();
+    }
+
+    /** The plan, the violations and the end of the trace. */
+    public String report() {
+        final StringBuilder text = new StringBuilder(plan + "\n" + String.join("\n", violations) + "\n" + counts);
+        trace.forEach(line -> text.append('\n').append(line));
+        return text.toString();
+    }
+}

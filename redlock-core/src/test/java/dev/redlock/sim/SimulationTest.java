@@ -1,0 +1,98 @@
+package dev.redlock.sim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.RestartGuardMode;
+import dev.redlock.sim.SimPlan.Fault;
+import io.netty.util.ResourceLeakDetector;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Seeds 1 to 500 of the simulator, and proof that its checks can fail. */
+class SimulationTest {
+
+    private static final int SEEDS = Integer.getInteger("sim.seeds", 500);
+    private static final int SEEDS_OF_A_PROOF = 15;
+    private static ResourceLeakDetector.Level level;
+
+    /** Paranoid leak records take more time than the runs; leaks are looked for by the other tests. */
+    @BeforeAll
+    static void quietLeakDetector() {
+        level = ResourceLeakDetector.getLevel();
+        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
+    }
+
+    @AfterAll
+    static void restoreLeakDetector() {
+        ResourceLeakDetector.setLevel(level);
+    }
+
+    @Test
+    void everySeedRunsClean() {
+        final List<String> failures = new ArrayList<>();
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            final Simulation simulation = new Simulation(SimPlan.of(seed)).run();
+            if (!simulation.isClean()) {
+                failures.add(simulation.plan + "\n  " + String.join("\n  ", simulation.violations()));
+            }
+        }
+        assertTrue(failures.isEmpty(), () -> failures.size() + " of " + SEEDS + " seeds failed; replay one with"
+                + " -Dsim.seed and SimulationMain\n" + String.join("\n", failures));
+    }
+
+    @Test
+    void oneSeedReplaysARunExactly() {
+        for (final long seed : new long[]{7, 42, 1234}) {
+            final Simulation first = new Simulation(SimPlan.of(seed)).run();
+            final Simulation second = new Simulation(SimPlan.of(seed)).run();
+            assertTrue(first.traceCount() > 100, () -> "a run has events: " + first.plan);
+            assertEquals(first.traceCount(), second.traceCount(), () -> "number of events of " + first.plan);
+            assertEquals(first.traceHash(), second.traceHash(), () -> "trace of " + first.plan);
+        }
+        assertNotEquals(new Simulation(SimPlan.of(7)).run().traceHash(), new Simulation(SimPlan.of(8)).run().traceHash(),
+                "another seed is another run");
+    }
+
+    @Test
+    void withoutRestartGuardNodesThatLoseTheirDataLetTwoIn() {
+        final Consumer<SimPlan> frequent = plan -> plan.faultPeriodMs = 200;
+        assertEquals(0, overlaps(frequent, Fault.CRASH_LOSE), "with the guard");
+        assertTrue(overlaps(frequent.andThen(plan -> plan.guard = RestartGuardMode.OFF), Fault.CRASH_LOSE) > 0,
+                "without the guard the known violation has to appear");
+    }
+
+    @Test
+    void withoutClockWatchNodesWhoseClocksJumpLetTwoIn() {
+        final Consumer<SimPlan> graceful = plan -> plan.jumpGraceMs = 1_400;
+        assertEquals(0, overlaps(graceful, Fault.CLOCK_FORWARD), "with the watch, once it can know");
+        assertTrue(overlaps(graceful.andThen(plan -> plan.clockSampleMs = 0), Fault.CLOCK_FORWARD) > 0,
+                "without the watch the known violation has to appear");
+    }
+
+    @Test
+    void aHolderWhoIgnoresValidityMeetsTheNextOne() {
+        final Consumer<SimPlan> slow = plan -> {
+            plan.delayUsMax = 40_000;
+            plan.isExtending = false;
+        };
+        assertEquals(0, overlaps(slow, Fault.SLOW), "a holder who relies on validity only");
+        assertTrue(overlaps(slow.andThen(plan -> plan.isValidityIgnored = true), Fault.SLOW) > 0,
+                "a holder who relies on the whole ttl has to meet the next one");
+    }
+
+    private static long overlaps(final Consumer<SimPlan> change, final Fault... faults) {
+        long overlaps = 0;
+        for (int seed = 1; seed <= SEEDS_OF_A_PROOF; seed++) {
+            final SimPlan plan = SimPlan.only(seed, faults);
+            change.accept(plan);
+            overlaps += new Simulation(plan).run().violations().stream().filter(v -> v.contains("two hold")).count();
+        }
+        return overlaps;
+    }
+}
