@@ -55,7 +55,8 @@ class SimulationTest {
             assertEquals(first.traceCount(), second.traceCount(), () -> "number of events of " + first.plan);
             assertEquals(first.traceHash(), second.traceHash(), () -> "trace of " + first.plan);
         }
-        assertNotEquals(new Simulation(SimPlan.of(7)).run().traceHash(), new Simulation(SimPlan.of(8)).run().traceHash(),
+        assertNotEquals(new Simulation(SimPlan.of(7)).run().traceHash(),
+                new Simulation(SimPlan.of(8)).run().traceHash(),
                 "another seed is another run");
     }
 
@@ -71,6 +72,7 @@ class SimulationTest {
     void withoutClockWatchNodesWhoseClocksJumpLetTwoIn() {
         final Consumer<SimPlan> graceful = plan -> plan.jumpGraceMs = 1_400;
         assertEquals(0, overlaps(graceful, Fault.CLOCK_FORWARD), "with the watch, once it can know");
+        assertEquals(0, overlaps(graceful.andThen(plan -> plan.isFenced = true), Fault.CLOCK_FORWARD), "fenced too");
         assertTrue(overlaps(graceful.andThen(plan -> plan.clockSampleMs = 0), Fault.CLOCK_FORWARD) > 0,
                 "without the watch the known violation has to appear");
     }
