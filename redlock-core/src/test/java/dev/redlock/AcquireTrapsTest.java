@@ -64,7 +64,8 @@ class AcquireTrapsTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 5_000_000));
         final Lease lease = lease(client);
-        assertEquals(10_000_000_000L - 10_000_000 - 102_000_000, lease.remainingValidityNs(), "ttl - 10 ms - 1 % - 2 ms");
+        assertEquals(10_000_000_000L - 10_000_000 - 102_000_000, lease.remainingValidityNs(),
+                "ttl - 10 ms - 1 % - 2 ms");
     }
 
     @Test

@@ -66,7 +66,8 @@ class ExtendTrapsTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         final List<String> told = new ArrayList<>();
         final long startMs = nowMs();
-        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).autoExtend(4, Duration.ofMinutes(5)).listener(tell(told))));
+        acquired(
+                acquire(client, AcquireOptions.ofTtl(SHORT).autoExtend(4, Duration.ofMinutes(5)).listener(tell(told))));
         world.runMs(20_000);
         assertEquals(List.of("extended 1", "extended 2", "extended 3", "extended 4", "EXPIRED"), told, "then it ends");
         assertEquals(4, client.redlock().counters().extendedCount(), "counted");
@@ -77,7 +78,8 @@ class ExtendTrapsTest extends VirtualTest {
     void theWatchdogStopsAtTheLongestHold() {
         final VirtualWorld.Client client = world(3);
         final List<String> told = new ArrayList<>();
-        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).autoExtend(99, Duration.ofMillis(2_500))
+        acquired(acquire(client, AcquireOptions.ofTtl(SHORT)
+                .autoExtend(99, Duration.ofMillis(2_500))
                 .listener(tell(told))));
         world.runMs(10_000);
         assertEquals(List.of("extended 1", "extended 2", "EXPIRED"), told, "no extension is begun after 2.5 s");
@@ -96,7 +98,8 @@ class ExtendTrapsTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, get(released), "released while an extension was on its way");
         world.runMs(10_000);
         assertEquals(List.of(), told, "nothing is told after the release");
-        assertEquals("release orders -> 1", node(0).redis().log().get(node(0).redis().log().size() - 1), "last command");
+        assertEquals("release orders -> 1", node(0).redis().log().get(node(0).redis().log().size() - 1),
+                "last command");
         assertEquals(0, keyCount(), "nothing is left");
     }
 

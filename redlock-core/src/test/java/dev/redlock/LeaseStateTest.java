@@ -28,8 +28,9 @@ class LeaseStateTest extends VirtualTest {
     }
 
     private void begin() {
-        client.redlock().acquire(client.redlock().key("orders"), options(), lease,
-                outcome -> outcomes.add(outcome.kind()));
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options(), lease,
+                        outcome -> outcomes.add(outcome.kind()));
     }
 
     private void acquired() {

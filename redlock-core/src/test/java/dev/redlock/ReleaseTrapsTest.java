@@ -147,7 +147,9 @@ class ReleaseTrapsTest extends VirtualTest {
         node(0).crash();
         world.runMs(1);
         for (LeaseSlot held = client.engine().conductor().keeper().firstHeld(); held != null; held = client.engine()
-                .conductor().keeper().firstHeld()) {
+                .conductor()
+                .keeper()
+                .firstHeld()) {
             release(held);
         }
         assertEquals(3, status(client, 0).debtLength(), "the limit");
@@ -173,7 +175,8 @@ class ReleaseTrapsTest extends VirtualTest {
         eachNode(node -> node.redis().startLog());
         eachNode(node -> node.redis().flushScripts());
         eachNode(node -> node.delay(() -> 40_000_000));
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "NOSCRIPT came after the timeout");
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(),
+                "NOSCRIPT came after the timeout");
         world.runMs(1_000);
         eachNode(node -> assertTrue(node.redis().log().stream().noneMatch(line -> line.startsWith("acquire")),
                 "an acquire behind its release would stay: " + node.redis().log()));

@@ -23,7 +23,8 @@ class WaitingTrapsTest extends VirtualTest {
     void theSameThreadDoesNotEnterTwice() {
         final VirtualWorld.Client client = world(3);
         lease(client);
-        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind(), "a lease is the proof, not a thread");
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind(),
+                "a lease is the proof, not a thread");
     }
 
     @Test
@@ -95,9 +96,11 @@ class WaitingTrapsTest extends VirtualTest {
     void aHandOverToAReusedLeaseOfAnotherResourceStillHappens() {
         final VirtualWorld.Client client = world(3);
         final Lease reused = client.redlock().newLease();
-        final AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2)).listener((lost, state) -> client
-                .redlock().acquire(client.redlock().key("other"), options(), lost, outcome -> {
-                }));
+        final AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2))
+                .listener((lost, state) -> client
+                        .redlock()
+                        .acquire(client.redlock().key("other"), options(), lost, outcome -> {
+                        }));
         client.redlock().acquire(client.redlock().key("orders"), shortOnes, reused, outcome -> {
         });
         world.runMs(1);
@@ -134,8 +137,9 @@ class WaitingTrapsTest extends VirtualTest {
         node(0).crash();
         world.runMs(1);
         final List<String> order = new ArrayList<>();
-        client.redlock().acquire(client.redlock().key("orders"), options(), client.redlock().newLease(),
-                outcome -> order.add("callback"));
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options(), client.redlock().newLease(),
+                        outcome -> order.add("callback"));
         order.add("returned");
         world.settle();
         assertNotEquals(0, order.size(), "told");

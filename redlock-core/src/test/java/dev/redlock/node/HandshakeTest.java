@@ -51,9 +51,11 @@ class HandshakeTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"'*-1\\r\\n'", "'*0\\r\\n'", "'*1\\r\\n$1\\r\\n1\\r\\n'", "'*3\\r\\n$1\\r\\n1\\r\\n$1\\r\\n1\\r\\n$1\\r\\n1\\r\\n'",
+    @CsvSource({"'*-1\\r\\n'", "'*0\\r\\n'", "'*1\\r\\n$1\\r\\n1\\r\\n'",
+        "'*3\\r\\n$1\\r\\n1\\r\\n$1\\r\\n1\\r\\n$1\\r\\n1\\r\\n'",
         "'*2\\r\\n$1\\r\\nx\\r\\n$1\\r\\n1\\r\\n'", "'*2\\r\\n$1\\r\\n1\\r\\n$0\\r\\n\\r\\n'",
-        "'*2\\r\\n$-1\\r\\n$1\\r\\n1\\r\\n'", "'*2\\r\\n*0\\r\\n$1\\r\\n1\\r\\n'", "'$1\\r\\n1\\r\\n'", "'-ERR no\\r\\n'",
+        "'*2\\r\\n$-1\\r\\n$1\\r\\n1\\r\\n'", "'*2\\r\\n*0\\r\\n$1\\r\\n1\\r\\n'", "'$1\\r\\n1\\r\\n'",
+        "'-ERR no\\r\\n'",
         "'+OK\\r\\n'", "'_\\r\\n'"})
     void whatIsNoTimeIsMinusOne(final String wire) {
         assertEquals(-1, Handshake.microsecondsOf(value(unescaped(wire))));

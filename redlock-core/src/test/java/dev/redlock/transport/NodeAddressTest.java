@@ -44,7 +44,8 @@ class NodeAddressTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"redis://:secret@h:1, , secret", "redis://ann:secret@h:1, ann, secret", "redis://ann:s%40x:y@h:1, ann, s@x:y",
+    @CsvSource({"redis://:secret@h:1, , secret", "redis://ann:secret@h:1, ann, secret",
+        "redis://ann:s%40x:y@h:1, ann, s@x:y",
         "redis://ann:@h:1, ann, ''"})
     void readsUserAndPassword(final String text, final String user, final String password) {
         final NodeAddress address = NodeAddress.parse(text);
