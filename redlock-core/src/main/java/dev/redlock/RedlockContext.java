@@ -419,6 +419,10 @@ public final class RedlockContext {
      */
     public RedlockContext eventLoops(final EventLoop... loops) {
         checkOpen();
+        Objects.requireNonNull(loops, "event loops are null: give at least one, or say how many the client shall run");
+        for (final EventLoop loop : loops) {
+            Objects.requireNonNull(loop, "an event loop is null: each must be a running Netty 4.2 loop");
+        }
         if (loops.length == 0) {
             throw new IllegalArgumentException(
                     "no event loop is given: give one, or say how many the client shall run");

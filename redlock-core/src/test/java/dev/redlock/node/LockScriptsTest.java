@@ -34,34 +34,28 @@ class LockScriptsTest {
         return LockScripts.sha1Hex(LockScripts.source(verb));
     }
 
-    @Test
-    void acquireIsExactlyThis() {
+    private static void assertWritten(final Verb verb, final int words, final int keys, final String counter,
+            final String arguments) {
         final ByteBuf out = Unpooled.buffer();
-        LockScripts.writeEvalSha(out, Verb.ACQUIRE, request(30_000));
-        assertEquals(
-                "*6\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.ACQUIRE) + "\r\n$1\r\n1\r\n" + RESOURCE + "$20\r\n" + TOKEN
-                        + "\r\n$5\r\n30000\r\n",
-                text(out));
+        LockScripts.writeEvalSha(out, verb, request(30_000));
+        assertEquals("*" + words + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(verb) + "\r\n$1\r\n" + keys + "\r\n" + RESOURCE
+                + counter + "$20\r\n" + TOKEN + "\r\n" + arguments, text(out));
     }
 
     @Test
-    void extendIsExactlyThis() {
-        final ByteBuf out = Unpooled.buffer();
-        LockScripts.writeEvalSha(out, Verb.EXTEND, request(7));
-        assertEquals(
-                "*6\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.EXTEND) + "\r\n$1\r\n1\r\n" + RESOURCE + "$20\r\n" + TOKEN
-                        + "\r\n$1\r\n7\r\n",
-                text(out));
+    void plainCommandsAreExactlyThis() {
+        assertWritten(Verb.ACQUIRE, 6, 1, "", "$5\r\n30000\r\n");
+        assertWritten(Verb.EXTEND, 6, 1, "", "$5\r\n30000\r\n");
+        assertWritten(Verb.RELEASE, 5, 1, "", "");
     }
 
     @Test
-    void releaseIsExactlyThis() {
-        final ByteBuf out = Unpooled.buffer();
-        LockScripts.writeEvalSha(out, Verb.RELEASE, request(30_000));
-        assertEquals(
-                "*5\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.RELEASE) + "\r\n$1\r\n1\r\n" + RESOURCE + "$20\r\n" + TOKEN
-                        + "\r\n",
-                text(out));
+    void fencedCommandsAreExactlyThis() {
+        final String counter = "$7\r\ncounter\r\n";
+        final String highest = "$16\r\n9007199254740991\r\n";
+        assertWritten(Verb.ACQUIRE_FENCED, 8, 2, counter, "$5\r\n30000\r\n$8\r\n86400000\r\n");
+        assertWritten(Verb.RAISE, 8, 2, counter, highest + "$8\r\n86400000\r\n");
+        assertWritten(Verb.RELEASE_FENCED, 8, 2, counter, highest + "$8\r\n86400000\r\n");
     }
 
     @ParameterizedTest
@@ -84,7 +78,8 @@ class LockScriptsTest {
         LockScripts.writeEvalSha(out, verb, request(86_400_000));
         final int length = out.readableBytes();
         out.release();
-        assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + RESOURCE.length(), verb + " has " + length);
+        final int names = RESOURCE.length() + (verb.hasCounter() ? request(1).counterBulk().length : 0);
+        assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + names, verb + " has " + length);
     }
 
     @ParameterizedTest
@@ -92,10 +87,14 @@ class LockScriptsTest {
     void theHeadOfEachScriptStatesKeysArgumentsAndReplies(final Verb verb) {
         final String source = new String(LockScripts.source(verb), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
-        for (final String word : new String[]{"-- KEYS[1] resource", "-- ARGV[1] token", "-- reply "}) {
+        for (final String word : new String[]{"-- KEYS[1] resource", "-- ARGV[1] token",
+            "-- reply "}) {
             assertTrue(source.contains(word), word);
         }
-        assertEquals(verb.isAcquire() || verb == Verb.EXTEND, source.contains("ARGV[2] ttl in ms"));
+        assertEquals(verb.hasCounter(), source.contains("KEYS[2] counter"));
+        for (int i = 2; i <= 4; i++) {
+            assertEquals(i <= 1 + verb.argumentCount(), source.contains("ARGV[" + i + "]"), verb + " ARGV " + i);
+        }
     }
 
     @Test
@@ -106,7 +105,10 @@ class LockScriptsTest {
     }
 
     @Test
-    void onlyAReleaseIsNoVote() {
-        assertTrue(Verb.ACQUIRE.isVote() && Verb.EXTEND.isVote() && !Verb.RELEASE.isVote());
+    void onlyReleasesAreNoVotes() {
+        for (final Verb verb : Verb.values()) {
+            assertEquals(verb != Verb.RELEASE && verb != Verb.RELEASE_FENCED, verb.isVote(), verb::name);
+            assertEquals(verb == Verb.ACQUIRE || verb == Verb.ACQUIRE_FENCED, verb.isAcquire(), verb::name);
+        }
     }
 }

@@ -21,7 +21,7 @@ class NodeStatisticsTest {
         statistics.onReply(Verb.ACQUIRE, 1);
         assertCounts(1, 0, 0, 0, 0, 0, 0, 0, 0);
         statistics.onReply(Verb.ACQUIRE, 0);
-        statistics.onReply(Verb.ACQUIRE, -500);
+        statistics.onReply(Verb.ACQUIRE_FENCED, -500);
         assertCounts(1, 2, 0, 0, 0, 0, 0, 0, 0);
         statistics.onError();
         assertCounts(1, 2, 1, 0, 0, 0, 0, 0, 0);
@@ -40,6 +40,8 @@ class NodeStatisticsTest {
     void onlyAcquiresAreGrantsAndRefusals() {
         statistics.onReply(Verb.RELEASE, 1);
         statistics.onReply(Verb.EXTEND, 0);
+        statistics.onReply(Verb.RAISE, 1);
+        statistics.onReply(Verb.RELEASE_FENCED, 1);
         assertCounts(0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
 }

@@ -21,6 +21,21 @@ final class StubRequest implements LockRequest {
     }
 
     @Override
+    public byte[] counterBulk() {
+        return "$7\r\ncounter\r\n".getBytes(StandardCharsets.US_ASCII);
+    }
+
+    @Override
+    public long counterTtlMs() {
+        return 86_400_000;
+    }
+
+    @Override
+    public long highestFence() {
+        return 9_007_199_254_740_991L;
+    }
+
+    @Override
     public Token token() {
         return token;
     }

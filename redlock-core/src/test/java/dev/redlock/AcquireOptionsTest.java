@@ -1,0 +1,89 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class AcquireOptionsTest {
+
+    private final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10));
+
+    @Test
+    void aTtlIsAtLeastAMillisecond() {
+        assertEquals(1, AcquireOptions.ofTtl(Duration.ofMillis(1)).ttlMs);
+        assertEquals(1, AcquireOptions.ofTtl(Duration.ofNanos(1_999_999)).ttlMs);
+        Refusal.ofArgument("ttl PT0.000999999S is too short: at least 1 ms is needed",
+                () -> AcquireOptions.ofTtl(Duration.ofNanos(999_999)));
+        Refusal.ofArgument("ttl PT0S is too short: at least 1 ms is needed", () -> AcquireOptions.ofTtl(Duration.ZERO));
+        Refusal.ofArgument("ttl PT-1S is too short: at least 1 ms is needed",
+                () -> AcquireOptions.ofTtl(Duration.ofSeconds(-1)));
+        Refusal.ofNull("ttl is null: give a duration", () -> AcquireOptions.ofTtl(null));
+        assertEquals(9_223_372_036_854L, AcquireOptions.ofTtl(Duration.ofSeconds(Long.MAX_VALUE)).ttlMs);
+    }
+
+    @Test
+    void aWaitIsNotNegative() {
+        assertEquals(0, options.waitUpTo(Duration.ZERO).waitNs);
+        assertEquals(Long.MAX_VALUE, options.waitUpTo(Duration.ofSeconds(Long.MAX_VALUE)).waitNs);
+        Refusal.ofArgument("wait PT-0.001S is negative: give zero or more",
+                () -> options.waitUpTo(Duration.ofMillis(-1)));
+        Refusal.ofNull("wait is null: give a duration", () -> options.waitUpTo(null));
+    }
+
+    @Test
+    void aMinimumValidityIsNotNegative() {
+        assertEquals(0, options.minValidity(Duration.ZERO).minValidityNs);
+        Refusal.ofArgument("minimum validity PT-1S is negative: give zero or more",
+                () -> options.minValidity(Duration.ofSeconds(-1)));
+        Refusal.ofNull("minimum validity is null: give a duration", () -> options.minValidity(null));
+    }
+
+    @Test
+    void automaticExtensionHasLimits() {
+        assertEquals(3, options.autoExtend().extensionCountMax);
+        assertTrue(options.autoExtend().holdNsMax > 0);
+        assertEquals(1, options.autoExtend(1, Duration.ZERO).extensionCountMax);
+        assertEquals(0, options.autoExtend(1, Duration.ZERO).holdNsMax);
+        Refusal.ofArgument("extension limit 0 is out of range: at least 1 is needed",
+                () -> options.autoExtend(0, Duration.ofSeconds(1)));
+        Refusal.ofArgument("longest hold PT-1S is negative: give zero or more",
+                () -> options.autoExtend(1, Duration.ofSeconds(-1)));
+        Refusal.ofNull("longest hold is null: give a duration", () -> options.autoExtend(1, null));
+    }
+
+    @Test
+    void policyAndListenerAreGivenOrLeftOut() {
+        Refusal.ofNull("retry policy is null", () -> options.retryPolicy(null));
+        Refusal.ofNull("lease listener is null", () -> options.listener(null));
+        assertNull(options.retryPolicy);
+        assertNull(options.listener);
+    }
+
+    @Test
+    void eachChangeIsACopyThatKeepsTheRest() {
+        final RetryPolicy policy = RetryPolicy.jittered(0, 0);
+        final LeaseListener listener = (lease, state) -> {
+        };
+        final AcquireOptions changed = options.waitUpTo(Duration.ofSeconds(2))
+                .minValidity(Duration.ofSeconds(3))
+                .retryPolicy(policy)
+                .listener(listener)
+                .autoExtend(5, Duration.ofSeconds(6))
+                .fenced();
+        assertNotSame(options, changed);
+        assertEquals("AcquireOptions{ttlMs=10000, waitNs=2000000000, extensionCountMax=5}", changed.toString());
+        assertEquals(3_000_000_000L, changed.minValidityNs);
+        assertSame(policy, changed.retryPolicy);
+        assertSame(listener, changed.listener);
+        assertEquals(6_000_000_000L, changed.holdNsMax);
+        assertTrue(changed.isFenced);
+        assertEquals("AcquireOptions{ttlMs=10000, waitNs=0, extensionCountMax=0}", options.toString());
+        assertEquals(AcquireOptions.UNSET, options.minValidityNs);
+        assertEquals(changed.toString(), changed.minValidity(Duration.ZERO).fenced().toString());
+    }
+}

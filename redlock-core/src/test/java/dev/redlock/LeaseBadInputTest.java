@@ -1,0 +1,147 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Calls on a {@link Lease} that holds nothing, in each state that needs no node to get into. */
+class LeaseBadInputTest {
+
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(10));
+
+    private final Redlock redlock = RedlockBadInputTest.unreachable();
+    private final Lease lease = redlock.newLease();
+
+    @AfterEach
+    void close() {
+        redlock.close();
+    }
+
+    private AcquireOutcome.Kind acquire(final AcquireOptions options) {
+        final CompletableFuture<AcquireOutcome.Kind> told = new CompletableFuture<>();
+        redlock.acquire(redlock.key("r"), options, lease, outcome -> told.complete(outcome.kind()));
+        return told.orTimeout(20, TimeUnit.SECONDS).join();
+    }
+
+    @Test
+    void anIdleLeaseHoldsNothing() {
+        assertEquals(LeaseState.IDLE, lease.state());
+        assertFalse(lease.isHeld());
+        assertEquals(0, lease.remainingValidityNs());
+        assertEquals(Duration.ZERO, lease.remainingValidity());
+        assertNull(lease.resource());
+        assertEquals("Lease{null, IDLE}", lease.toString());
+        lease.close();
+        lease.close();
+        assertEquals(ReleaseOutcome.EXPIRED, lease.release());
+    }
+
+    @Test
+    void anIdleLeaseCannotBeReleasedOrExtended() {
+        final String nothing = "this lease was never used for an acquisition: there is nothing to ";
+        Refusal.ofState(nothing + "release", () -> lease.release((released, outcome) -> {
+        }));
+        Refusal.ofState(nothing + "release", () -> lease.releaseAsync());
+        Refusal.ofState(nothing + "extend", () -> lease.extend(Duration.ofSeconds(1)));
+        Refusal.ofState(nothing + "extend", () -> lease.extendAsync(Duration.ofSeconds(1)));
+        Refusal.ofState(nothing + "extend", () -> lease.extend(1_000, (extended, outcome) -> {
+        }));
+        assertEquals(LeaseState.IDLE, lease.state());
+    }
+
+    @Test
+    void anIdleLeaseHasNoFencingToken() {
+        Refusal.ofState("\"null\" was not acquired, it has no fencing token: Lease{null, IDLE}", lease::fencingToken);
+    }
+
+    @Test
+    void nullAndTtlsOutOfRangeAreRefused() {
+        acquire(OPTIONS);
+        Refusal.ofNull("release callback is null", () -> lease.release(null));
+        Refusal.ofNull("extend callback is null", () -> lease.extend(1_000, null));
+        Refusal.ofNull("ttl is null: give a duration", () -> lease.extend(null));
+        Refusal.ofNull("ttl is null: give a duration", () -> lease.extendAsync(null));
+        Refusal.ofArgument("ttl PT0S is too short: at least 1 ms is needed", () -> lease.extend(Duration.ZERO));
+        Refusal.ofArgument("ttl 60001 ms is longer than maxTtl 60000 ms: ask for less, or raise RedlockContext.maxTtl",
+                () -> lease.extend(Duration.ofMillis(60_001)));
+        Refusal.ofArgument("ttl 2 ms is too short: it must be above its drift of 2020 us plus the minimum validity of"
+                + " 0 us", () -> lease.extend(2, (extended, outcome) -> {
+                }));
+        Refusal.ofArgument("ttl -1 ms is too short: it must be above its drift of 1990 us plus the minimum validity of"
+                + " 0 us", () -> lease.extend(-1, (extended, outcome) -> {
+                }));
+    }
+
+    @Test
+    void aLeaseThatWasNotAcquiredHasNothingToGive() throws Exception {
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(OPTIONS));
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
+        assertEquals(ReleaseOutcome.EXPIRED, lease.release());
+        assertEquals(ReleaseOutcome.EXPIRED,
+                lease.releaseAsync().toCompletableFuture().get(20, TimeUnit.SECONDS));
+        assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
+        assertEquals(ExtendOutcome.NOT_HELD,
+                lease.extendAsync(Duration.ofSeconds(1)).toCompletableFuture().get(20, TimeUnit.SECONDS));
+        lease.close();
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "nothing of this has changed it");
+        assertTrue(lease.state().isFinal());
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(OPTIONS), "it can be used again");
+    }
+
+    /** It waits for a quorum that never comes, so that it stays in this state. */
+    @Test
+    void aLeaseThatIsBeingAcquiredIsInUse() throws Exception {
+        final CompletableFuture<AcquireOutcome.Kind> told = new CompletableFuture<>();
+        redlock.acquire(redlock.key("r"), OPTIONS.waitUpTo(Duration.ofHours(1)), lease,
+                outcome -> told.complete(outcome.kind()));
+        assertEquals(LeaseState.ACQUIRING, lease.state());
+        final String first = "lease of \"r\" is being acquired: wait for the outcome first";
+        Refusal.ofState(first, () -> lease.release());
+        Refusal.ofState(first, () -> lease.releaseAsync());
+        Refusal.ofState(first, () -> lease.extend(Duration.ofSeconds(1)));
+        Refusal.ofState(first, () -> lease.extendAsync(Duration.ofSeconds(1)));
+        Refusal.ofState(
+                "lease of \"r\" is in use, its state is ACQUIRING: release it and wait for the outcome before it"
+                        + " is used again",
+                () -> redlock.acquire(redlock.key("other"), OPTIONS, lease, outcome -> {
+                }));
+        assertFalse(lease.isHeld());
+        lease.close();
+        assertEquals(AcquireOutcome.Kind.CANCELLED, told.get(20, TimeUnit.SECONDS));
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
+    }
+
+    @Test
+    void theBudgetThatEndsIsTimedOutWithItsReason() {
+        final CompletableFuture<String> told = new CompletableFuture<>();
+        redlock.acquire(redlock.key("r"), OPTIONS.waitUpTo(Duration.ofMillis(20)), lease,
+                outcome -> told.complete(outcome.kind() + " after " + outcome.lastReason()));
+        assertEquals("TIMED_OUT after NO_QUORUM", told.orTimeout(20, TimeUnit.SECONDS).join());
+    }
+
+    @Test
+    void afterTheClientHasClosedNothingHangs() throws Exception {
+        acquire(OPTIONS);
+        redlock.close();
+        assertEquals(ReleaseOutcome.EXPIRED, lease.release());
+        final ReleaseOutcome released = lease.releaseAsync().toCompletableFuture().get(20, TimeUnit.SECONDS);
+        assertTrue(released == ReleaseOutcome.EXPIRED || released == ReleaseOutcome.UNKNOWN, released::name);
+        assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
+        lease.close();
+    }
+
+    @Test
+    void aCallbackThatThrowsStopsNothing() {
+        redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(), outcome -> {
+            throw new IllegalStateException("thrown by a test, on purpose");
+        });
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(OPTIONS));
+    }
+}

@@ -1,0 +1,200 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Calls on {@link Redlock} that are wrong, against nodes that nobody listens on. */
+class RedlockBadInputTest {
+
+    private static final Duration TTL = Duration.ofSeconds(10);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+
+    private final Redlock redlock = unreachable();
+
+    /** Port 1 and its neighbours are reserved, so that the connection is refused at once. */
+    static Redlock unreachable() {
+        return Redlock.connect(
+                new RedlockContext().nodes("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3").transport(TransportKind.NIO));
+    }
+
+    @AfterEach
+    void close() {
+        redlock.close();
+    }
+
+    /** Runs something on the client's event loop: in the callback of an acquisition. */
+    static <T> T onLoop(final Redlock client, final Supplier<T> call) {
+        final CompletableFuture<T> result = new CompletableFuture<>();
+        client.acquire(client.key("loop"), OPTIONS, client.newLease(), outcome -> {
+            try {
+                result.complete(call.get());
+            } catch (final RuntimeException | Error e) {
+                result.completeExceptionally(e);
+            }
+        });
+        return result.orTimeout(20, TimeUnit.SECONDS).join();
+    }
+
+    @Test
+    void aMajorityThatCannotBeReachedIsAnOutcome() throws InterruptedException {
+        final AcquireOutcome outcome = redlock.tryAcquire("r", TTL);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
+        assertFalse(outcome.isAcquired());
+        assertEquals(3, outcome.failedCount());
+        assertEquals("failed: not connected", outcome.voteText(0));
+        assertEquals(-1, outcome.shortestRemainingTtlMs());
+        assertEquals(1, outcome.attemptCount());
+        assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(3));
+        assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(-1));
+        final String text = outcome.toString();
+        Refusal.ofState("\"r\" was not acquired: " + text + "; too few nodes answer: look at voteText() and at"
+                + " Redlock.nodes()", outcome::lease);
+        assertEquals(
+                "Lease{r, NOT_ACQUIRED, outcome NO_QUORUM, attempts 1, votes 0 granted 0 refused 3 failed 0 unknown,"
+                        + " node 0 failed: not connected, node 1 failed: not connected, node 2 failed: not connected}",
+                text);
+    }
+
+    @Test
+    void resourcesAreChecked() {
+        Refusal.ofNull("resource is null: name what is to be locked", () -> redlock.tryAcquire(null, TTL));
+        Refusal.ofArgument("resource \"\" is empty: name what is to be locked", () -> redlock.acquire("", TTL));
+        Refusal.ofArgument("resource \"" + "x".repeat(32) + "...\" is 513 bytes long with its prefix: at most 512 are"
+                + " allowed (RedlockContext.resourceLengthMax)", () -> redlock.key("x".repeat(513)));
+        Refusal.ofNull("resource is null: name what is to be locked",
+                () -> redlock.acquireAsync((String) null, OPTIONS));
+        Refusal.ofNull("resource key is null", () -> redlock.acquireAsync((ResourceKey) null, OPTIONS));
+        Refusal.ofNull("resource key is null", () -> redlock.acquire(null, OPTIONS));
+        Refusal.ofNull("resource is null: name what is to be locked", () -> redlock.asLock(null, OPTIONS));
+    }
+
+    @Test
+    void ttlsAndWaitsAreChecked() {
+        Refusal.ofNull("ttl is null: give a duration", () -> redlock.tryAcquire("r", null));
+        Refusal.ofArgument("ttl PT0S is too short: at least 1 ms is needed",
+                () -> redlock.tryAcquire("r", Duration.ZERO));
+        Refusal.ofArgument("ttl 60001 ms is longer than maxTtl 60000 ms: ask for less, or raise RedlockContext.maxTtl",
+                () -> redlock.tryAcquire("r", Duration.ofMillis(60_001)));
+        Refusal.ofArgument("ttl 2 ms is too short: it must be above its drift of 2020 us plus the minimum validity of"
+                + " 200 us", () -> redlock.acquire("r", Duration.ofMillis(2)));
+        Refusal.ofArgument("wait PT-1S is negative: give zero or more",
+                () -> redlock.tryAcquire("r", TTL, Duration.ofSeconds(-1)));
+        Refusal.ofNull("wait is null: give a duration", () -> redlock.tryAcquire("r", TTL, null));
+        final AcquireOptions tooLong = AcquireOptions.ofTtl(Duration.ofMinutes(2));
+        final String message = "ttl 120000 ms is longer than maxTtl 60000 ms: ask for less, or raise"
+                + " RedlockContext.maxTtl";
+        Refusal.ofArgument(message, () -> redlock.acquireAsync("r", tooLong));
+        Refusal.ofArgument(message, () -> redlock.asLock("r", tooLong));
+        Refusal.ofArgument(message, () -> redlock.acquire(redlock.key("r"), tooLong, redlock.newLease(), outcome -> {
+        }));
+    }
+
+    @Test
+    void nullIsRefusedByName() {
+        final ResourceKey key = redlock.key("r");
+        final Lease lease = redlock.newLease();
+        final AcquireCallback callback = outcome -> {
+        };
+        Refusal.ofNull("options are null", () -> redlock.acquire(key, null));
+        Refusal.ofNull("options are null", () -> redlock.acquireAsync(key, null));
+        Refusal.ofNull("options are null", () -> redlock.asLock("r", null));
+        Refusal.ofNull("options are null", () -> redlock.acquire(key, null, lease, callback));
+        Refusal.ofNull("acquire callback is null", () -> redlock.acquire(key, OPTIONS, lease, null));
+        Refusal.ofNull("resource key is null", () -> redlock.acquire(null, OPTIONS, lease, callback));
+        Refusal.ofArgument("the lease was not made by this client: use its newLease()",
+                () -> redlock.acquire(key, OPTIONS, null, callback));
+        Refusal.ofNull("close timeout is null: give a duration", () -> redlock.closeWithin(null));
+        Refusal.ofArgument("close timeout PT-1S is negative: give zero or more",
+                () -> redlock.closeWithin(Duration.ofSeconds(-1)));
+        assertEquals(LeaseState.IDLE, lease.state(), "no refused call has touched it");
+    }
+
+    @Test
+    void aLeaseOfAnotherClientIsRefused() {
+        try (Redlock other = unreachable()) {
+            Refusal.ofArgument("the lease was not made by this client: use its newLease()",
+                    () -> redlock.acquire(redlock.key("r"), OPTIONS, other.newLease(), outcome -> {
+                    }));
+        }
+    }
+
+    @Test
+    void blockingCallsOnTheEventLoopAreRefused() {
+        final String tail = " on the client's event loop, which nothing may block: use acquire(key, options, lease,"
+                + " callback) or acquireAsync there";
+        for (final Blocking call : new Blocking[]{() -> redlock.acquire("r", TTL), () -> redlock.tryAcquire("r", TTL),
+            () -> redlock.tryAcquire("r", TTL, TTL), () -> redlock.acquire(redlock.key("r"), OPTIONS)}) {
+            assertEquals("blocking call acquire" + tail, onLoop(redlock, () -> call.message()));
+        }
+        assertEquals("blocking call closeWithin on the client's event loop: use close() there",
+                onLoop(redlock, () -> ((Blocking) () -> redlock.closeWithin(TTL)).message()));
+    }
+
+    @Test
+    void anInterruptedCallerSendsNothing() {
+        Thread.currentThread().interrupt();
+        final InterruptedException e = assertThrows(InterruptedException.class, () -> redlock.acquire("r", TTL));
+        assertEquals("interrupted before acquiring \"r\"; nothing was sent", e.getMessage());
+        assertFalse(Thread.currentThread().isInterrupted());
+        assertEquals(0, redlock.counters().outcomeCount(AcquireOutcome.Kind.NO_QUORUM));
+    }
+
+    @Test
+    void aClosedClientAnswersThatItIsClosed() throws Exception {
+        final Lease lease = redlock.newLease();
+        assertTrue(redlock.closeWithin(Duration.ofSeconds(5)).isClean());
+        redlock.close();
+        assertTrue(redlock.closeWithin(Duration.ZERO).isClean(), "twice is no error");
+        final AcquireOutcome outcome = redlock.acquire("r", TTL);
+        assertEquals(AcquireOutcome.Kind.CLOSED, outcome.kind());
+        assertEquals(0, outcome.attemptCount());
+        assertEquals(AcquireOutcome.Kind.CLOSED,
+                redlock.acquireAsync("r", OPTIONS).toCompletableFuture().get(20, TimeUnit.SECONDS).kind());
+        final CompletableFuture<AcquireOutcome.Kind> told = new CompletableFuture<>();
+        redlock.acquire(redlock.key("r"), OPTIONS, lease, result -> told.complete(result.kind()));
+        assertEquals(AcquireOutcome.Kind.CLOSED, told.get(20, TimeUnit.SECONDS));
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
+        Refusal.ofState("\"r\" cannot be locked: the client is closed", () -> redlock.asLock("r", OPTIONS).lock());
+        assertFalse(redlock.asLock("r", OPTIONS).tryLock());
+    }
+
+    @Test
+    void aTransportThatIsNotHereIsRefusedWithItsReason() {
+        final RedlockContext context = new RedlockContext().nodes("unix:///run/none.sock").transport(TransportKind.NIO);
+        Refusal.ofArgument("transport NIO cannot be used here: it has no Unix domain sockets; use AUTO or another one",
+                () -> Redlock.connect(context));
+    }
+
+    @Test
+    void countersRefuseNull() {
+        assertThrows(NullPointerException.class, () -> redlock.counters().outcomeCount(null));
+        assertThrows(NullPointerException.class, () -> redlock.counters().releaseCount(null));
+        assertEquals(3, redlock.nodes().size());
+        assertNull(redlock.newLease().resource());
+    }
+
+    /** A call that may throw anything. */
+    @FunctionalInterface
+    interface Blocking {
+        Object call() throws Exception;
+
+        /** What it is refused with. */
+        default String message() {
+            try {
+                return "not refused: " + call();
+            } catch (final Exception e) {
+                return e.getMessage();
+            }
+        }
+    }
+}

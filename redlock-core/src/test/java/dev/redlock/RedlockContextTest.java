@@ -1,0 +1,266 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import io.netty.channel.EventLoop;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Every option: null, one step outside of each bound, on each bound, and after the context is concluded. */
+class RedlockContextTest {
+
+    private final RedlockContext context = new RedlockContext();
+
+    private static Arguments range(final String what, final String unit, final long min, final long max,
+            final Option option) {
+        return Arguments.of(what, unit, min, max, option);
+    }
+
+    static Stream<Arguments> ranges() {
+        return Stream.of(range("connectTimeoutMs", "ms", 1, 60_000, (c, v) -> c.connectTimeoutMs((int) v)),
+                range("unansweredTimeoutMs", "ms", 100, 600_000, (c, v) -> c.unansweredTimeoutMs((int) v)),
+                range("clockSampleMs", "ms", 0, 60_000, (c, v) -> c.clockSampleMs((int) v)),
+                range("resourceLengthMax", "bytes", 1, 16_384, (c, v) -> c.resourceLengthMax((int) v)),
+                range("inFlightMax", "acquisitions", 1, 1 << 22, (c, v) -> c.inFlightMax((int) v)),
+                range("waitersMax", "waiters", 0, 1 << 22, (c, v) -> c.waitersMax((int) v)),
+                range("autoExtendedLeasesMax", "leases", 0, 1 << 22, (c, v) -> c.autoExtendedLeasesMax((int) v)),
+                range("nodeDebtMax", "releases", 0, 1 << 22, (c, v) -> c.nodeDebtMax((int) v)),
+                range("event loop count", "loops", 1, 64, (c, v) -> c.eventLoops((int) v)),
+                range("unanswered requests per node", "requests", 16, 1 << 24,
+                        (c, v) -> c.nodeBackPressure((int) v, 4096)),
+                range("unsent bytes per node", "bytes", 4096, 1 << 30, (c, v) -> c.nodeBackPressure(16, (int) v)),
+                range("maxTtl", "ms", 100, 86_400_000, (c, v) -> c.maxTtl(Duration.ofMillis(v))),
+                range("fenceCounterTtl", "ms", 1_000, 315_360_000_000L,
+                        (c, v) -> c.fenceCounterTtl(Duration.ofMillis(v))),
+                range("nodeTimeout", "ms", 1, 60_000, (c, v) -> c.nodeTimeout(Duration.ofMillis(v))),
+                range("blocking spin", "ns", 0, 10_000_000, (c, v) -> c.blockingSpin(Duration.ofNanos(v))));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("ranges")
+    void anOptionTakesItsBoundsAndRefusesOneStepBeyond(final String what, final String unit, final long min,
+            final long max, final Option option) {
+        assertSame(context, option.set(context, min));
+        assertSame(context, option.set(context, max));
+        Refusal.ofArgument(
+                what + " " + (max + 1) + " is out of range: " + min + " to " + max + " " + unit + " are allowed",
+                () -> option.set(context, max + 1));
+        final boolean isDuration = what.equals("maxTtl") || what.equals("nodeTimeout") || what.equals("blocking spin")
+                || what.equals("fenceCounterTtl");
+        if (!isDuration) {
+            Refusal.ofArgument(
+                    what + " " + (min - 1) + " is out of range: " + min + " to " + max + " " + unit + " are allowed",
+                    () -> option.set(context, min - 1));
+        }
+    }
+
+    @Test
+    void durationsBelowTheirRangeAreRefused() {
+        Refusal.ofArgument("maxTtl 99 is out of range: 100 to 86400000 ms are allowed",
+                () -> context.maxTtl(Duration.ofMillis(99)));
+        Refusal.ofArgument("fenceCounterTtl 999 is out of range: 1000 to 315360000000 ms are allowed",
+                () -> context.fenceCounterTtl(Duration.ofMillis(999)));
+        for (final Duration tooShort : new Duration[]{Duration.ZERO, Duration.ofNanos(999_999), Duration.ofMillis(-1),
+            Duration.ofSeconds(Long.MIN_VALUE)}) {
+            Refusal.ofArgument("maxTtl " + tooShort + " is too short: at least 1 ms is needed",
+                    () -> context.maxTtl(tooShort));
+            Refusal.ofArgument("nodeTimeout " + tooShort + " is too short: at least 1 ms is needed",
+                    () -> context.nodeTimeout(tooShort));
+        }
+        final Duration negative = Duration.ofNanos(-1);
+        Refusal.ofArgument("default wait PT-0.000000001S is negative: give zero or more",
+                () -> context.defaultWait(negative));
+        Refusal.ofArgument("minimum validity PT-0.000000001S is negative: give zero or more",
+                () -> context.minValidity(negative));
+        Refusal.ofArgument("close timeout PT-0.000000001S is negative: give zero or more",
+                () -> context.closeTimeout(negative));
+        Refusal.ofArgument("blocking spin PT-0.000000001S is negative: give zero or more",
+                () -> context.blockingSpin(negative));
+    }
+
+    @Test
+    void enormousDurationsSaturate() {
+        final Duration forEver = Duration.ofSeconds(Long.MAX_VALUE);
+        context.defaultWait(forEver).closeTimeout(forEver);
+        assertEquals(Long.MAX_VALUE, context.defaultWaitNs());
+        assertEquals(Long.MAX_VALUE, context.closeTimeoutNs());
+        Refusal.ofArgument("maxTtl 9223372036854 is out of range: 100 to 86400000 ms are allowed",
+                () -> context.maxTtl(forEver));
+    }
+
+    @Test
+    void nullIsRefusedByName() {
+        Refusal.ofNull("node addresses are null", () -> context.nodes((String[]) null));
+        Refusal.ofNull("node address is null: write host:port, redis://[user:password@]host[:port] or unix:///path",
+                () -> context.nodes("h:1", null));
+        Refusal.ofNull("key prefix is null: give \"\" for none", () -> context.keyPrefix(null));
+        Refusal.ofNull("client name is null: give \"\" for none", () -> context.clientName(null));
+        Refusal.ofNull("maxTtl is null: give a duration", () -> context.maxTtl(null));
+        Refusal.ofNull("fenceCounterTtl is null: give a duration", () -> context.fenceCounterTtl(null));
+        Refusal.ofNull("default wait is null: give a duration", () -> context.defaultWait(null));
+        Refusal.ofNull("nodeTimeout is null: give a duration", () -> context.nodeTimeout(null));
+        Refusal.ofNull("minimum validity is null: give a duration", () -> context.minValidity(null));
+        Refusal.ofNull("close timeout is null: give a duration", () -> context.closeTimeout(null));
+        Refusal.ofNull("blocking spin is null: give a duration", () -> context.blockingSpin(null));
+        Refusal.ofNull("restart guard mode is null", () -> context.restartGuard(null));
+        Refusal.ofNull("retry policy is null", () -> context.retryPolicy(null));
+        Refusal.ofNull("idle policy is null", () -> context.idlePolicy(null));
+        Refusal.ofNull("transport is null", () -> context.transport(null));
+        Refusal.ofNull("event loops are null: give at least one, or say how many the client shall run",
+                () -> context.eventLoops((EventLoop[]) null));
+        Refusal.ofNull("an event loop is null: each must be a running Netty 4.2 loop",
+                () -> context.eventLoops((EventLoop) null));
+        Refusal.ofNull("context is null", () -> Redlock.connect((RedlockContext) null));
+    }
+
+    @Test
+    void addressesAreCheckedWhenTheyAreGiven() {
+        Refusal.ofArgument("node address \"nowhere\" is malformed: host or port is missing;"
+                + " write host:port, redis://[user:password@]host[:port] or unix:///path",
+                () -> context.nodes("nowhere"));
+        Refusal.ofArgument("node address H:1 is given twice: one server has one vote, so each node must be a server"
+                + " of its own", () -> context.nodes("h:1", "redis://:secret@H:1"));
+        final String[] tooMany = IntStream.rangeClosed(1, 64).mapToObj(i -> "m:" + i).toArray(String[]::new);
+        Refusal.ofArgument("64 nodes are too many: at most 63", () -> new RedlockContext().nodes(tooMany));
+        assertEquals(63, new RedlockContext().nodes(List.of(tooMany).subList(1, 64).toArray(new String[0]))
+                .nodes()
+                .size());
+    }
+
+    @Test
+    void aClientNameMustSuitRedis() {
+        for (final String name : new String[]{"a b", "a\nb", "\u007f", "name\u00e9", "tab\t"}) {
+            Refusal.ofArgument("client name \"" + name + "\" has a blank or a special character,"
+                    + " which Redis refuses: use printable ASCII without blanks", () -> context.clientName(name));
+        }
+        context.clientName("orders-1!~").clientName("");
+        assertEquals(null, context.nodeOptions().clientName());
+    }
+
+    @Test
+    void aReconnectDelayIsARange() {
+        context.reconnectDelayMs(1, 1).reconnectDelayMs(600_000, 600_000);
+        for (final int[] range : new int[][]{{0, 1}, {2, 1}, {1, 600_001}, {-1, -1}}) {
+            Refusal.ofArgument("reconnect delay range " + range[0] + " to " + range[1]
+                    + " ms is out of range: 1 <= min <= max <= 600000 is needed",
+                    () -> context.reconnectDelayMs(range[0], range[1]));
+        }
+    }
+
+    @Test
+    void eventLoopsMayNotBeNone() {
+        Refusal.ofArgument("no event loop is given: give one, or say how many the client shall run",
+                () -> context.eventLoops());
+    }
+
+    @Test
+    void whatContradictsIsFoundAtTheEndWithBothNumbers() {
+        Refusal.ofArgument("no nodes are configured: give at least one address", () -> context.conclude());
+        Refusal.ofArgument("no nodes are configured: give at least one address", () -> Redlock.connect());
+        Refusal.ofArgument("nodeTimeout 2000 ms is longer than maxTtl 1000 ms: no lock could outlive one slow answer",
+                () -> new RedlockContext().nodes("h:1")
+                        .maxTtl(Duration.ofSeconds(1))
+                        .nodeTimeout(Duration.ofSeconds(2))
+                        .conclude());
+        Refusal.ofArgument(
+                "minValidity 988 ms is not below maxTtl 1000 ms less its drift: no lock could ever be acquired",
+                () -> new RedlockContext().nodes("h:1")
+                        .maxTtl(Duration.ofSeconds(1))
+                        .minValidity(Duration.ofMillis(988))
+                        .conclude());
+        Refusal.ofArgument("fenceCounterTtl 599999 ms is less than ten times maxTtl 60000 ms: counters must outlive the"
+                + " leases that they number",
+                () -> new RedlockContext().nodes("h:1")
+                        .fenceCounterTtl(Duration.ofMillis(599_999))
+                        .conclude());
+    }
+
+    @Test
+    void theEdgesOfContradictionAreAllowed() {
+        new RedlockContext().nodes("h:1")
+                .maxTtl(Duration.ofSeconds(1))
+                .nodeTimeout(Duration.ofSeconds(1))
+                .minValidity(Duration.ofMillis(988).minusNanos(1))
+                .fenceCounterTtl(Duration.ofSeconds(10))
+                .conclude();
+    }
+
+    static Stream<Consumer<RedlockContext>> changes() {
+        final Duration second = Duration.ofSeconds(1);
+        return Stream.of(c -> c.nodes("h:2"), c -> c.keyPrefix("p"), c -> c.clientName("n"), c -> c.maxTtl(second),
+                c -> c.fenceCounterTtl(second), c -> c.defaultWait(second), c -> c.nodeTimeout(second),
+                c -> c.minValidity(second), c -> c.closeTimeout(second), c -> c.blockingSpin(Duration.ZERO),
+                c -> c.connectTimeoutMs(1), c -> c.unansweredTimeoutMs(100), c -> c.reconnectDelayMs(1, 1),
+                c -> c.clockSampleMs(0), c -> c.restartGuard(RestartGuardMode.OFF),
+                c -> c.retryPolicy(RetryPolicy.jittered(0, 0)), c -> c.resourceLengthMax(1), c -> c.inFlightMax(1),
+                c -> c.waitersMax(1), c -> c.autoExtendedLeasesMax(1), c -> c.nodeBackPressure(16, 4096),
+                c -> c.nodeDebtMax(1), c -> c.eventLoops(1), c -> c.eventLoops(new EventLoop[0]),
+                c -> c.idlePolicy(IdlePolicy.BLOCK), c -> c.transport(TransportKind.NIO), RedlockContext::conclude);
+    }
+
+    @ParameterizedTest
+    @MethodSource("changes")
+    void aConcludedContextCannotBeChanged(final Consumer<RedlockContext> change) {
+        context.nodes("h:1").conclude();
+        Refusal.ofState("this RedlockContext is concluded, a client uses it: make a new one",
+                () -> change.accept(context));
+    }
+
+    @Test
+    void aTtlIsCheckedAgainstTheClient() {
+        context.nodes("h:1").maxTtl(Duration.ofSeconds(10)).conclude();
+        assertEquals(10_000, context.checkedTtlMs(10_000, AcquireOptions.UNSET));
+        Refusal.ofArgument("ttl 10001 ms is longer than maxTtl 10000 ms: ask for less, or raise RedlockContext.maxTtl",
+                () -> context.checkedTtlMs(10_001, AcquireOptions.UNSET));
+        assertEquals(3, context.checkedTtlMs(3, AcquireOptions.UNSET));
+        Refusal.ofArgument("ttl 2 ms is too short: it must be above its drift of 2020 us plus the minimum validity of"
+                + " 200 us", () -> context.checkedTtlMs(2, AcquireOptions.UNSET));
+        assertEquals(100, context.checkedTtlMs(100, 96_999_999));
+        Refusal.ofArgument("ttl 100 ms is too short: it must be above its drift of 3000 us plus the minimum validity of"
+                + " 97000 us", () -> context.checkedTtlMs(100, 97_000_000));
+        Refusal.ofArgument("ttl 0 ms is too short: it must be above its drift of 2000 us plus the minimum validity of"
+                + " 0 us", () -> context.checkedTtlMs(0, 0));
+        Refusal.ofArgument("ttl -5 ms is too short: it must be above its drift of 1950 us plus the minimum validity of"
+                + " 0 us", () -> context.checkedTtlMs(-5, 0));
+    }
+
+    @Test
+    void theNodeTimeoutFollowsTheTtl() {
+        assertEquals(50_000_000, context.nodeTimeoutNs(1_000));
+        assertEquals(50_000_000, context.nodeTimeoutNs(60_000));
+        assertEquals(49_950_000, context.nodeTimeoutNs(999));
+        assertEquals(1_000_000, context.nodeTimeoutNs(3));
+        context.nodeTimeout(Duration.ofMillis(7));
+        assertEquals(7_000_000, context.nodeTimeoutNs(60_000));
+    }
+
+    @Test
+    void theMinimumValidityIsTheNearestThatIsSet() {
+        assertEquals(100_000_000, context.minValidityNs(1_000, AcquireOptions.UNSET));
+        context.minValidity(Duration.ofMillis(5));
+        assertEquals(5_000_000, context.minValidityNs(1_000, AcquireOptions.UNSET));
+        assertEquals(0, context.minValidityNs(1_000, 0));
+    }
+
+    @Test
+    void textShowsNoPassword() {
+        context.nodes("redis://ann:secret@h:1");
+        assertFalse(context.toString().contains("secret"));
+        assertEquals("RedlockContext{nodes=[h:1], maxTtlMs=60000, restartGuard=UPTIME}", context.toString());
+    }
+
+    /** Sets an option to a number. */
+    @FunctionalInterface
+    interface Option {
+        RedlockContext set(RedlockContext context, long value);
+    }
+}

@@ -1,0 +1,25 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import org.junit.jupiter.api.function.Executable;
+
+/** Asserts what is refused, and with exactly which words. */
+final class Refusal {
+
+    private Refusal() {
+    }
+
+    static void ofArgument(final String message, final Executable call) {
+        assertEquals(message, assertThrows(IllegalArgumentException.class, call).getMessage());
+    }
+
+    static void ofNull(final String message, final Executable call) {
+        assertEquals(message, assertThrows(NullPointerException.class, call).getMessage());
+    }
+
+    static void ofState(final String message, final Executable call) {
+        assertEquals(message, assertThrows(IllegalStateException.class, call).getMessage());
+    }
+}

@@ -1,0 +1,70 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+
+class ResourceKeyTest {
+
+    private static String bulk(final ResourceKey key) {
+        return new String(key.bulk(), StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void isTheBulkStringOfItsName() {
+        final ResourceKey key = ResourceKey.of("", "orders/42", 512);
+        assertEquals("$9\r\norders/42\r\n", bulk(key));
+        assertEquals("$23\r\norders/42:redlock:fence\r\n", new String(key.counterBulk(), StandardCharsets.UTF_8));
+        assertEquals("orders/42", key.resource());
+        assertEquals("orders/42", key.toString());
+    }
+
+    @Test
+    void carriesThePrefixOnTheWireOnly() {
+        final ResourceKey key = ResourceKey.of("app:", "x", 512);
+        assertEquals("$5\r\napp:x\r\n", bulk(key));
+        assertEquals("x", key.resource());
+    }
+
+    @Test
+    void countsBytesOfUtf8() {
+        assertEquals("$2\r\n\u00e9\r\n", bulk(ResourceKey.of("", "\u00e9", 2)));
+        assertEquals("$4\r\n\ud83d\udd12\r\n", bulk(ResourceKey.of("", "\ud83d\udd12", 4)));
+        Refusal.ofArgument("resource \"\u00e9...\" is 2 bytes long with its prefix: at most 1 are allowed"
+                + " (RedlockContext.resourceLengthMax)", () -> ResourceKey.of("", "\u00e9", 1));
+    }
+
+    @Test
+    void mayBeAsLongAsTheLimitAndNoLonger() {
+        assertEquals("r".repeat(512), ResourceKey.of("", "r".repeat(512), 512).resource());
+        Refusal.ofArgument("resource \"" + "r".repeat(32) + "...\" is 513 bytes long with its prefix: at most 512 are"
+                + " allowed (RedlockContext.resourceLengthMax)", () -> ResourceKey.of("", "r".repeat(513), 512));
+        assertEquals("r".repeat(510), ResourceKey.of("p:", "r".repeat(510), 512).resource());
+        Refusal.ofArgument("resource \"" + "r".repeat(32) + "...\" is 513 bytes long with its prefix: at most 512 are"
+                + " allowed (RedlockContext.resourceLengthMax)", () -> ResourceKey.of("p:", "r".repeat(511), 512));
+    }
+
+    @Test
+    void mustNameSomething() {
+        Refusal.ofArgument("resource \"\" is empty: name what is to be locked", () -> ResourceKey.of("", "", 512));
+        Refusal.ofArgument("resource \"\" is empty: name what is to be locked", () -> ResourceKey.of("p", "", 512));
+        Refusal.ofNull("resource is null: name what is to be locked", () -> ResourceKey.of("", null, 512));
+    }
+
+    @Test
+    void bytesThatLookLikeTheProtocolStayAName() {
+        assertEquals("$6\r\na\r\n$1\n\r\n", bulk(ResourceKey.of("", "a\r\n$1\n", 512)));
+    }
+
+    @Test
+    void isEqualByWhatStandsOnTheWire() {
+        final ResourceKey key = ResourceKey.of("a", "bc", 512);
+        assertEquals(key, ResourceKey.of("ab", "c", 512));
+        assertEquals(key.hashCode(), ResourceKey.of("ab", "c", 512).hashCode());
+        assertNotEquals(key, ResourceKey.of("a", "bd", 512));
+        assertFalse(key.equals(null));
+    }
+}

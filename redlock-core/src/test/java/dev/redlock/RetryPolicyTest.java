@@ -1,0 +1,55 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.SplittableRandom;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.LongRange;
+import org.junit.jupiter.api.Test;
+
+class RetryPolicyTest {
+
+    private static final long MS = 1_000_000;
+
+    @Test
+    void refusesAnEmptyOrNegativeRange() {
+        Refusal.ofArgument("retry delay range 2 to 1 ns is empty or negative: 0 <= min <= max is needed",
+                () -> RetryPolicy.jittered(2, 1));
+        Refusal.ofArgument("retry delay range -1 to 1 ns is empty or negative: 0 <= min <= max is needed",
+                () -> RetryPolicy.jittered(-1, 1));
+        assertEquals(0, RetryPolicy.jittered(0, 0).delayNs(1, AcquireOutcome.Kind.CONTENDED, -1, Long.MIN_VALUE));
+    }
+
+    @Property
+    void staysInItsRange(@ForAll @LongRange(min = 0) final long a, @ForAll @LongRange(min = 0) final long b,
+            @ForAll final long random) {
+        final long min = Math.min(a, b);
+        final long max = Math.max(a, b);
+        final long delayNs = RetryPolicy.jittered(min, max).delayNs(1, AcquireOutcome.Kind.NO_QUORUM, -1, random);
+        assertTrue(delayNs >= min && delayNs <= max, min + " <= " + delayNs + " <= " + max);
+    }
+
+    @Test
+    void reachesBothEndsOfItsRange() {
+        final RetryPolicy policy = RetryPolicy.jittered(10, 13);
+        final SplittableRandom random = new SplittableRandom(0x5EED_0002L);
+        final boolean[] seen = new boolean[14];
+        for (int i = 0; i < 1_000; i++) {
+            seen[(int) policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, -1, random.nextLong())] = true;
+        }
+        assertTrue(seen[10] && seen[11] && seen[12] && seen[13]);
+    }
+
+    @Test
+    void comesBackWhenTheLockExpiresIfThatIsSooner() {
+        final RetryPolicy policy = RetryPolicy.jittered(100 * MS, 100 * MS);
+        assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 100, 0));
+        assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, Long.MAX_VALUE, 0));
+        assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 99, 0));
+        assertEquals(11 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 10, 0));
+        assertEquals(MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 0, 0));
+        assertTrue(policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 10, -1) > 11 * MS, "with jitter too");
+    }
+}
