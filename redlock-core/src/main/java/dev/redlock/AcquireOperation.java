@@ -158,6 +158,11 @@ final class AcquireOperation {
             fail(attempt, AcquireOutcome.Kind.TOO_SLOW);
             return;
         }
+        if (attempt.acquireRound.decision() != Decision.WON) {
+            // While counters were raised, a clock jumped and took its node's grant with it.
+            fail(attempt, AcquireOutcome.Kind.NO_QUORUM);
+            return;
+        }
         final Acquisition acquisition = attempt.acquisition;
         conductor.stopTimer(attempt.roundTimer);
         attempt.acquisition = null;

@@ -13,7 +13,14 @@ public final class SimPlan {
 
     /** What can go wrong. */
     public enum Fault {
-        BREAK, CUT, LOSE_REQUESTS, LOSE_REPLIES, CRASH_KEEP, CRASH_LOSE, PAUSE_NODE, SLOW, CLOCK_RATE, CLOCK_BACK, CLOCK_FORWARD, FLUSH_SCRIPTS, ERRORS, PAUSE_CLIENT, CLOSE_CLIENT, KILL_CLIENT
+        // of the network
+        BREAK, CUT, LOSE_REQUESTS, LOSE_REPLIES,
+        // of a node's process
+        CRASH_KEEP, CRASH_LOSE, PAUSE_NODE, SLOW, FLUSH_SCRIPTS, ERRORS,
+        // of a node's clock
+        CLOCK_RATE, CLOCK_BACK, CLOCK_FORWARD,
+        // of a client's process
+        PAUSE_CLIENT, CLOSE_CLIENT, KILL_CLIENT
     }
 
     /** Faults under which no two leases may ever overlap. */
