@@ -55,7 +55,9 @@ class ClockJumpTest extends VirtualTest {
             final String resource = "orders-" + i;
             leases.add(acquired(get(client.redlock().acquireAsync(resource, options().listener((lost, state) -> {
                 told.add(lost.resource());
-                leases.stream().filter(Lease::isHeld).limit(1)
+                leases.stream()
+                        .filter(Lease::isHeld)
+                        .limit(1)
                         .forEach(other -> releases.add(other.releaseAsync().toCompletableFuture()));
             })))));
         }

@@ -42,7 +42,8 @@ abstract class VirtualTest {
             client.engine().close(Duration.ofMillis(100));
         });
         world.runMs(1_000);
-        clients.forEach(client -> assertEquals(0, client.engine().attemptsOut(), "attempts out of the pool after close"));
+        clients.forEach(
+                client -> assertEquals(0, client.engine().attemptsOut(), "attempts out of the pool after close"));
     }
 
     VirtualWorld.Client world(final int nodeCount) {

@@ -414,7 +414,8 @@ public final class Node {
         if (options.clockSampleMs() > 0 && clockWatch.onSample(timeSentNs, receivedNs, microseconds * 1000)) {
             statistics.onClockJump();
             if (state != NodeState.DRAINING) {
-                quarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()), "clock watch: its clock has jumped, keys may have expired early");
+                quarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()),
+                        "clock watch: its clock has jumped, keys may have expired early");
             }
             context.listener().onClockJump(this);
         }

@@ -215,9 +215,10 @@ public final class Simulation {
             case CLOCK_BACK -> node.redis().clockJump(-random.nextInt(3000));
             case CLOCK_FORWARD -> jumpForward();
             case FLUSH_SCRIPTS -> node.redis().flushScripts();
-            case ERRORS -> node.redis().failNext(List.of("acquire", "release", "extend").get(random.nextInt(3)),
-                    List.of("BUSY x", "OOM x", "LOADING x", "READONLY x", "NOSCRIPT x").get(random.nextInt(5)),
-                    1 + random.nextInt(20));
+            case ERRORS -> node.redis()
+                    .failNext(List.of("acquire", "release", "extend").get(random.nextInt(3)),
+                            List.of("BUSY x", "OOM x", "LOADING x", "READONLY x", "NOSCRIPT x").get(random.nextInt(5)),
+                            1 + random.nextInt(20));
             case PAUSE_CLIENT -> {
                 client.pause();
                 after(1 + random.nextInt(random.nextInt(4) == 0 ? 3000 : 100), client::resume);
@@ -327,8 +328,11 @@ public final class Simulation {
         final long idleMs = plan.isTidy ? tidyMs + 4_000 : 2L * plan.maxTtlMs + 4_000;
         world.runMs(idleMs);
         for (final SimClient client : clients) {
-            client.workers().stream().filter(worker -> !worker.isIdle()).forEach(worker -> violate("not idle in the"
-                    + " end: " + worker));
+            client.workers()
+                    .stream()
+                    .filter(worker -> !worker.isIdle())
+                    .forEach(worker -> violate("not idle in the"
+                            + " end: " + worker));
             checkEngine(client);
         }
         world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000);

@@ -55,7 +55,8 @@ class SimulationTest {
             assertEquals(first.traceCount(), second.traceCount(), () -> "number of events of " + first.plan);
             assertEquals(first.traceHash(), second.traceHash(), () -> "trace of " + first.plan);
         }
-        assertNotEquals(new Simulation(SimPlan.of(7)).run().traceHash(), new Simulation(SimPlan.of(8)).run().traceHash(),
+        assertNotEquals(new Simulation(SimPlan.of(7)).run().traceHash(),
+                new Simulation(SimPlan.of(8)).run().traceHash(),
                 "another seed is another run");
     }
 
