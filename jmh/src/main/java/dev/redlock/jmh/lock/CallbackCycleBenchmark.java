@@ -1,0 +1,172 @@
+package dev.redlock.jmh.lock;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.ResourceKey;
+import dev.redlock.RestartGuardMode;
+import dev.redlock.TransportKind;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * A cycle on real nodes: one uncontended lock acquired with a majority and released on all. One operation is one cycle.
+ * With {@code -prof gc} the bytes are those of all threads of the fork, the event loop's among them.
+ *
+ * @threading caller-confined; the harness gives each thread its own
+ */
+@State(Scope.Thread)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 4, time = 1)
+@Measurement(iterations = 4, time = 1)
+@Fork(1)
+public class CallbackCycleBenchmark {
+
+    private static final int OUTSTANDING = 64;
+    private static final int CYCLES = 100;
+    private static final long TTL_MS = 30_000;
+
+    /** How many nodes the lock is spread over. */
+    @Param({"1", "3", "5", "7"})
+    public int nodeCount;
+
+    /** How bytes travel. */
+    @Param("EPOLL")
+    public TransportKind transport;
+
+    private RedisNodes nodes;
+    private Redlock redlock;
+    private SocketRounds sockets;
+    private AcquireOptions options;
+    private ResourceKey blockingKey;
+    private Lease holder;
+    private CallbackLane single;
+    private CallbackLane extending;
+    private CallbackLane refused;
+    private CallbackLane late;
+    private final CallbackLane[] lanes = new CallbackLane[OUTSTANDING];
+
+    /** Starts nodes, connects and makes everything that is used again and again. */
+    @Setup
+    public void connect() throws InterruptedException {
+        nodes = RedisNodes.start(nodeCount);
+        sockets = new SocketRounds(nodes.addresses());
+        redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
+                .restartGuard(RestartGuardMode.OFF)
+                .nodeTimeout(Duration.ofSeconds(5))
+                .transport(transport));
+        options = AcquireOptions.ofTtl(Duration.ofMillis(TTL_MS));
+        blockingKey = redlock.key("blocking");
+        holder = redlock.acquire(redlock.key("refused"), AcquireOptions.ofTtl(Duration.ofSeconds(60)).autoExtend())
+                .lease();
+        single = lane("single", options, AcquireOutcome.Kind.ACQUIRED, 0);
+        extending = lane("extending", options, AcquireOutcome.Kind.ACQUIRED, TTL_MS);
+        refused = lane("refused", options, AcquireOutcome.Kind.CONTENDED, 0);
+        // One nanosecond less than can be left at best: every grant comes too late and is rolled back.
+        late = lane("late", AcquireOptions.ofTtl(Duration.ofSeconds(1)).minValidity(Duration.ofNanos(987_999_999)),
+                AcquireOutcome.Kind.TOO_SLOW, 0);
+        for (int i = 0; i < OUTSTANDING; i++) {
+            lanes[i] = lane("lane/" + i, options, AcquireOutcome.Kind.ACQUIRED, 0);
+        }
+    }
+
+    private CallbackLane lane(final String resource, final AcquireOptions laneOptions,
+            final AcquireOutcome.Kind expected, final long extendTtlMs) {
+        return new CallbackLane(redlock, redlock.key(resource), laneOptions, expected, extendTtlMs);
+    }
+
+    /** Gives everything back. */
+    @TearDown
+    public void close() throws IOException {
+        holder.close();
+        redlock.close();
+        sockets.close();
+        nodes.close();
+    }
+
+    /** One outstanding, each cycle begun on the event loop. */
+    @Benchmark
+    @OperationsPerInvocation(CYCLES)
+    public void oneOutstanding() {
+        single.begin(CYCLES);
+        single.await();
+    }
+
+    /** One outstanding, each cycle begun by this thread, which parks until it has ended. */
+    @Benchmark
+    public void oneOutstandingFromCaller() {
+        single.begin(1);
+        single.await();
+    }
+
+    /** 64 outstanding. */
+    @Benchmark
+    @OperationsPerInvocation(OUTSTANDING * CYCLES)
+    public void sixtyFourOutstanding() {
+        for (final CallbackLane lane : lanes) {
+            lane.begin(CYCLES);
+        }
+        for (final CallbackLane lane : lanes) {
+            lane.await();
+        }
+    }
+
+    /** Acquire, one extension, release. */
+    @Benchmark
+    @OperationsPerInvocation(CYCLES)
+    public void extended() {
+        extending.begin(CYCLES);
+        extending.await();
+    }
+
+    /** An acquire that a holder's keys refuse; it is rolled back. */
+    @Benchmark
+    @OperationsPerInvocation(CYCLES)
+    public void refused() {
+        refused.begin(CYCLES);
+        refused.await();
+    }
+
+    /** An acquire that was granted with too little validity left; it is rolled back. */
+    @Benchmark
+    @OperationsPerInvocation(CYCLES)
+    public void rolledBack() {
+        late.begin(CYCLES);
+        late.await();
+    }
+
+    /** The blocking form: acquire and release park this thread. Allocates the lease. */
+    @Benchmark
+    public void blocking() throws InterruptedException {
+        try (Lease lease = redlock.acquire(blockingKey, options).lease()) {
+            if (!lease.isHeld()) {
+                throw new IllegalStateException("not held: " + lease);
+            }
+        }
+    }
+
+    /** The baseline: two rounds of PING over plain blocking sockets. */
+    @Benchmark
+    public void baselineTwoSocketRounds() throws IOException {
+        sockets.round();
+        sockets.round();
+    }
+}
