@@ -2,6 +2,7 @@ package dev.redlock.loadtest;
 
 import dev.redlock.loadtest.chaos.ChaosCommand;
 import dev.redlock.loadtest.chaos.ChaosWorkerCommand;
+import dev.redlock.loadtest.scenario.ScenariosCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -18,8 +19,8 @@ import picocli.CommandLine.Spec;
  * @threading caller-confined
  */
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
-        subcommands = {LatencyCommand.class, ChaosCommand.class, ChaosWorkerCommand.class},
-        synopsisSubcommandLabel = "[latency|chaos]",
+        subcommands = {LatencyCommand.class, ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class},
+        synopsisSubcommandLabel = "[latency|chaos|scenarios]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and hurts them.",
         footerHeading = "%nWithout a command, latency is run. See load-test latency --help, load-test chaos --help.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {

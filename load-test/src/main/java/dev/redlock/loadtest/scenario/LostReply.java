@@ -1,0 +1,64 @@
+package dev.redlock.loadtest.scenario;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.NodeStatus;
+import dev.redlock.Redlock;
+import dev.redlock.loadtest.faults.FaultProxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Nodes that granted, and could not say so.
+ *
+ * @threading caller-confined
+ */
+public final class LostReply implements Scenario {
+    private static final Duration TTL = Duration.ofSeconds(60);
+
+    /** Ready to be played. */
+    public LostReply() {
+        // Nothing is kept between plays.
+    }
+
+    @Override
+    public String name() {
+        return "lost-reply";
+    }
+
+    @Override
+    public String claim() {
+        return "A grant whose reply is lost leaves a key; the client owes its release and pays when it reconnects.";
+    }
+
+    @Override
+    public void play(Timeline timeline) throws Exception {
+        try (Stage stage = new Stage(3)) {
+            List<FaultProxy> proxies = stage.proxies();
+            Redlock client = stage.client(proxies);
+            timeline.expect("the client is connected", client.tryAcquire("warm", TTL).isAcquired());
+            List<FaultProxy> muted = proxies.subList(1, 3);
+            muted.forEach(FaultProxy::mute);
+            timeline.tell("replies of nodes 1 and 2 are lost from now on");
+            CompletionStage<AcquireOutcome> pending = client.acquireAsync("r", AcquireOptions.ofTtl(TTL));
+            timeline.await("the acquire has been executed by all nodes", () -> stage.count("r") == 3);
+            muted.forEach(FaultProxy::cut);
+            timeline.tell("the connections to nodes 1 and 2 break, with the replies unread");
+            AcquireOutcome outcome = pending.toCompletableFuture().join();
+            timeline.expect("the client gives up: " + outcome.kind() + ", unknown votes: " + outcome.unknownCount(),
+                    outcome.kind() == AcquireOutcome.Kind.NO_QUORUM && outcome.unknownCount() == 2);
+            timeline.await("node 0 has been rolled back; nodes 1 and 2 keep the key",
+                    () -> !stage.has(0, "r") && stage.has(1, "r") && stage.has(2, "r"));
+            muted.forEach(FaultProxy::pass);
+            timeline.tell("the network is in order again");
+            timeline.await("the client has reconnected and paid: the key is gone, long before its ttl",
+                    () -> stage.count("r") == 0);
+            timeline.await("releases that were owed and are paid: at least 2", () -> paid(client) >= 2);
+        }
+    }
+
+    private static long paid(Redlock client) {
+        return client.nodes().stream().mapToLong(NodeStatus::debtPaidCount).sum();
+    }
+}

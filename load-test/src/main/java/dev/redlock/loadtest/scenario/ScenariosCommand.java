@@ -1,0 +1,88 @@
+package dev.redlock.loadtest.scenario;
+
+import dev.redlock.loadtest.BuildVersion;
+import dev.redlock.loadtest.Main;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/**
+ * Plays the scenarios of the public debate and prints their timelines.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "scenarios", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
+        description = "Plays the failures that the public debate about distributed locks turns on, on real nodes, and "
+                + "prints a timeline of each.")
+public final class ScenariosCommand implements Callable<Integer> {
+    private static final List<Scenario> ALL = List.of(new ReplicaFailover(), new ExpireNeverSent(), new PlainDelete(),
+            new EmptyRestart(), new PausedHolder(), new LostReply(), new SplitVote(), new PermanentPartition());
+
+    /** Lost nodes and unconfirmed releases are what the scenarios are about: the timeline tells of them. */
+    private static final Logger CLIENT_LOG = Logger.getLogger("dev.redlock");
+
+    @Parameters(paramLabel = "NAME", completionCandidates = Names.class,
+            description = "Which to play: ${COMPLETION-CANDIDATES} (default: all).")
+    private List<String> names = List.of();
+
+    @Spec
+    private CommandSpec spec;
+
+    ScenariosCommand() {
+        // picocli fills the fields.
+    }
+
+    /**
+     * The names, for the help.
+     *
+     * @threading immutable
+     */
+    static final class Names implements Iterable<String> {
+        Names() {
+            // No state.
+        }
+
+        @Override
+        public Iterator<String> iterator() {
+            return ALL.stream().map(Scenario::name).iterator();
+        }
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        List<String> unknown = new ArrayList<>(names);
+        ALL.forEach(scenario -> unknown.remove(scenario.name()));
+        if (!unknown.isEmpty()) {
+            throw new CommandLine.ParameterException(spec.commandLine(), "no such scenario: " + unknown);
+        }
+        CLIENT_LOG.setLevel(Level.SEVERE);
+        boolean isGood = true;
+        for (Scenario scenario : ALL) {
+            if (names.isEmpty() || names.contains(scenario.name())) {
+                isGood &= play(scenario, spec.commandLine().getOut());
+            }
+        }
+        return isGood ? Main.EXIT_GOOD : Main.EXIT_FAILED;
+    }
+
+    private static boolean play(Scenario scenario, PrintWriter out) throws Exception {
+        out.printf("%s: %s%n", scenario.name(), scenario.claim());
+        try {
+            scenario.play(new Timeline(out));
+            out.println("  as told\n");
+            return true;
+        } catch (AssertionError e) {
+            out.println("  FAIL: " + e.getMessage() + "\n");
+            return false;
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package dev.redlock.loadtest.scenario;
+
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.RestartGuardMode;
+import dev.redlock.loadtest.faults.FaultProxy;
+import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Fresh nodes, clients that reach them directly or each through proxies of its own, and what is needed to play with
+ * them. Closing it ends all.
+ *
+ * @threading caller-confined
+ */
+final class Stage implements AutoCloseable {
+    /** Long, so that a busy machine does not make a live node look silent. */
+    private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+
+    private final RedisNodes nodes;
+    private final List<Runnable> actors = new ArrayList<>();
+
+    Stage(int nodeCount) {
+        nodes = RedisNodes.start(nodeCount);
+    }
+
+    RedisNode node(int index) {
+        return nodes.node(index);
+    }
+
+    /** A client without a restart guard, since these nodes are known to be fresh. */
+    Redlock client() {
+        return client(unguarded(nodes.addresses()));
+    }
+
+    Redlock client(List<FaultProxy> proxies) {
+        return client(unguarded(addresses(proxies)));
+    }
+
+    Redlock client(RedlockContext context) {
+        Redlock client = Redlock.connect(context);
+        actors.add(0, client::close);
+        return client;
+    }
+
+    private static RedlockContext unguarded(String... addresses) {
+        return common(addresses).restartGuard(RestartGuardMode.OFF);
+    }
+
+    static RedlockContext common(String... addresses) {
+        return new RedlockContext().nodes(addresses).nodeTimeout(NODE_TIMEOUT).reconnectDelayMs(20, 100);
+    }
+
+    String[] addresses() {
+        return nodes.addresses();
+    }
+
+    private static String[] addresses(List<FaultProxy> proxies) {
+        return proxies.stream().map(proxy -> proxy.address().uri()).toArray(String[]::new);
+    }
+
+    /** One proxy before each node. */
+    List<FaultProxy> proxies() {
+        return nodes.nodes().stream().map(this::proxy).toList();
+    }
+
+    FaultProxy proxy(RedisNode node) {
+        FaultProxy proxy = FaultProxy.open(node.address());
+        actors.add(proxy::close);
+        return proxy;
+    }
+
+    /** The published single-node pattern, by somebody else's client. */
+    boolean setNx(int node, String resource, String token, long ttlMs) throws IOException {
+        try (RawRedis redis = node(node).connect()) {
+            return "OK".equals(redis.call("SET", resource, token, "NX", "PX", Long.toString(ttlMs)));
+        }
+    }
+
+    boolean has(int node, String resource) {
+        return Long.valueOf(1).equals(node(node).call("EXISTS", resource));
+    }
+
+    long count(String resource) {
+        return nodes.nodes().stream().filter(node -> has(node.index(), resource)).count();
+    }
+
+    @Override
+    public void close() {
+        actors.forEach(Runnable::run);
+        nodes.close();
+    }
+}
