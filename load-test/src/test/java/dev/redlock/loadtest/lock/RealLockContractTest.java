@@ -19,7 +19,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.TestInstance;
 
-/** The lock contract, the same as on model nodes, on real servers: each kind of server, each transport that runs here. */
+/**
+ * The lock contract, the same as on model nodes, on real servers: each kind of server, each transport that runs here.
+ */
 class RealLockContractTest {
 
     @Nested
@@ -85,8 +87,8 @@ class RealLockContractTest {
     /** Nodes of one kind, started once for all tests of the contract. */
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     abstract static class OnRealNodes extends LockContract {
-        private static final String HEX_OF_VALUE = "local v = redis.call('GET', KEYS[1]) if not v then return false end "
-                + "return (v:gsub('.', function(c) return string.format('%02x', c:byte()) end))";
+        private static final String HEX_OF_VALUE = "local v = redis.call('GET', KEYS[1]) "
+                + "if not v then return false end return (v:gsub('.', function(c) return string.format('%02x', c:byte()) end))";
 
         private final RedisNodesContext nodesContext;
         private final TransportKind transport;
