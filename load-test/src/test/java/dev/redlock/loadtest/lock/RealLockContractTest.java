@@ -88,7 +88,8 @@ class RealLockContractTest {
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     abstract static class OnRealNodes extends LockContract {
         private static final String HEX_OF_VALUE = "local v = redis.call('GET', KEYS[1]) "
-                + "if not v then return false end return (v:gsub('.', function(c) return string.format('%02x', c:byte()) end))";
+                + "if not v then return false end "
+                + "return (v:gsub('.', function(c) return string.format('%02x', c:byte()) end))";
 
         private final RedisNodesContext nodesContext;
         private final TransportKind transport;
