@@ -69,19 +69,4 @@ final class StubRequest implements LockRequest {
     public boolean isSecondTryWanted(final Verb verb, final int sequence) {
         return false;
     }
-
-    @Override
-    public byte[] counterBulk() {
-        return resourceBulk();
-    }
-
-    @Override
-    public long counterTtlMs() {
-        return 86_400_000;
-    }
-
-    @Override
-    public long highestFence() {
-        return 1;
-    }
 }
