@@ -59,7 +59,7 @@ final class AcquireOperation {
             vote(attempt, nodeIndex, Vote.GRANTED);
             return;
         }
-        attempt.mayHold &= ~(1L << nodeIndex);
+        noteNotHeld(attempt, nodeIndex);
         final long remainingTtlMs = value == NO_EXPIRY ? Long.MAX_VALUE : -value;
         if (attempt.shortestRemainingTtlMs < 0 || remainingTtlMs < attempt.shortestRemainingTtlMs) {
             attempt.shortestRemainingTtlMs = remainingTtlMs;
@@ -77,12 +77,19 @@ final class AcquireOperation {
 
     void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote, final VoteFailure failure) {
         if (vote == Vote.FAILED) {
-            attempt.mayHold &= ~(1L << nodeIndex);
+            noteNotHeld(attempt, nodeIndex);
         }
         if (attempt.phase == Attempt.Phase.ACQUIRING) {
             attempt.noteFailure(nodeIndex, failure);
         }
         vote(attempt, nodeIndex, vote);
+    }
+
+    /** The acquire did not set the key; an extension behind it may have put it there all the same. */
+    private static void noteNotHeld(final Attempt attempt, final int nodeIndex) {
+        if (attempt.extendSequence == 0) {
+            attempt.mayHold &= ~(1L << nodeIndex);
+        }
     }
 
     void onTimeout(final Attempt attempt) {
@@ -149,6 +156,11 @@ final class AcquireOperation {
         final long t2Ns = conductor.nowNs();
         if (attempt.validUntilNs - t2Ns < Math.max(1, attempt.acquisition.lease.minValidityNs)) {
             fail(attempt, AcquireOutcome.Kind.TOO_SLOW);
+            return;
+        }
+        if (attempt.acquireRound.decision() != Decision.WON) {
+            // While counters were raised, a clock jumped and took its node's grant with it.
+            fail(attempt, AcquireOutcome.Kind.NO_QUORUM);
             return;
         }
         final Acquisition acquisition = attempt.acquisition;

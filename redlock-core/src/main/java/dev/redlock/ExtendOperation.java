@@ -47,7 +47,8 @@ final class ExtendOperation {
     }
 
     void onReply(final Attempt attempt, final int nodeIndex, final int sequence, final long value) {
-        if (value == 0) {
+        // A later extension may have put the key there in the meantime.
+        if (value == 0 && sequence == attempt.extendSequence) {
             attempt.mayHold &= ~(1L << nodeIndex);
         }
         vote(attempt, nodeIndex, sequence, value == HELD_REPLY ? Vote.GRANTED : Vote.REFUSED);

@@ -7,7 +7,7 @@ import picocli.CommandLine;
  *
  * @threading immutable
  */
-final class BuildVersion implements CommandLine.IVersionProvider {
+public final class BuildVersion implements CommandLine.IVersionProvider {
     @Override
     public String[] getVersion() {
         String version = Main.class.getPackage().getImplementationVersion();

@@ -1,5 +1,7 @@
 package dev.redlock.loadtest;
 
+import dev.redlock.loadtest.chaos.ChaosCommand;
+import dev.redlock.loadtest.chaos.ChaosWorkerCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,18 +18,19 @@ import picocli.CommandLine.Spec;
  * @threading caller-confined
  */
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
-        subcommands = LatencyCommand.class, synopsisSubcommandLabel = "[latency]",
-        description = "Measures distributed locks over real Redis or Valkey nodes.",
-        footerHeading = "%nWithout a command, latency is run. See load-test latency --help.%n",
+        subcommands = {LatencyCommand.class, ChaosCommand.class, ChaosWorkerCommand.class},
+        synopsisSubcommandLabel = "[latency|chaos]",
+        description = "Measures distributed locks over real Redis or Valkey nodes, and hurts them.",
+        footerHeading = "%nWithout a command, latency is run. See load-test latency --help, load-test chaos --help.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {
             " 0:the run counts", " 1:the run failed: overlapping holders, failed calls, or nothing measured",
             " 2:an option is unknown or out of range", " 3:no nodes could be had or reached",
             "70:a bug of this program", "130:interrupted (Ctrl-C); what was started has been stopped"})
 public final class Main implements Runnable {
     /** The run counts. */
-    static final int EXIT_GOOD = 0;
+    public static final int EXIT_GOOD = 0;
     /** The run failed. */
-    static final int EXIT_FAILED = 1;
+    public static final int EXIT_FAILED = 1;
     /** No nodes. */
     static final int EXIT_NO_NODES = 3;
     /** A bug. */

@@ -25,6 +25,8 @@ public final class FakeRedis {
     private final Timeline timeline;
     private final String name;
     private final Map<String, Key> keys = new TreeMap<>();
+    /** Fencing counters, apart from the locks, so that a test can ask for the locks that are left. */
+    private final Map<String, Long> counters = new TreeMap<>();
     private final Set<String> scripts = new HashSet<>();
     private final List<InjectedError> injected = new ArrayList<>();
     private final List<String> log = new ArrayList<>();
@@ -95,6 +97,7 @@ public final class FakeRedis {
 
     public void loseData() {
         keys.clear();
+        counters.clear();
     }
 
     /** The wall clock, microseconds since the epoch. */
@@ -352,6 +355,9 @@ public final class FakeRedis {
         final long reply = switch (script) {
             case "acquire" -> acquire(key, token, Long.parseLong(argument));
             case "release" -> release(key, token);
+            case "acquire_fenced" -> acquireFenced(key, words.get(4), token, Long.parseLong(argument));
+            case "raise" -> raise(key, words.get(4), token, Long.parseLong(argument));
+            case "release_fenced" -> releaseFenced(key, words.get(4), token, Long.parseLong(argument));
             case "extend" -> extend(key, token, Long.parseLong(argument));
             default -> throw new IllegalStateException("the model does not know script " + script);
         };
@@ -369,6 +375,29 @@ public final class FakeRedis {
         }
         final long left = pttl(key);
         return left == -1 ? -9_007_199_254_740_991L : -left;
+    }
+
+    private long acquireFenced(final String key, final String counter, final String token, final long ttlMs) {
+        final long reply = acquire(key, token, ttlMs);
+        if (reply != 1) {
+            return reply;
+        }
+        final Long before = counters.get(counter);
+        counters.put(counter, before == null ? wallUs() / US_PER_S << 20 : before + 1);
+        return counters.get(counter);
+    }
+
+    private long raise(final String key, final String counter, final String token, final long value) {
+        if (!token.equals(get(key)) || counters.getOrDefault(counter, 0L) > value) {
+            return 0;
+        }
+        counters.put(counter, value);
+        return 1;
+    }
+
+    private long releaseFenced(final String key, final String counter, final String token, final long highest) {
+        counters.merge(counter, highest, Math::max);
+        return release(key, token);
     }
 
     private long release(final String key, final String token) {

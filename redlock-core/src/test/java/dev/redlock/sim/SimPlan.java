@@ -13,7 +13,14 @@ public final class SimPlan {
 
     /** What can go wrong. */
     public enum Fault {
-        BREAK, CUT, LOSE_REQUESTS, LOSE_REPLIES, CRASH_KEEP, CRASH_LOSE, PAUSE_NODE, SLOW, CLOCK_RATE, CLOCK_BACK, CLOCK_FORWARD, FLUSH_SCRIPTS, ERRORS, PAUSE_CLIENT, CLOSE_CLIENT, KILL_CLIENT
+        // of the network
+        BREAK, CUT, LOSE_REQUESTS, LOSE_REPLIES,
+        // of a node's process
+        CRASH_KEEP, CRASH_LOSE, PAUSE_NODE, SLOW, FLUSH_SCRIPTS, ERRORS,
+        // of a node's clock
+        CLOCK_RATE, CLOCK_BACK, CLOCK_FORWARD,
+        // of a client's process
+        PAUSE_CLIENT, CLOSE_CLIENT, KILL_CLIENT
     }
 
     /** Faults under which no two leases may ever overlap. */
@@ -43,6 +50,8 @@ public final class SimPlan {
     /** The checker believes in the whole ttl from the grant on, as a client without validity would. */
     boolean isValidityIgnored;
     boolean isExtending = true;
+    /** Every grant has a fencing token. */
+    boolean isFenced;
     /** For how long after a clock's jump two leases may overlap, because nobody can know yet. */
     long jumpGraceMs;
 
@@ -75,6 +84,7 @@ public final class SimPlan {
             plan.guard = RestartGuardMode.OFF;
         }
         plan.isLateExecuted = !plan.isTidy && random.nextBoolean();
+        plan.isFenced = random.nextInt(3) == 0;
         if (!plan.isTidy && random.nextInt(4) == 0) {
             plan.debtMax = random.nextInt(4);
         }
@@ -107,6 +117,7 @@ public final class SimPlan {
         return "seed " + seed + ": " + nodeCount + " nodes, " + clientCount + " clients, " + resourceCount + " x "
                 + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
+                + (isFenced ? ", fenced" : "")
                 + (isLateExecuted ? ", late execution" : "") + ", debtMax " + debtMax;
     }
 }

@@ -111,11 +111,15 @@ final class SimWorker implements LeaseListener {
         if (plan.isExtending && random.nextInt(4) == 0) {
             options = options.autoExtend(1 + random.nextInt(3), Duration.ofMillis(plan.maxTtlMs));
         }
+        if (plan.isFenced) {
+            options = options.fenced();
+        }
         if (lease == null || random.nextInt(3) == 0) {
             lease = client.redlock().newLease();
         }
         isCancelled = false;
-        begin(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs());
+        // A fenced acquire may need a second round, to raise counters.
+        begin(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced ? 2 : 1));
         round++;
         final int thisRound = round;
         final ResourceKey key = client.redlock().key(resource);
@@ -146,6 +150,9 @@ final class SimWorker implements LeaseListener {
         }
         if (isCancelled) {
             simulation.violate(name + " got the lock after it had cancelled");
+        }
+        if (simulation.plan.isFenced) {
+            simulation.onFenced(this, lease.fencingToken());
         }
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();

@@ -20,6 +20,9 @@ public final class Simulation {
     private static final int TRACE_LINES_KEPT = Integer.getInteger("sim.lines", 400);
     private static final int VIOLATIONS_MAX = 10;
 
+    private static final List<String> SCRIPTS = List.of("acquire", "release", "extend", "acquire_fenced", "raise",
+            "release_fenced");
+
     final SimPlan plan;
     final VirtualWorld world;
     private final SplittableRandom random;
@@ -28,12 +31,15 @@ public final class Simulation {
     private final ArrayDeque<TraceLine> trace = new ArrayDeque<>();
     private final Map<String, Integer> counts = new TreeMap<>();
     private final List<Set<String>> releasedTokens = new ArrayList<>();
+    private final Map<String, Long> fencingTokens = new TreeMap<>();
     private final List<Closing> closings = new ArrayList<>();
     private long traceHash = 17;
     private long traceCount;
     private long lastJumpNs;
     private int clientNames;
     private boolean hasJumped;
+    /** All backward steps of all clocks together: keys live longer by as much at most. */
+    private long setBackMs;
     private boolean isWinding;
 
     private record TraceLine(long number, long atNs, String text) {
@@ -86,7 +92,7 @@ public final class Simulation {
                 + reply);
         if (command.startsWith("release")) {
             released.add(token);
-        } else if (released.contains(token) && !plan.isLateExecuted) {
+        } else if (released.contains(token) && !command.startsWith("raise") && !plan.isLateExecuted) {
             violate("node " + index + " executed " + command.substring(0, command.length() - 21)
                     + " behind the release of its token");
         }
@@ -123,6 +129,15 @@ public final class Simulation {
                     client.workers().stream().filter(worker -> worker != loser).forEach(SimWorker::letGo);
                 }
             }
+        }
+    }
+
+    /** Each grant of a resource has a greater number than the one before, as long as no node loses its counter. */
+    void onFenced(final SimWorker worker, final long fencingToken) {
+        trace(worker.name + " fencing token " + fencingToken);
+        final Long before = fencingTokens.put(worker.resource, fencingToken);
+        if (before != null && fencingToken <= before && !plan.faults.contains(Fault.CRASH_LOSE)) {
+            violate(worker + " got fencing token " + fencingToken + " after " + before);
         }
     }
 
@@ -212,11 +227,15 @@ public final class Simulation {
                 after(100 + random.nextInt(2000), () -> usualDelay(node));
             }
             case CLOCK_RATE -> node.redis().clockRate(random.nextInt(8001) - 4000);
-            case CLOCK_BACK -> node.redis().clockJump(-random.nextInt(3000));
+            case CLOCK_BACK -> {
+                final int ms = random.nextInt(3000);
+                setBackMs += ms;
+                node.redis().clockJump(-ms);
+            }
             case CLOCK_FORWARD -> jumpForward();
             case FLUSH_SCRIPTS -> node.redis().flushScripts();
             case ERRORS -> node.redis()
-                    .failNext(List.of("acquire", "release", "extend").get(random.nextInt(3)),
+                    .failNext(SCRIPTS.get(random.nextInt(SCRIPTS.size())),
                             List.of("BUSY x", "OOM x", "LOADING x", "READONLY x", "NOSCRIPT x").get(random.nextInt(5)),
                             1 + random.nextInt(20));
             case PAUSE_CLIENT -> {
@@ -335,7 +354,7 @@ public final class Simulation {
                             + " end: " + worker));
             checkEngine(client);
         }
-        world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000);
+        world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000 + setBackMs);
         checkKeys();
         List.copyOf(clients).forEach(client -> {
             if (!client.isClosing()) {

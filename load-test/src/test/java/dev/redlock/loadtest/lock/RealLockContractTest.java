@@ -135,9 +135,14 @@ class RealLockContractTest {
 
         /** A look at a real node with commands that every client has. */
         private record RealAccess(RedisNode node) implements NodeAccess {
+            /** The contract gives bytes, one char each; the connection takes text and sends it as UTF-8. */
+            private static String text(final String bytes) {
+                return new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+            }
+
             @Override
             public String get(final String key) {
-                final Object hex = node.call("EVAL", HEX_OF_VALUE, "1", key);
+                final Object hex = node.call("EVAL", HEX_OF_VALUE, "1", text(key));
                 return hex == null
                         ? null
                         : new String(HexFormat.of().parseHex((String) hex), StandardCharsets.ISO_8859_1);
@@ -146,19 +151,19 @@ class RealLockContractTest {
             @Override
             public boolean setIfAbsent(final String key, final String value, final long ttlMs) {
                 final Object reply = ttlMs < 0
-                        ? node.call("SET", key, value, "NX")
-                        : node.call("SET", key, value, "NX", "PX", Long.toString(ttlMs));
+                        ? node.call("SET", text(key), value, "NX")
+                        : node.call("SET", text(key), value, "NX", "PX", Long.toString(ttlMs));
                 return "OK".equals(reply);
             }
 
             @Override
             public boolean delete(final String key) {
-                return Long.valueOf(1).equals(node.call("DEL", key));
+                return Long.valueOf(1).equals(node.call("DEL", text(key)));
             }
 
             @Override
             public long pttl(final String key) {
-                return (Long) node.call("PTTL", key);
+                return (Long) node.call("PTTL", text(key));
             }
         }
     }

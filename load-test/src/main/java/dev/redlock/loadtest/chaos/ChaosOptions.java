@@ -1,0 +1,133 @@
+package dev.redlock.loadtest.chaos;
+
+import dev.redlock.loadtest.DurationConverter;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import picocli.CommandLine;
+import picocli.CommandLine.Option;
+
+/**
+ * What the user can set for a chaos run.
+ *
+ * @threading caller-confined
+ */
+final class ChaosOptions {
+    private static final Duration TTL_MIN = Duration.ofMillis(200);
+
+    @Option(names = "--duration", paramLabel = "TIME", defaultValue = "60s", converter = DurationConverter.class,
+            description = "How long nodes are hurt (default: ${DEFAULT-VALUE}).")
+    private Duration duration;
+
+    @Option(names = "--seed", paramLabel = "N",
+            description = "Replays the plan of that seed (default: random, and printed).")
+    private Long seed;
+
+    @Option(names = "--nodes", paramLabel = "N", defaultValue = "5",
+            description = "How many nodes, 3 to 9 (default: ${DEFAULT-VALUE}).")
+    private int nodes;
+
+    @Option(names = "--workers", paramLabel = "N", defaultValue = "3",
+            description = "How many worker processes, 1 to 32 (default: ${DEFAULT-VALUE}).")
+    private int workers;
+
+    @Option(names = "--threads", paramLabel = "N", defaultValue = "3",
+            description = "Threads of each worker, 1 to 64 (default: ${DEFAULT-VALUE}).")
+    private int threads;
+
+    @Option(names = "--resources", paramLabel = "N", defaultValue = "4",
+            description = "How many resources they fight for, 1 to 1000 (default: ${DEFAULT-VALUE}).")
+    private int resources;
+
+    @Option(names = "--fenced", paramLabel = "WHICH", defaultValue = "half",
+            description = "Which resources are locked with fencing tokens: ${COMPLETION-CANDIDATES} (default: "
+                    + "${DEFAULT-VALUE}).")
+    private Fenced fenced;
+
+    @Option(names = "--ttl", paramLabel = "TIME", defaultValue = "2s", converter = DurationConverter.class,
+            description = "Time to live of each lock, and the clients' maxTtl (default: ${DEFAULT-VALUE}).")
+    private Duration ttl;
+
+    @Option(names = "--node-timeout", paramLabel = "TIME", defaultValue = "500ms", converter = DurationConverter.class,
+            description = "The clients' node timeout (default: ${DEFAULT-VALUE}).")
+    private Duration nodeTimeout;
+
+    @Option(names = "--faults", paramLabel = "FAULT", split = ",",
+            description = "What may be done: ${COMPLETION-CANDIDATES} (default: all).")
+    private List<Fault> faults = List.of(Fault.values());
+
+    @Option(names = "--majority-loss",
+            description = "More than a minority of the nodes may be bad at once: the lock may become unavailable, but "
+                    + "never unsafe.")
+    private boolean isMajorityLoss;
+
+    ChaosOptions() {
+        // picocli fills the fields.
+    }
+
+    void check(CommandLine line) {
+        requireRange(line, "--nodes", nodes, 3, 9);
+        requireRange(line, "--workers", workers, 1, 32);
+        requireRange(line, "--threads", threads, 1, 64);
+        requireRange(line, "--resources", resources, 1, 1000);
+        require(line, ttl.compareTo(TTL_MIN) >= 0, "--ttl is below " + TTL_MIN.toMillis() + "ms");
+        require(line, nodeTimeout.compareTo(ttl) <= 0, "--node-timeout is longer than --ttl");
+        if (seed == null) {
+            seed = ThreadLocalRandom.current().nextLong(1_000_000_000);
+        }
+    }
+
+    private static void requireRange(CommandLine line, String name, int value, int min, int max) {
+        require(line, value >= min && value <= max, name + " is " + value + ": expected " + min + " to " + max);
+    }
+
+    private static void require(CommandLine line, boolean isRight, String otherwise) {
+        if (!isRight) {
+            throw new CommandLine.ParameterException(line, otherwise);
+        }
+    }
+
+    ChaosTerms terms() {
+        return new ChaosTerms(nodes, workers, duration, ttl, faults, isMajorityLoss);
+    }
+
+    Duration duration() {
+        return duration;
+    }
+
+    long seed() {
+        return seed;
+    }
+
+    int nodes() {
+        return nodes;
+    }
+
+    int workers() {
+        return workers;
+    }
+
+    int threads() {
+        return threads;
+    }
+
+    int resources() {
+        return resources;
+    }
+
+    Fenced fenced() {
+        return fenced;
+    }
+
+    Duration ttl() {
+        return ttl;
+    }
+
+    Duration nodeTimeout() {
+        return nodeTimeout;
+    }
+
+    boolean isMajorityLoss() {
+        return isMajorityLoss;
+    }
+}

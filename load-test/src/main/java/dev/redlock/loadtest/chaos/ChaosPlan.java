@@ -1,0 +1,83 @@
+package dev.redlock.loadtest.chaos;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * What is done to which node and when: a pure function of the seed and the terms. Each fault begins and ends inside the
+ * plan's duration, a target bears one at a time, and no more nodes than allowed are bad at once, where a node that was
+ * restarted counts as bad until the restart guard lets it vote again.
+ *
+ * @threading immutable
+ */
+final class ChaosPlan {
+    private static final int GAP_MS_MIN = 100;
+    private static final int GAP_MS_MAX = 900;
+    private static final int WORKER_GAP_MS_MIN = 1500;
+    private static final int WORKER_GAP_MS_MAX = 6000;
+    private static final int DELAY_MS_MIN = 5;
+    private static final int DELAY_MS_MAX = 400;
+    /** A client tries to reconnect at least this often, with some room. */
+    private static final int RECONNECT_MS = 500;
+    /** Room for the start of a server, the whole seconds of its uptime, and the guard's own rounding. */
+    private static final int GUARD_MS = 3000;
+
+    private final ChaosTerms terms;
+    private final SplittableRandom random;
+    private final List<ChaosStep> steps = new ArrayList<>();
+
+    private ChaosPlan(long seed, ChaosTerms terms) {
+        this.terms = terms;
+        this.random = new SplittableRandom(seed);
+    }
+
+    static List<ChaosStep> of(long seed, ChaosTerms terms) {
+        ChaosPlan plan = new ChaosPlan(seed, terms);
+        plan.add(terms.nodes(), terms.badNodesMax(), false, GAP_MS_MIN, GAP_MS_MAX);
+        plan.add(terms.workers(), 1, true, WORKER_GAP_MS_MIN, WORKER_GAP_MS_MAX);
+        plan.steps.sort((a, b) -> Long.compare(a.atMs(), b.atMs()));
+        return List.copyOf(plan.steps);
+    }
+
+    private void add(int targets, int badMax, boolean isOfWorker, int gapMsMin, int gapMsMax) {
+        List<Fault> faults = terms.faults().stream().filter(fault -> fault.isOfWorker() == isOfWorker).toList();
+        if (faults.isEmpty()) {
+            return;
+        }
+        long[] badUntilMs = new long[targets];
+        long durationMs = terms.duration().toMillis();
+        for (long atMs = between(gapMsMin, gapMsMax); atMs < durationMs; atMs += between(gapMsMin, gapMsMax)) {
+            List<Integer> good = good(badUntilMs, atMs);
+            if (targets - good.size() < badMax) {
+                int target = good.get(random.nextInt(good.size()));
+                ChaosStep step = step(atMs, faults.get(random.nextInt(faults.size())), target);
+                if (step.endMs() <= durationMs) {
+                    steps.add(step);
+                    badUntilMs[target] = atMs + step.healthyMs();
+                }
+            }
+        }
+    }
+
+    private static List<Integer> good(long[] badUntilMs, long atMs) {
+        List<Integer> good = new ArrayList<>();
+        for (int i = 0; i < badUntilMs.length; i++) {
+            if (badUntilMs[i] <= atMs) {
+                good.add(i);
+            }
+        }
+        return good;
+    }
+
+    private ChaosStep step(long atMs, Fault fault, int target) {
+        int lengthMs = between(fault.lengthMsMin(), fault.lengthMsMax());
+        int delayMs = fault == Fault.SLOW ? between(DELAY_MS_MIN, DELAY_MS_MAX) : 0;
+        long afterMs = fault.isRestart() ? terms.maxTtl().toMillis() + GUARD_MS : RECONNECT_MS;
+        return new ChaosStep(atMs, fault, target, lengthMs, lengthMs + afterMs, delayMs);
+    }
+
+    private int between(int min, int max) {
+        return random.nextInt(min, max + 1);
+    }
+}

@@ -1,0 +1,119 @@
+package dev.redlock.loadtest.chaos;
+
+import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What a run is told to have been: counts, the keys left on the nodes, and the verdict.
+ *
+ * @threading caller-confined
+ */
+final class ChaosReport {
+    private static final String COUNTER_SUFFIX = ":redlock:fence";
+    private static final long POLL_MS = 20;
+    private static final long EXPIRY_ROOM_MS = 500;
+    /** A paused or starved process makes a call look long; beyond this a call is stuck. */
+    private static final long STUCK_MS = 10_000;
+
+    private final ChaosOptions options;
+    private final WorkerTally tally;
+    private final SectionAudit audit;
+    private final List<String> keyLines = new ArrayList<>();
+    private final List<String> keyFailures = new ArrayList<>();
+
+    ChaosReport(ChaosOptions options, WorkerTally tally, SectionAudit audit) {
+        this.options = options;
+        this.tally = tally;
+        this.audit = audit;
+    }
+
+    /** Looks at each node directly, at once and again when every ttl must have passed. */
+    void keys(RedisNodes nodes) throws IOException, InterruptedException {
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(options.ttl().toMillis() + EXPIRY_ROOM_MS);
+        for (RedisNode node : nodes.nodes()) {
+            keyLines.add(node + ": " + lockKeys(node).size() + " lock keys left after the last release");
+        }
+        for (RedisNode node : nodes.nodes()) {
+            List<String> left = lockKeys(node);
+            while (!left.isEmpty() && deadlineNs - System.nanoTime() > 0) {
+                TimeUnit.MILLISECONDS.sleep(POLL_MS);
+                left = lockKeys(node);
+            }
+            if (!left.isEmpty()) {
+                keyFailures.add(node + " still has " + left + " beyond the ttl");
+            }
+        }
+    }
+
+    private List<String> lockKeys(RedisNode node) throws IOException {
+        List<String> keys = new ArrayList<>();
+        try (RawRedis redis = node.connect()) {
+            for (Object key : (List<?>) redis.call("KEYS", "*")) {
+                String name = key.toString();
+                long ttlMs = (Long) redis.call("PTTL", name);
+                if (ttlMs == -1) {
+                    keyFailures.add(node + " has the key " + name + " without expiry");
+                }
+                if (!name.endsWith(COUNTER_SUFFIX) && ttlMs != -2) {
+                    keys.add(name);
+                    if (ttlMs > options.ttl().toMillis()) {
+                        keyFailures.add(node + " keeps " + name + " for " + ttlMs + " ms, longer than any ttl");
+                    }
+                }
+            }
+        }
+        return keys;
+    }
+
+    /** Prints everything and returns whether the run passed. */
+    boolean print(PrintWriter out, int killedWorkers, boolean isCancelled) {
+        out.printf("%nacquisitions%n%10d  ACQUIRED%n", audit.sectionCount());
+        audit.refusals().forEach((name, amount) -> out.printf("%10d  %s%n", amount, name));
+        out.println("counted by the workers" + (killedWorkers == 0
+                ? ""
+                : ", without what " + killedWorkers + " killed processes had counted"));
+        tally.counts().forEach((name, amount) -> out.printf("%10d  %s%n", amount, name));
+        out.println("audit");
+        out.printf("%10d  sections, %d of them fenced, %d left after their validity, %d without an end%n",
+                audit.sectionCount(), audit.fencedCount(), audit.overstayedCount(), audit.unfinishedCount());
+        out.printf("%10d  ms, the longest time in which no worker entered a section%n",
+                audit.longestGapNs() / 1_000_000);
+        out.printf("%10d  ms, the longest acquire, waiting included%n", tally.longestAcquireNs() / 1_000_000);
+        keyLines.forEach(out::println);
+        out.println();
+        List<String> failures = failures();
+        failures.forEach(failure -> out.println("FAIL: " + failure));
+        if (failures.isEmpty()) {
+            out.printf(
+                    "PASS: no two valid sections overlapped, fencing tokens rise, no key outlived its ttl "
+                            + "(seed %d%s)%n",
+                    options.seed(), isCancelled ? ", cut short" : "");
+        } else {
+            out.println("FAIL: seed " + options.seed());
+        }
+        out.flush();
+        return failures.isEmpty();
+    }
+
+    private List<String> failures() {
+        List<String> failures = new ArrayList<>(audit.failures());
+        if (audit.failureCount() > failures.size()) {
+            failures.add("and " + (audit.failureCount() - failures.size()) + " more");
+        }
+        failures.addAll(keyFailures);
+        failures.addAll(tally.problems());
+        if (audit.sectionCount() == 0) {
+            failures.add("no section was entered at all");
+        }
+        if (tally.longestAcquireNs() / 1_000_000 > STUCK_MS) {
+            failures.add("an acquire took longer than " + STUCK_MS + " ms");
+        }
+        return failures;
+    }
+}

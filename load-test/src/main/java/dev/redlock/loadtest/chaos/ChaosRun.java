@@ -1,0 +1,234 @@
+package dev.redlock.loadtest.chaos;
+
+import dev.redlock.loadtest.faults.FaultProxy;
+import dev.redlock.loadtest.nodes.Data;
+import dev.redlock.loadtest.nodes.NodeState;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * One run: workers start, the plan is carried out, everything is healed, the workers stop, and the evidence is checked.
+ *
+ * @threading caller-confined, except for {@link #cancel}
+ */
+final class ChaosRun implements AutoCloseable {
+    private static final Duration STOP_LIMIT = Duration.ofSeconds(20);
+    private static final Duration SETTLE_LIMIT = Duration.ofSeconds(30);
+    /** The restart guard needs the ttl, one second for the rounding of uptimes, and the drift. */
+    private static final Duration GUARD_ROOM = Duration.ofMillis(2200);
+
+    private final ChaosOptions options;
+    private final RedisNodes nodes;
+    private final PrintWriter out;
+    private final Path folder;
+    private final Path records;
+    private final List<FaultProxy> proxies = new ArrayList<>();
+    private final List<WorkerProcess> workers = new ArrayList<>();
+    private final WorkerTally tally = new WorkerTally();
+    private final CountDownLatch cancelled = new CountDownLatch(1);
+    private int workerCount;
+    private int killedCount;
+    private long startNs;
+    private boolean isKept;
+
+    ChaosRun(ChaosOptions options, RedisNodes nodes, PrintWriter out) throws IOException {
+        this.options = options;
+        this.nodes = nodes;
+        this.out = out;
+        this.folder = Files.createTempDirectory("redlock-chaos-");
+        this.records = Files.createFile(folder.resolve("records"));
+        nodes.nodes().forEach(node -> proxies.add(FaultProxy.open(node.address())));
+    }
+
+    /** Returns whether everything held. */
+    boolean run() throws IOException, InterruptedException {
+        List<ChaosStep> plan = ChaosPlan.of(options.seed(), options.terms());
+        out.println(nodes.choice());
+        out.printf("seed %d: %d faults in %d ms, at most %d of %d nodes bad at once; %d worker processes of %d threads,"
+                + " %d resources (%s fenced), ttl %d ms%n", options.seed(), plan.size(), options.duration().toMillis(),
+                options.terms().badNodesMax(), options.nodes(), options.workers(), options.threads(),
+                options.resources(), options.fenced(), options.ttl().toMillis());
+        out.flush();
+        awaitCancelled(options.ttl().plus(GUARD_ROOM).toMillis());
+        for (int i = 0; i < options.workers(); i++) {
+            workers.add(startWorker());
+        }
+        awaitFirstSection();
+        startNs = System.nanoTime();
+        carryOut(plan);
+        long endNs = System.nanoTime();
+        heal();
+        boolean isBusyAgain = awaitSectionAfter(endNs);
+        stopWorkers();
+        ChaosReport report = new ChaosReport(options, tally,
+                SectionAudit.of(SectionFile.readAll(records), startNs, endNs));
+        report.keys(nodes);
+        if (!isBusyAgain) {
+            tally.problem("too few sections were entered after everything was healed");
+        }
+        isKept = !report.print(out, killedCount, cancelled.getCount() == 0);
+        return !isKept;
+    }
+
+    private WorkerProcess startWorker() throws IOException {
+        List<String> addresses = proxies.stream().map(proxy -> proxy.address().uri()).toList();
+        int number = workerCount++;
+        return WorkerProcess.start(number, folder,
+                ChaosWorkerCommand.arguments(number, addresses, records, options));
+    }
+
+    private boolean awaitCancelled(long ms) throws InterruptedException {
+        return cancelled.await(Math.max(0, ms), TimeUnit.MILLISECONDS);
+    }
+
+    private void awaitFirstSection() throws IOException, InterruptedException {
+        long deadlineNs = System.nanoTime() + SETTLE_LIMIT.toNanos();
+        while (Files.size(records) == 0 && deadlineNs - System.nanoTime() > 0 && !awaitCancelled(10)) {
+            for (WorkerProcess worker : workers) {
+                if (worker.isEnded()) {
+                    throw new IOException(worker + " ended at its start: " + worker.said());
+                }
+            }
+        }
+    }
+
+    private boolean awaitSectionAfter(long timeNs) throws IOException, InterruptedException {
+        long deadlineNs = System.nanoTime() + SETTLE_LIMIT.toNanos();
+        long seen = Files.size(records);
+        int wanted = options.workers() * options.threads();
+        while (deadlineNs - System.nanoTime() > 0) {
+            long entered = SectionFile.readFrom(records, seen)
+                    .stream()
+                    .filter(record -> record.kind() == SectionRecord.Kind.ENTER)
+                    .count();
+            if (entered >= wanted || awaitCancelled(20)) {
+                out.printf("%9.3f s  locking as before, %d ms after the end of the plan%n", sinceStart(),
+                        (System.nanoTime() - timeNs) / 1_000_000);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private double sinceStart() {
+        return (System.nanoTime() - startNs) / 1e9;
+    }
+
+    private void carryOut(List<ChaosStep> plan) throws IOException, InterruptedException {
+        List<Moment> moments = new ArrayList<>();
+        for (ChaosStep step : plan) {
+            moments.add(new Moment(step.atMs(), step, true));
+            moments.add(new Moment(step.endMs(), step, false));
+        }
+        moments.sort(Comparator.comparingLong(Moment::atMs));
+        for (Moment moment : moments) {
+            if (awaitUntil(moment.atMs())) {
+                return;
+            }
+            out.printf("%9.3f s  %s%n", sinceStart(), moment.isBegin() ? moment.step().begins() : moment.step().ends());
+            out.flush();
+            if (moment.isBegin()) {
+                begin(moment.step());
+            } else {
+                end(moment.step());
+            }
+        }
+        awaitUntil(options.duration().toMillis());
+    }
+
+    private boolean awaitUntil(long ms) throws InterruptedException {
+        return awaitCancelled(ms - (System.nanoTime() - startNs) / 1_000_000);
+    }
+
+    private void begin(ChaosStep step) throws IOException, InterruptedException {
+        int target = step.target();
+        switch (step.fault()) {
+            case KILL, WIPE -> nodes.node(target).kill();
+            case PAUSE -> nodes.node(target).pause();
+            case STALL -> proxies.get(target).stall();
+            case SLOW -> proxies.get(target).slow(Duration.ofMillis(step.delayMs()));
+            case MUTE -> proxies.get(target).mute();
+            case CUT -> proxies.get(target).cut();
+            case WORKER_PAUSE -> workers.get(target).pause(step.lengthMs());
+            case WORKER_KILL -> {
+                workers.get(target).kill();
+                killedCount++;
+            }
+        }
+    }
+
+    private void end(ChaosStep step) throws IOException, InterruptedException {
+        int target = step.target();
+        switch (step.fault()) {
+            case KILL -> nodes.node(target).start();
+            case WIPE -> nodes.node(target).restart(Data.LOST);
+            case PAUSE -> nodes.node(target).resume();
+            case STALL, SLOW, MUTE, CUT -> proxies.get(target).pass();
+            case WORKER_PAUSE -> workers.get(target).resume();
+            case WORKER_KILL -> workers.set(target, startWorker());
+        }
+    }
+
+    /** After the whole plan there is nothing to heal; a cancelled one leaves something. */
+    private void heal() {
+        proxies.forEach(FaultProxy::pass);
+        for (RedisNode node : nodes.nodes()) {
+            if (node.state() == NodeState.PAUSED) {
+                node.resume();
+            } else if (node.state() == NodeState.STOPPED && cancelled.getCount() > 0) {
+                node.start();
+            }
+        }
+    }
+
+    private void stopWorkers() throws IOException, InterruptedException {
+        workers.forEach(WorkerProcess::tellToStop);
+        long deadlineNs = System.nanoTime() + STOP_LIMIT.toNanos();
+        for (WorkerProcess worker : workers) {
+            worker.collect(tally, deadlineNs);
+        }
+        workers.clear();
+    }
+
+    /** Ends the plan early; what was recorded so far is still checked. */
+    void cancel() {
+        cancelled.countDown();
+    }
+
+    @Override
+    public void close() throws IOException {
+        workers.forEach(WorkerProcess::abandon);
+        proxies.forEach(FaultProxy::close);
+        if (isKept) {
+            out.println("The records are kept in " + folder);
+            return;
+        }
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+
+    /**
+     * The beginning or the end of a step.
+     *
+     * @param atMs    when
+     * @param step    which
+     * @param isBegin which of the two
+     * @threading immutable
+     */
+    private record Moment(long atMs, ChaosStep step, boolean isBegin) {
+    }
+}

@@ -1,0 +1,44 @@
+package dev.redlock.loadtest.chaos;
+
+/**
+ * One fault of a plan.
+ *
+ * @param atMs      when it begins, from the start of the plan
+ * @param fault     what is done
+ * @param target    the node's or the worker's index
+ * @param lengthMs  until it is undone
+ * @param healthyMs until the target does its work again, from the beginning of the fault
+ * @param delayMs   of each packet, when slow
+ * @threading immutable
+ */
+record ChaosStep(long atMs, Fault fault, int target, long lengthMs, long healthyMs, int delayMs) {
+
+    long endMs() {
+        return atMs + lengthMs;
+    }
+
+    String begins() {
+        return name() + ": " + switch (fault) {
+            case KILL, WIPE, WORKER_KILL -> "kill -9";
+            case PAUSE, WORKER_PAUSE -> "SIGSTOP";
+            case STALL -> "network silent, connections open";
+            case SLOW -> "network slow, " + delayMs + " ms each way";
+            case MUTE -> "replies lost, requests arrive";
+            case CUT -> "connections cut and refused";
+        } + " for " + lengthMs + " ms";
+    }
+
+    String ends() {
+        return name() + ": " + switch (fault) {
+            case KILL -> "started again with its data";
+            case WIPE -> "started again EMPTY";
+            case WORKER_KILL -> "a new process in its place";
+            case PAUSE, WORKER_PAUSE -> "SIGCONT";
+            case STALL, SLOW, MUTE, CUT -> "network in order";
+        };
+    }
+
+    private String name() {
+        return (fault.isOfWorker() ? "worker " : "node ") + target;
+    }
+}

@@ -1,0 +1,23 @@
+package dev.redlock.loadtest.chaos;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What a plan is made for. Equal terms and an equal seed give an equal plan.
+ *
+ * @param nodes         how many nodes
+ * @param workers       how many worker processes
+ * @param duration      of the faults
+ * @param maxTtl        of the clients, which bounds the quarantine after a restart
+ * @param faults        what may be done
+ * @param isMajorityLoss whether a majority of the nodes may be bad at once
+ * @threading immutable
+ */
+record ChaosTerms(int nodes, int workers, Duration duration, Duration maxTtl, List<Fault> faults,
+        boolean isMajorityLoss) {
+
+    int badNodesMax() {
+        return isMajorityLoss ? nodes : (nodes - 1) / 2;
+    }
+}

@@ -1,0 +1,117 @@
+package dev.redlock.loadtest.chaos;
+
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.loadtest.DurationConverter;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/**
+ * One worker process of a chaos run. It works until its standard input ends, so that it never outlives its parent, then
+ * prints its tally.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "chaos-worker", hidden = true, description = "A worker process of the chaos command.")
+public final class ChaosWorkerCommand implements Callable<Integer> {
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
+
+    @Option(names = "--worker", required = true)
+    private int worker;
+    @Option(names = "--nodes", required = true, split = ",")
+    private List<String> nodes;
+    @Option(names = "--records", required = true)
+    private Path records;
+    @Option(names = "--threads", required = true)
+    private int threads;
+    @Option(names = "--resources", required = true)
+    private int resources;
+    @Option(names = "--fenced", required = true)
+    private Fenced fenced;
+    @Option(names = "--ttl", required = true, converter = DurationConverter.class)
+    private Duration ttl;
+    @Option(names = "--node-timeout", required = true, converter = DurationConverter.class)
+    private Duration nodeTimeout;
+    @Option(names = "--seed", required = true)
+    private long seed;
+
+    @Spec
+    private CommandSpec spec;
+
+    ChaosWorkerCommand() {
+        // picocli fills the fields.
+    }
+
+    /** The command line that {@link #call} understands. */
+    static List<String> arguments(int worker, List<String> nodes, Path records, ChaosOptions options) {
+        return List.of("chaos-worker", "--worker", Integer.toString(worker), "--nodes", String.join(",", nodes),
+                "--records", records.toString(), "--threads", Integer.toString(options.threads()), "--resources",
+                Integer.toString(options.resources()), "--fenced", options.fenced().name(), "--ttl",
+                options.ttl().toMillis() + "ms", "--node-timeout", options.nodeTimeout().toMillis() + "ms", "--seed",
+                Long.toString(options.seed() * 31 + worker));
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        // Nodes that come and go are what this is about; whatever else is logged fails the run.
+        Logger.getLogger("").setLevel(Level.WARNING);
+        WorkerTally tally = new WorkerTally();
+        try (SectionFile file = SectionFile.append(records)) {
+            try (Redlock redlock = Redlock.connect(context())) {
+                work(redlock, file, tally);
+                boolean isClean = redlock.closeWithin(CLOSE_TIMEOUT).isClean();
+                tally.count(isClean ? "closed clean" : "closed with releases unconfirmed");
+                tally.count("lease lost", redlock.counters().lostCount());
+                tally.count("fence raised", redlock.counters().raisedCount());
+                tally.count("release debt paid",
+                        redlock.nodes().stream().mapToLong(node -> node.debtPaidCount()).sum());
+            }
+        }
+        tally.print(spec.commandLine().getOut());
+        return 0;
+    }
+
+    private RedlockContext context() {
+        return new RedlockContext().nodes(nodes.toArray(String[]::new))
+                .clientName("chaos-" + worker)
+                .maxTtl(ttl)
+                .nodeTimeout(nodeTimeout)
+                .reconnectDelayMs(20, 200);
+    }
+
+    private void work(Redlock redlock, SectionFile file, WorkerTally tally) throws InterruptedException {
+        List<SectionWorker> workers = new ArrayList<>();
+        List<Thread> running = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            SectionWorker sections = new SectionWorker(redlock, file, tally, worker, i, seed);
+            sections.plan(resources, fenced, ttl);
+            workers.add(sections);
+            running.add(new Thread(sections, "worker-" + i));
+        }
+        running.forEach(Thread::start);
+        awaitEndOfInput();
+        workers.forEach(SectionWorker::stop);
+        for (Thread thread : running) {
+            thread.join();
+        }
+    }
+
+    private static void awaitEndOfInput() {
+        try {
+            System.in.readAllBytes();
+        } catch (IOException e) {
+            // The parent is gone: as good as the end.
+            return;
+        }
+    }
+}

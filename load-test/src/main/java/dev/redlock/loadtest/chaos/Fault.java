@@ -1,0 +1,56 @@
+package dev.redlock.loadtest.chaos;
+
+/**
+ * What can be done to a node, or to a worker process.
+ *
+ * @threading immutable
+ */
+public enum Fault {
+    /** kill -9, and later a start with the append-only file. */
+    KILL(true, false, 100, 1500),
+    /** kill -9, and later a start without any data. */
+    WIPE(true, false, 100, 1500),
+    /** SIGSTOP, later SIGCONT. */
+    PAUSE(false, false, 200, 3500),
+    /** The network is silent, and what was sent meanwhile arrives late. */
+    STALL(false, false, 200, 3500),
+    /** The network is slow. */
+    SLOW(false, false, 500, 3000),
+    /** Requests arrive, replies do not. */
+    MUTE(false, false, 200, 3000),
+    /** Connections are closed, and new ones too. */
+    CUT(false, false, 100, 2500),
+    /** SIGSTOP to a worker process, later SIGCONT: longer than the ttl at times. */
+    WORKER_PAUSE(false, true, 500, 3500),
+    /** kill -9 of a worker process; another one takes its place. */
+    WORKER_KILL(false, true, 100, 500);
+
+    private final boolean isRestart;
+    private final boolean isOfWorker;
+    private final int lengthMsMin;
+    private final int lengthMsMax;
+
+    Fault(boolean isRestart, boolean isOfWorker, int lengthMsMin, int lengthMsMax) {
+        this.isRestart = isRestart;
+        this.isOfWorker = isOfWorker;
+        this.lengthMsMin = lengthMsMin;
+        this.lengthMsMax = lengthMsMax;
+    }
+
+    /** Whether the node's process is a new one afterwards, which the restart guard keeps from voting for a while. */
+    boolean isRestart() {
+        return isRestart;
+    }
+
+    boolean isOfWorker() {
+        return isOfWorker;
+    }
+
+    int lengthMsMin() {
+        return lengthMsMin;
+    }
+
+    int lengthMsMax() {
+        return lengthMsMax;
+    }
+}

@@ -1,0 +1,19 @@
+package dev.redlock.loadtest.chaos;
+
+/**
+ * Which resources are locked with fencing tokens. All grants of one resource are of one kind.
+ *
+ * @threading immutable
+ */
+public enum Fenced {
+    /** None. */
+    NONE,
+    /** Every other one. */
+    HALF,
+    /** All. */
+    ALL;
+
+    boolean isFenced(int resource) {
+        return this == ALL || this == HALF && resource % 2 == 0;
+    }
+}

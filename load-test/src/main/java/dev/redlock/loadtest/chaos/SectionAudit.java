@@ -1,0 +1,188 @@
+package dev.redlock.loadtest.chaos;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Decides from the evidence alone. A section claims its resource from its beginning to its end, or to the end of its
+ * validity where that is earlier: a holder that overstays is outside the guarantee. Two claims on one resource that
+ * overlap are a failure; so are two equal fencing tokens, and one that is not greater than all before it.
+ *
+ * @threading caller-confined
+ */
+final class SectionAudit {
+    private static final int FAILURES_MAX = 20;
+
+    private final Map<Long, Section> open = new HashMap<>();
+    private final Map<Integer, List<Section>> byResource = new TreeMap<>();
+    private final Map<String, Integer> refusals = new TreeMap<>();
+    private final List<String> failures = new ArrayList<>();
+    private int failureCount;
+    private int sectionCount;
+    private int fencedCount;
+    private int overstayedCount;
+    private int unfinishedCount;
+    private long longestGapNs;
+
+    /**
+     * One critical section, from its records.
+     *
+     * @threading caller-confined
+     */
+    private static final class Section {
+        private final SectionRecord enter;
+        private long validityEndNs;
+        private long leaveNs = Long.MAX_VALUE;
+
+        Section(SectionRecord enter) {
+            this.enter = enter;
+            this.validityEndNs = enter.validityEndNs();
+        }
+
+        long endNs() {
+            return Math.min(leaveNs, validityEndNs);
+        }
+
+        @Override
+        public String toString() {
+            return "worker " + enter.worker() + " section " + enter.section() + " [" + enter.timeNs() + ", " + endNs()
+                    + "] fence " + enter.fence();
+        }
+    }
+
+    private SectionAudit() {
+    }
+
+    /**
+     * Checks a whole run.
+     *
+     * @param records in any order that keeps each process's own
+     * @param fromNs  when the run began, for the longest unavailability
+     * @param toNs    when the workers were told to stop
+     */
+    static SectionAudit of(List<SectionRecord> records, long fromNs, long toNs) {
+        SectionAudit audit = new SectionAudit();
+        records.forEach(audit::add);
+        audit.byResource.forEach(audit::check);
+        audit.measureGaps(records, fromNs, toNs);
+        return audit;
+    }
+
+    private void add(SectionRecord record) {
+        if (record.kind() == SectionRecord.Kind.REFUSED) {
+            refusals.merge(record.refusal(), 1, Integer::sum);
+            return;
+        }
+        long id = (long) record.worker() << 40 | record.section();
+        if (record.kind() == SectionRecord.Kind.ENTER) {
+            Section section = new Section(record);
+            byResource.computeIfAbsent(record.resource(), any -> new ArrayList<>()).add(section);
+            sectionCount++;
+            unfinishedCount++;
+            if (open.put(id, section) != null) {
+                fail("section " + id + " was entered twice");
+            }
+            return;
+        }
+        Section section = open.get(id);
+        if (section == null) {
+            fail(record + " has no beginning");
+        } else if (record.kind() == SectionRecord.Kind.EXTEND) {
+            section.validityEndNs = record.validityEndNs();
+        } else {
+            section.leaveNs = record.timeNs();
+            overstayedCount += section.leaveNs > section.validityEndNs ? 1 : 0;
+            unfinishedCount--;
+            open.remove(id);
+        }
+    }
+
+    private void check(int resource, List<Section> sections) {
+        sections.sort(Comparator.comparingLong(section -> section.enter.timeNs()));
+        Section latest = null;
+        Section highest = null;
+        for (Section section : sections) {
+            if (latest != null && section.enter.timeNs() < latest.endNs()) {
+                fail("OVERLAP on resource " + resource + ": " + latest + " and " + section);
+            }
+            if (latest == null || section.endNs() > latest.endNs()) {
+                latest = section;
+            }
+            highest = checkFence(resource, highest, section);
+        }
+    }
+
+    private Section checkFence(int resource, Section highest, Section section) {
+        if (section.enter.fence() == 0) {
+            return highest;
+        }
+        fencedCount++;
+        if (highest != null && section.enter.fence() <= highest.enter.fence()) {
+            fail("FENCING TOKEN not above an earlier one on resource " + resource + ": " + highest + " and " + section);
+            return highest;
+        }
+        return section;
+    }
+
+    private void measureGaps(List<SectionRecord> records, long fromNs, long toNs) {
+        long[] entered = records.stream()
+                .filter(record -> record.kind() == SectionRecord.Kind.ENTER && record.timeNs() < toNs)
+                .mapToLong(SectionRecord::timeNs)
+                .sorted()
+                .toArray();
+        long lastNs = fromNs;
+        for (long timeNs : entered) {
+            longestGapNs = Math.max(longestGapNs, timeNs - Math.max(lastNs, fromNs));
+            lastNs = timeNs;
+        }
+        longestGapNs = Math.max(longestGapNs, toNs - lastNs);
+    }
+
+    private void fail(String what) {
+        failureCount++;
+        if (failures.size() < FAILURES_MAX) {
+            failures.add(what);
+        }
+    }
+
+    /** The first failures, in words. */
+    List<String> failures() {
+        return List.copyOf(failures);
+    }
+
+    /** Acquisitions that failed, by reason. */
+    Map<String, Integer> refusals() {
+        return refusals;
+    }
+
+    int failureCount() {
+        return failureCount;
+    }
+
+    int sectionCount() {
+        return sectionCount;
+    }
+
+    int fencedCount() {
+        return fencedCount;
+    }
+
+    /** Sections that were left only after their validity had ended. */
+    int overstayedCount() {
+        return overstayedCount;
+    }
+
+    /** Sections without an end: their process was killed inside. */
+    int unfinishedCount() {
+        return unfinishedCount;
+    }
+
+    /** The longest time in which no worker entered any section. */
+    long longestGapNs() {
+        return longestGapNs;
+    }
+}

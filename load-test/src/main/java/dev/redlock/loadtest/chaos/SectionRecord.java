@@ -1,0 +1,83 @@
+package dev.redlock.loadtest.chaos;
+
+import dev.redlock.AcquireOutcome;
+import java.nio.ByteBuffer;
+
+/**
+ * One line of the evidence, {@value #BYTES} bytes.
+ *
+ * @param kind          what happened
+ * @param worker        the process that wrote it
+ * @param resource      the resource's number
+ * @param section       the critical section, unique in the process
+ * @param timeNs        when, on the machine-wide monotonic clock
+ * @param validityEndNs until when the holder may rely on its lease, on the same clock
+ * @param fence         the fencing token; 0 without one
+ * @threading immutable
+ */
+record SectionRecord(Kind kind, int worker, int resource, long section, long timeNs, long validityEndNs, long fence) {
+    /** The size of each record. */
+    static final int BYTES = 64;
+    private static final long MAGIC = 0x7265646C6F636B31L;
+    private static final Kind[] KINDS = Kind.values();
+    private static final AcquireOutcome.Kind[] OUTCOMES = AcquireOutcome.Kind.values();
+
+    /**
+     * What a record says.
+     *
+     * @threading immutable
+     */
+    enum Kind {
+        /** The section begins. */
+        ENTER,
+        /** The lease was extended inside the section; the record carries the new end of its validity. */
+        EXTEND,
+        /** The section is over; the lease has not been released yet. */
+        LEAVE,
+        /** There was no section: the lock was not acquired. The section's number tells why, see {@link #refusal}. */
+        REFUSED
+    }
+
+    static SectionRecord refusal(int worker, int resource, long timeNs, AcquireOutcome outcome) {
+        long why = (long) outcome.kind().ordinal() * OUTCOMES.length + outcome.lastReason().ordinal();
+        return new SectionRecord(Kind.REFUSED, worker, resource, why, timeNs, 0, 0);
+    }
+
+    /** Why there was no section, for people. */
+    String refusal() {
+        AcquireOutcome.Kind outcome = OUTCOMES[(int) section / OUTCOMES.length];
+        AcquireOutcome.Kind reason = OUTCOMES[(int) section % OUTCOMES.length];
+        return outcome == reason ? outcome.name() : outcome + " (" + reason + ")";
+    }
+
+    void write(ByteBuffer out) {
+        out.putLong(MAGIC).putInt(kind.ordinal()).putInt(worker).putInt(resource).putInt(0);
+        out.putLong(section).putLong(timeNs).putLong(validityEndNs).putLong(fence).putLong(checksum());
+    }
+
+    static SectionRecord read(ByteBuffer in) {
+        long magic = in.getLong();
+        int kind = in.getInt();
+        int worker = in.getInt();
+        int resource = in.getInt();
+        in.getInt();
+        if (magic != MAGIC || kind < 0 || kind >= KINDS.length) {
+            throw new IllegalStateException("the evidence is damaged at byte " + (in.position() - 24));
+        }
+        SectionRecord record = new SectionRecord(KINDS[kind], worker, resource, in.getLong(), in.getLong(),
+                in.getLong(), in.getLong());
+        if (in.getLong() != record.checksum()) {
+            throw new IllegalStateException("the evidence is damaged before byte " + in.position());
+        }
+        return record;
+    }
+
+    private long checksum() {
+        long sum = MAGIC + kind.ordinal();
+        for (long part : new long[]{worker, resource, section, timeNs, validityEndNs, fence}) {
+            sum = (sum ^ part) * 0x9E3779B97F4A7C15L;
+            sum ^= sum >>> 32;
+        }
+        return sum;
+    }
+}

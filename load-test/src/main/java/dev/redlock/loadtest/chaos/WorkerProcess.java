@@ -1,0 +1,123 @@
+package dev.redlock.loadtest.chaos;
+
+import dev.redlock.loadtest.Main;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One worker process, seen from its parent: started from the parent's own class path, hurt and ended by process id.
+ *
+ * @threading caller-confined
+ */
+final class WorkerProcess {
+    private static final Duration KILL_LIMIT = Duration.ofSeconds(10);
+
+    /** From this version on the JVM warns, on standard error, about what Netty does. */
+    private static final int WARNING_JDK = 24;
+
+    private final int number;
+    private final Path out;
+    private final Path err;
+    private final Process process;
+
+    private WorkerProcess(int number, Path out, Path err, Process process) {
+        this.number = number;
+        this.out = out;
+        this.err = err;
+        this.process = process;
+    }
+
+    static WorkerProcess start(int number, Path folder, List<String> arguments) throws IOException {
+        Path out = folder.resolve("worker-" + number + ".out");
+        Path err = folder.resolve("worker-" + number + ".err");
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx128m", "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1", "-Dio.netty.leakDetection.level=paranoid"));
+        if (Runtime.version().feature() >= WARNING_JDK) {
+            command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"));
+        }
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
+        command.addAll(arguments);
+        Process process = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+        return new WorkerProcess(number, out, err, process);
+    }
+
+    /** Freezes it. The shell that does so also thaws it, so that no frozen process stays behind a killed parent. */
+    void pause(long ms) throws IOException {
+        String seconds = ms / 1000 + "." + String.format("%03d", ms % 1000);
+        String pid = Long.toString(process.pid());
+        new ProcessBuilder("sh", "-c", "kill -STOP $1 && sleep $2; kill -CONT $1", "sh", pid, seconds)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+    }
+
+    void resume() throws IOException, InterruptedException {
+        signal("CONT");
+    }
+
+    private void signal(String name) throws IOException, InterruptedException {
+        Process shell = new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid()).redirectErrorStream(true)
+                .start();
+        String said = new String(shell.getInputStream().readAllBytes()).trim();
+        if (shell.waitFor() != 0) {
+            throw new IOException("kill -" + name + " of " + this + " failed: " + said);
+        }
+    }
+
+    boolean isEnded() {
+        return !process.isAlive();
+    }
+
+    String said() throws IOException {
+        return Files.readString(err).trim();
+    }
+
+    /** kill -9; returns when it has ended. */
+    void kill() throws InterruptedException {
+        process.destroyForcibly();
+        process.waitFor(KILL_LIMIT.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /** kill -9, without waiting for it. */
+    void abandon() {
+        process.destroyForcibly();
+    }
+
+    /** Ends its input, which tells it to finish. */
+    void tellToStop() {
+        try {
+            process.getOutputStream().close();
+        } catch (IOException e) {
+            // It has ended already; its exit code will be looked at.
+            return;
+        }
+    }
+
+    /** Waits for its end and adds what it counted; a worker that does not end, or not well, is a problem. */
+    void collect(WorkerTally tally, long deadlineNs) throws IOException, InterruptedException {
+        if (!process.waitFor(deadlineNs - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+            signal("QUIT");
+            process.waitFor(1, TimeUnit.SECONDS);
+            kill();
+            tally.problem(this + " did not stop; its threads:\n" + Files.readString(out));
+        } else if (process.exitValue() != 0) {
+            tally.problem(this + " ended with exit code " + process.exitValue());
+        } else {
+            tally.addPrinted(Files.readAllLines(out));
+        }
+        if (!said().isEmpty()) {
+            tally.problem(this + " said: " + said());
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "worker process " + number;
+    }
+}

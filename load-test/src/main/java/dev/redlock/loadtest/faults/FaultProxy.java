@@ -1,0 +1,162 @@
+package dev.redlock.loadtest.faults;
+
+import dev.redlock.loadtest.nodes.NodeAddress;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.SocketChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A loopback port that stands before one node and forwards bytes to it, until told to do worse. The node's own address
+ * stays reachable for those who look at it directly.
+ *
+ * @threading any thread; each call returns when the proxy behaves as told. Links are confined to its event loop.
+ */
+public final class FaultProxy implements AutoCloseable {
+    private static final int BACKLOG = 256;
+
+    private final NodeAddress target;
+    private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final List<ProxyLink> links = new ArrayList<>();
+    private final Channel server;
+    private Traffic traffic = Traffic.PASS;
+    private long delayNs;
+
+    private FaultProxy(NodeAddress target) {
+        this.target = target;
+        this.server = new ServerBootstrap().group(group)
+                .channel(NioServerSocketChannel.class)
+                .option(ChannelOption.SO_BACKLOG, BACKLOG)
+                .childOption(ChannelOption.TCP_NODELAY, true)
+                .childOption(ChannelOption.AUTO_READ, false)
+                .childHandler(new ChannelInitializer<SocketChannel>() {
+                    @Override
+                    protected void initChannel(SocketChannel client) {
+                        onAccepted(client);
+                    }
+                })
+                .bind(InetAddress.getLoopbackAddress(), 0)
+                .syncUninterruptibly()
+                .channel();
+    }
+
+    /**
+     * Opens a proxy that lets everything pass.
+     *
+     * @param target the node; its credentials are the client's business
+     * @return a listening proxy
+     */
+    public static FaultProxy open(NodeAddress target) {
+        return new FaultProxy(target);
+    }
+
+    /**
+     * Where clients connect to.
+     *
+     * @return a loopback address, the same for the proxy's whole life
+     */
+    public NodeAddress address() {
+        return NodeAddress.of("127.0.0.1", ((InetSocketAddress) server.localAddress()).getPort());
+    }
+
+    /** Ends every fault. What was held back is forwarded; links whose replies were thrown away are closed. */
+    public void pass() {
+        become(Traffic.PASS, 0);
+    }
+
+    /**
+     * Slows everything down.
+     *
+     * @param delay one way
+     */
+    public void slow(Duration delay) {
+        become(Traffic.SLOW, delay.toNanos());
+    }
+
+    /** Holds everything back without closing anything. */
+    public void stall() {
+        become(Traffic.STALL, 0);
+    }
+
+    /** Lets requests pass and throws replies away. */
+    public void mute() {
+        become(Traffic.MUTE, 0);
+    }
+
+    /** Closes all connections, and new ones at once. */
+    public void cut() {
+        become(Traffic.CUT, 0);
+    }
+
+    private void become(Traffic next, long nextDelayNs) {
+        group.submit(() -> {
+            boolean isDesynchronised = traffic == Traffic.MUTE && next != Traffic.MUTE;
+            traffic = next;
+            delayNs = nextDelayNs;
+            List<ProxyLink> current = List.copyOf(links);
+            if (isDesynchronised || next == Traffic.CUT) {
+                current.forEach(ProxyLink::close);
+            } else {
+                current.forEach(ProxyLink::onTrafficChanged);
+            }
+        }).syncUninterruptibly();
+    }
+
+    /** Event loop. */
+    private void onAccepted(SocketChannel client) {
+        if (traffic == Traffic.CUT) {
+            client.close();
+            return;
+        }
+        ProxyLink link = new ProxyLink(this, client);
+        links.add(link);
+        link.connect(new Bootstrap().group(client.eventLoop())
+                .channel(NioSocketChannel.class)
+                .option(ChannelOption.TCP_NODELAY, true)
+                .option(ChannelOption.AUTO_READ, false)
+                .remoteAddress(target.host(), target.port()));
+    }
+
+    /** Event loop. */
+    Traffic traffic() {
+        return traffic;
+    }
+
+    /** Event loop. */
+    long delayNs() {
+        return delayNs;
+    }
+
+    /** Event loop. */
+    void onLinkClosed(ProxyLink link) {
+        links.remove(link);
+    }
+
+    /** Closes the port and every connection through it. */
+    @Override
+    public void close() {
+        if (group.isShuttingDown()) {
+            return;
+        }
+        cut();
+        server.close().syncUninterruptibly();
+        group.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+
+    @Override
+    public String toString() {
+        return "proxy " + address() + " of " + target;
+    }
+}

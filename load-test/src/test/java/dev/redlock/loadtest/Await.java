@@ -1,0 +1,29 @@
+package dev.redlock.loadtest;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** Waits for conditions on real servers: looks again and again, up to a limit. */
+public final class Await {
+    private static final long LIMIT_NS = 20_000_000_000L;
+    private static final long POLL_MS = 5;
+
+    private Await() {
+    }
+
+    /** Something that may throw. */
+    @FunctionalInterface
+    public interface Condition {
+        boolean isMet() throws Exception;
+    }
+
+    public static void until(String what, Condition condition) throws Exception {
+        long deadlineNs = System.nanoTime() + LIMIT_NS;
+        while (!condition.isMet()) {
+            if (deadlineNs - System.nanoTime() < 0) {
+                throw new AssertionError("not within " + LIMIT_NS / 1_000_000 + " ms: " + what);
+            }
+            new CountDownLatch(1).await(POLL_MS, TimeUnit.MILLISECONDS);
+        }
+    }
+}

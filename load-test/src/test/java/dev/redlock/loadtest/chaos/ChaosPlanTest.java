@@ -1,0 +1,83 @@
+package dev.redlock.loadtest.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Plans are repeatable and stay within their terms. */
+class ChaosPlanTest {
+    private static final int SEEDS = 200;
+
+    @Test
+    void seedGivesTheSamePlanAgain() {
+        assertEquals(ChaosPlan.of(7, terms(false)), ChaosPlan.of(7, terms(false)));
+        assertNotEquals(ChaosPlan.of(7, terms(false)), ChaosPlan.of(8, terms(false)));
+    }
+
+    @Test
+    void atMostAMinorityOfTheNodesIsBadAtOnce() {
+        for (long seed = 0; seed < SEEDS; seed++) {
+            assertTrue(mostBadNodes(ChaosPlan.of(seed, terms(false))) <= 2, "seed " + seed);
+        }
+    }
+
+    @Test
+    void majorityLossMakesMoreThanAMinorityBad() {
+        for (long seed = 0; seed < SEEDS; seed++) {
+            assertTrue(mostBadNodes(ChaosPlan.of(seed, terms(true))) > 2, "seed " + seed);
+        }
+    }
+
+    @Test
+    void eachTargetBearsOneFaultAtATimeAndAllEndInTime() {
+        for (long seed = 0; seed < SEEDS; seed++) {
+            List<ChaosStep> plan = ChaosPlan.of(seed, terms(true));
+            for (ChaosStep step : plan) {
+                assertTrue(step.endMs() <= terms(true).duration().toMillis(), step::toString);
+                assertEquals(1, plan.stream().filter(other -> isSameTargetAt(other, step)).count(), step::toString);
+            }
+        }
+    }
+
+    @Test
+    void everyFaultIsUsedAndOnlyThoseAllowed() {
+        Set<Fault> used = EnumSet.noneOf(Fault.class);
+        for (long seed = 0; seed < SEEDS; seed++) {
+            ChaosPlan.of(seed, terms(false)).forEach(step -> used.add(step.fault()));
+        }
+        assertEquals(EnumSet.allOf(Fault.class), used);
+        ChaosTerms onlyKills = new ChaosTerms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.of(Fault.KILL),
+                false);
+        List<ChaosStep> kills = ChaosPlan.of(1, onlyKills);
+        assertFalse(kills.isEmpty());
+        assertTrue(kills.stream().allMatch(step -> step.fault() == Fault.KILL));
+    }
+
+    private static boolean isSameTargetAt(ChaosStep other, ChaosStep step) {
+        return other.target() == step.target() && other.fault().isOfWorker() == step.fault().isOfWorker()
+                && other.atMs() <= step.atMs() && step.atMs() < other.atMs() + other.healthyMs();
+    }
+
+    private static long mostBadNodes(List<ChaosStep> plan) {
+        return plan.stream().mapToLong(step -> badNodesAt(plan, step.atMs())).max().orElse(0);
+    }
+
+    private static long badNodesAt(List<ChaosStep> plan, long atMs) {
+        return plan.stream()
+                .filter(step -> !step.fault().isOfWorker())
+                .filter(step -> step.atMs() <= atMs && atMs < step.atMs() + step.healthyMs())
+                .count();
+    }
+
+    private static ChaosTerms terms(boolean isMajorityLoss) {
+        return new ChaosTerms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.of(Fault.values()),
+                isMajorityLoss);
+    }
+}

@@ -1,0 +1,174 @@
+package dev.redlock.loadtest.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.loadtest.chaos.SectionRecord.Kind;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The audit finds what it is there for, and nothing else. */
+class SectionAuditTest {
+    private final List<SectionRecord> records = new ArrayList<>();
+
+    @TempDir
+    private Path folder;
+
+    @Test
+    void sectionsOneAfterTheOtherPass() {
+        enter(1, 1, 10, 100, 5);
+        leave(1, 1, 20);
+        enter(2, 1, 20, 100, 6);
+        leave(2, 1, 30);
+        assertEquals(List.of(), audit().failures());
+        assertEquals(2, audit().sectionCount());
+        assertEquals(2, audit().fencedCount());
+    }
+
+    @Test
+    void overlapByOneNanosecondFails() {
+        enter(1, 1, 10, 100, 0);
+        leave(1, 1, 20);
+        enter(2, 1, 19, 100, 0);
+        leave(2, 1, 30);
+        assertTrue(audit().failures().toString().contains("OVERLAP on resource 0"), audit().failures()::toString);
+    }
+
+    @Test
+    void overlapWithAnEarlierLongSectionFailsAlsoWhenOneIsBetween() {
+        enter(1, 1, 10, 100, 0);
+        enter(2, 1, 20, 30, 0);
+        enter(3, 1, 90, 120, 0);
+        assertEquals(2, audit().failureCount());
+    }
+
+    @Test
+    void killedHolderClaimsUntilItsValidityEnds() {
+        enter(1, 1, 10, 50, 0);
+        enter(2, 1, 49, 100, 0);
+        assertEquals(1, audit().failureCount());
+        assertEquals(2, audit().unfinishedCount());
+    }
+
+    @Test
+    void holderThatOverstaysClaimsNoLongerThanItsValidity() {
+        enter(1, 1, 10, 50, 0);
+        enter(2, 1, 50, 100, 0);
+        leave(2, 1, 60);
+        leave(1, 1, 80);
+        assertEquals(List.of(), audit().failures());
+        assertEquals(1, audit().overstayedCount());
+    }
+
+    @Test
+    void extensionLengthensTheClaim() {
+        enter(1, 1, 10, 50, 0);
+        records.add(new SectionRecord(Kind.EXTEND, 1, 0, 1, 40, 90, 0));
+        enter(2, 1, 60, 100, 0);
+        assertEquals(1, audit().failureCount());
+    }
+
+    @Test
+    void equalAndFallingFencingTokensFail() {
+        enter(1, 1, 10, 20, 5);
+        enter(2, 1, 30, 40, 5);
+        enter(3, 1, 50, 60, 4);
+        enter(4, 1, 70, 80, 6);
+        assertEquals(2, audit().failureCount());
+    }
+
+    @Test
+    void otherResourcesDoNotMatter() {
+        enter(1, 1, 10, 100, 0);
+        records.add(new SectionRecord(Kind.ENTER, 2, 1, 1, 20, 100, 0));
+        assertEquals(List.of(), audit().failures());
+    }
+
+    @Test
+    void longestUnavailabilityCountsBothEnds() {
+        enter(1, 1, 400, 410, 0);
+        enter(1, 2, 450, 460, 0);
+        assertEquals(550, audit().longestGapNs());
+        assertEquals(400, SectionAudit.of(records, 0, 500).longestGapNs());
+    }
+
+    @Test
+    void randomSerialHistoryPassesAndOneShiftedSectionFails() {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        long timeNs = 0;
+        for (int i = 1; i <= 1000; i++) {
+            timeNs += 1 + random.nextInt(50);
+            enter(i % 7, i, timeNs, timeNs + 1000, i);
+            timeNs += 1 + random.nextInt(50);
+            leave(i % 7, i, timeNs);
+        }
+        assertEquals(List.of(), audit().failures(), "seed " + seed);
+        int victim = 2 * (1 + random.nextInt(999));
+        SectionRecord moved = records.get(victim);
+        SectionRecord before = records.get(victim - 1);
+        records.set(victim, new SectionRecord(Kind.ENTER, moved.worker(), 0, moved.section(), before.timeNs() - 1,
+                moved.validityEndNs(), moved.fence()));
+        assertTrue(audit().failureCount() > 0, "seed " + seed);
+    }
+
+    @Test
+    void recordsOfManyThreadsAreReadBackWhole() throws Exception {
+        Path file = Files.createFile(folder.resolve("records"));
+        CountDownLatch start = new CountDownLatch(1);
+        List<Thread> writers = new ArrayList<>();
+        List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
+        for (int i = 0; i < 4; i++) {
+            int worker = i;
+            writers.add(new Thread(() -> {
+                try (SectionFile out = SectionFile.append(file)) {
+                    start.await();
+                    for (int k = 0; k < 5000; k++) {
+                        out.write(new SectionRecord(Kind.ENTER, worker, 0, k, k, k, k));
+                    }
+                } catch (Exception e) {
+                    failures.add(e);
+                }
+            }));
+        }
+        writers.forEach(Thread::start);
+        start.countDown();
+        for (Thread writer : writers) {
+            writer.join();
+        }
+        assertEquals(List.of(), failures);
+        assertEquals(20_000, SectionFile.readAll(file).stream().distinct().count());
+    }
+
+    @Test
+    void damagedEvidenceIsRefused() throws Exception {
+        Path file = Files.createFile(folder.resolve("records"));
+        try (SectionFile out = SectionFile.append(file)) {
+            out.write(new SectionRecord(Kind.ENTER, 1, 2, 3, 4, 5, 6));
+        }
+        byte[] bytes = Files.readAllBytes(file);
+        bytes[40]++;
+        Files.write(file, bytes);
+        assertThrows(IllegalStateException.class, () -> SectionFile.readAll(file));
+    }
+
+    private void enter(int worker, long section, long timeNs, long validityEndNs, long fence) {
+        records.add(new SectionRecord(Kind.ENTER, worker, 0, section, timeNs, validityEndNs, fence));
+    }
+
+    private void leave(int worker, long section, long timeNs) {
+        records.add(new SectionRecord(Kind.LEAVE, worker, 0, section, timeNs, 0, 0));
+    }
+
+    private SectionAudit audit() {
+        return SectionAudit.of(records, 0, 1000);
+    }
+}

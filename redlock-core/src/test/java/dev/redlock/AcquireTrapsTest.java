@@ -1,0 +1,185 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Traps that other lock libraries fell into while acquiring. */
+class AcquireTrapsTest extends VirtualTest {
+
+    @Test
+    void nodesAreAskedAtOnceSoLatencyDoesNotAddUp() {
+        final VirtualWorld.Client client = world(5);
+        eachNode(node -> node.delay(() -> 10_000_000));
+        final long startNs = world.nowNs();
+        lease(client);
+        assertEquals(20_000_000, world.nowNs() - startNs, "one round trip, whatever the number of nodes");
+    }
+
+    @Test
+    void aDeadNodeCostsNothing() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        node(0).pause();
+        final long startNs = world.nowNs();
+        lease(client);
+        assertEquals(2_000_000, world.nowNs() - startNs, "two answers decide, the silent node is not waited for");
+    }
+
+    @Test
+    void silentNodesEndTheAttemptAtTheNodeTimeout() {
+        final VirtualWorld.Client client = world(3);
+        node(0).pause();
+        node(1).pause();
+        final long startMs = nowMs();
+        final AcquireOutcome outcome = acquire(client, options());
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
+        assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "the node timeout of this ttl");
+        assertEquals(2, outcome.unknownCount(), outcome::toString);
+        assertTrue(outcome.voteText(0).contains("no answer"), outcome.voteText(0));
+    }
+
+    @Test
+    void validityIsCheckedAfterTheQuorum() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 20_000_000));
+        final Duration ttl = Duration.ofMillis(1_000);
+        final AcquireOutcome outcome = acquire(client,
+                AcquireOptions.ofTtl(ttl).minValidity(Duration.ofMillis(950)));
+        assertEquals(AcquireOutcome.Kind.TOO_SLOW, outcome.kind(), outcome::toString);
+        world.runMs(50);
+        assertEquals(0, keyCount(), "it was rolled back");
+    }
+
+    @Test
+    void validityIsTheTtlLessTheRoundAndTheDrift() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 5_000_000));
+        final Lease lease = lease(client);
+        assertEquals(10_000_000_000L - 10_000_000 - 102_000_000, lease.remainingValidityNs(),
+                "ttl - 10 ms - 1 % - 2 ms");
+    }
+
+    @Test
+    void aPauseOfTheClientCountsAgainstTheValidity() {
+        final VirtualWorld.Client client = world(3);
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, AcquireOptions.ofTtl(Duration.ofMillis(900)));
+        client.pause();
+        world.runMs(880);
+        client.resume();
+        assertFalse(get(outcome).isAcquired(), "late answers are no success: " + outcome.join());
+        world.runMs(5);
+        assertEquals(0, keyCount(), "rolled back");
+    }
+
+    @Test
+    void everyRetryHasATokenOfItsOwnAndTheOneBeforeIsRolledBack() {
+        final VirtualWorld.Client client = world(3);
+        node(0).redis().set("orders", "foreign", 500);
+        node(1).redis().set("orders", "foreign", 500);
+        final Set<String> tokens = new HashSet<>();
+        node(2).redis().listener((who, command, reply) -> {
+            if (command.startsWith("acquire")) {
+                assertTrue(tokens.add(command), "a token was used twice");
+                assertEquals("1", reply, "the attempt before has been rolled back");
+            }
+        });
+        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), "the client does not block itself: " + outcome);
+        assertTrue(outcome.attemptCount() > 3, outcome::toString);
+    }
+
+    @Test
+    void nothingIsReplayedAfterAReconnect() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().startLog());
+        eachNode(node -> node.delay(() -> 1_000_000));
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, options());
+        world.settle();
+        eachNode(node -> node.breakConnections());
+        world.runMs(3_000);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.join().kind(), "all votes are unknown at once");
+        assertEquals(2, outcome.join().unknownCount(), "two of three decide: " + outcome.join());
+        eachNode(node -> assertTrue(node.redis().log().stream().allMatch(line -> line.startsWith("release")),
+                "only releases may follow: " + node.redis().log()));
+    }
+
+    @Test
+    void oneAttemptDoesNotWait() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", -1));
+        final long startMs = nowMs();
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind(), "taken");
+        assertEquals(startMs, nowMs(), "no time passed");
+    }
+
+    @Test
+    void aWaitBudgetIsUsedUpAndKeptToWithinOneNodeTimeout() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", -1));
+        final long startMs = nowMs();
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT,
+                acquire(client, options().waitUpTo(Duration.ofMillis(700))).kind(), "never free");
+        assertTrue(nowMs() - startMs >= 700 && nowMs() - startMs <= 700 + NODE_TIMEOUT_MS,
+                "it took " + (nowMs() - startMs) + " ms");
+    }
+
+    @Test
+    void aNodeThatIsDownAtTheStartJoinsLater() {
+        world = new VirtualWorld(3);
+        node(0).crash();
+        node(1).crash();
+        final VirtualWorld.Client client = client();
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "one of three");
+        node(0).start();
+        world.await("joins", 2_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        lease(client);
+    }
+
+    @Test
+    void aKeyThatExpiredOnTheNodesIsFree() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 300));
+        final long startMs = nowMs();
+        acquired(acquire(client, options().waitUpTo(Duration.ofSeconds(5))));
+        assertTrue(nowMs() - startMs <= 360, "taken soon after it was free: " + (nowMs() - startMs) + " ms");
+    }
+
+    @Test
+    void aRetryPolicyThatThrowsDoesNotEndTheWaiting() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 200));
+        java.util.logging.Logger.getLogger("dev.redlock").setLevel(java.util.logging.Level.OFF);
+        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5))
+                .retryPolicy((attempts, reason, ttl, random) -> {
+                    throw new IllegalStateException("a bug in the policy");
+                }));
+        java.util.logging.Logger.getLogger("dev.redlock").setLevel(java.util.logging.Level.SEVERE);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
+    }
+
+    @Test
+    void outcomesNameVotesAndReasonsAndNoToken() {
+        final VirtualWorld.Client client = world(5);
+        node(0).redis().set("orders", "foreign", 700);
+        node(1).crash();
+        node(2).redis().failNext("acquire", "OOM command not allowed", 1);
+        node(3).pause();
+        world.runMs(15);
+        final AcquireOutcome outcome = acquire(client, options());
+        final String text = outcome.toString();
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), text);
+        assertTrue(text.contains("not connected") && text.contains("OOM"), text);
+        assertTrue(outcome.shortestRemainingTtlMs() > 600, text);
+        assertFalse(text.contains("foreign"), text);
+        assertNotEquals("", outcome.kind().advice(), "advice");
+    }
+}

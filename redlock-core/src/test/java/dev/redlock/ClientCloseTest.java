@@ -1,0 +1,30 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.redlock.sim.LiveNodes;
+import dev.redlock.time.NanoClock;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Closing a client whose given event loop has ended before it. */
+@Timeout(value = 30, unit = TimeUnit.SECONDS)
+class ClientCloseTest {
+
+    @Test
+    void aClientOnALoopThatHasEndedCanBeClosed() {
+        final LiveNodes nodes = new LiveNodes(1);
+        final RedlockContext context = new RedlockContext().nodes(nodes.addresses());
+        final TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(), NanoClock.system(),
+                1);
+        client.open().join();
+        nodes.close();
+        Await.until("the loop has ended", nodes.clientLoop()::isTerminated);
+        client.redlock().close();
+        assertEquals(new CloseReport(0, List.of()), client.redlock().closeWithin(Duration.ofSeconds(1)),
+                "a second time too");
+    }
+}

@@ -1,0 +1,165 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Traps that other lock libraries fell into with extensions and watchdogs. */
+class ExtendTrapsTest extends VirtualTest {
+
+    private static final Duration SHORT = Duration.ofSeconds(3);
+
+    @Test
+    void aMissingKeyIsPutBackAndNotCounted() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(1);
+        node(0).redis().delete("orders");
+        node(1).redis().delete("orders");
+        assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "one of three still held it");
+        assertEquals(LeaseState.LOST, lease.state(), "so the lock is lost");
+        world.runMs(1);
+        assertEquals(0, keyCount(), "what was put back is taken away again");
+    }
+
+    @Test
+    void somebodyElsesTokenIsNotCountedAndNotTouched() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(1);
+        node(0).redis().set("orders", "next", 1_000);
+        node(1).redis().set("orders", "next", 1_000);
+        assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "a mismatch is no success");
+        assertTrue(node(0).redis().pttl("orders") <= 1_000, "the other's expiry is left alone");
+    }
+
+    @Test
+    void silentNodesLeaveTheOldValidity() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        node(0).pause();
+        node(1).pause();
+        final long before = lease.remainingValidityNs();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "no quorum answered");
+        assertTrue(lease.isHeld() && lease.remainingValidityNs() < before, "the old validity goes on: " + lease);
+    }
+
+    @Test
+    void anExtensionThatComesAfterTheValidityIsNoSuccess() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(9_880);
+        eachNode(node -> node.delay(() -> 20_000_000));
+        assertEquals(ExtendOutcome.EXPIRED, extend(lease, TTL), "the answers came too late");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "over");
+    }
+
+    @Test
+    void theWatchdogHasALimit() {
+        final VirtualWorld.Client client = world(3);
+        final List<String> told = new ArrayList<>();
+        final long startMs = nowMs();
+        acquired(
+                acquire(client, AcquireOptions.ofTtl(SHORT).autoExtend(4, Duration.ofMinutes(5)).listener(tell(told))));
+        world.runMs(20_000);
+        assertEquals(List.of("extended 1", "extended 2", "extended 3", "extended 4", "EXPIRED"), told, "then it ends");
+        assertEquals(4, client.redlock().counters().extendedCount(), "counted");
+        assertTrue(nowMs() - startMs > 6_000, "it was held beyond its ttl");
+    }
+
+    @Test
+    void theWatchdogStopsAtTheLongestHold() {
+        final VirtualWorld.Client client = world(3);
+        final List<String> told = new ArrayList<>();
+        acquired(acquire(client, AcquireOptions.ofTtl(SHORT)
+                .autoExtend(99, Duration.ofMillis(2_500))
+                .listener(tell(told))));
+        world.runMs(10_000);
+        assertEquals(List.of("extended 1", "extended 2", "EXPIRED"), told, "no extension is begun after 2.5 s");
+    }
+
+    @Test
+    void theWatchdogEndsWithTheRelease() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().startLog());
+        final List<String> told = new ArrayList<>();
+        final Lease lease = acquired(acquire(client,
+                AcquireOptions.ofTtl(SHORT).autoExtend(99, Duration.ofMinutes(5)).listener(tell(told))));
+        eachNode(node -> node.delay(() -> 10_000_000));
+        world.runMs(1_005);
+        final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        assertEquals(ReleaseOutcome.RELEASED, get(released), "released while an extension was on its way");
+        world.runMs(10_000);
+        assertEquals(List.of(), told, "nothing is told after the release");
+        assertEquals("release orders -> 1", node(0).redis().log().get(node(0).redis().log().size() - 1),
+                "last command");
+        assertEquals(0, keyCount(), "nothing is left");
+    }
+
+    @Test
+    void aFailingWatchdogIsNotSilent() {
+        final VirtualWorld.Client client = world(3);
+        final List<String> told = new ArrayList<>();
+        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).autoExtend().listener(tell(told))));
+        node(0).pause();
+        node(1).pause();
+        world.runMs(4_000);
+        assertEquals(List.of("EXPIRED"), told, "the holder is told");
+    }
+
+    @Test
+    void theWatchdogTriesAgainWhileValidityRemains() {
+        final VirtualWorld.Client client = world(3);
+        final List<String> told = new ArrayList<>();
+        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).autoExtend().listener(tell(told))));
+        node(0).pause();
+        node(1).pause();
+        world.runMs(1_500);
+        node(0).resume();
+        world.runMs(600);
+        assertEquals(List.of("extended 1"), told, "one failure is not the end");
+    }
+
+    @Test
+    void twoExtensionsAtOnceAreOneAfterTheOther() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 10_000_000));
+        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(SHORT).autoExtend()));
+        world.runMs(990);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the automatic one is waited for");
+        assertTrue(lease.remainingValidityNs() > 9_000_000_000L, "the caller's ttl counts: " + lease);
+    }
+
+    @Test
+    void aShorterTtlCountsFromTheMomentItIsSent() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 10_000_000));
+        final Lease lease = lease(client);
+        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(Duration.ofMillis(500))
+                .toCompletableFuture();
+        assertTrue(lease.remainingValidityNs() <= 500_000_000, "at once: " + lease);
+        assertFalse(extended.isDone(), "though nothing has been answered");
+        assertEquals(ExtendOutcome.EXTENDED, get(extended), "answered");
+    }
+
+    private static LeaseListener tell(final List<String> told) {
+        return new LeaseListener() {
+            @Override
+            public void onLost(final Lease lease, final LeaseState state) {
+                told.add(state.name());
+            }
+
+            @Override
+            public void onExtended(final Lease lease, final int extensionCount) {
+                told.add("extended " + extensionCount);
+            }
+        };
+    }
+}

@@ -1,0 +1,177 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The transition table of {@link LeaseState}, row by row. */
+class LeaseStateTest extends VirtualTest {
+
+    private VirtualWorld.Client client;
+    private Lease lease;
+    private final List<AcquireOutcome.Kind> outcomes = new ArrayList<>();
+
+    @BeforeEach
+    void newLease() {
+        client = world(3);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        lease = client.redlock().newLease();
+    }
+
+    private void begin() {
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options(), lease,
+                        outcome -> outcomes.add(outcome.kind()));
+    }
+
+    private void acquired() {
+        begin();
+        world.runMs(3);
+        assertEquals(LeaseState.HELD, lease.state(), "held");
+    }
+
+    @Test
+    void idleAcquireAcquiring() {
+        assertEquals(LeaseState.IDLE, lease.state(), "before");
+        begin();
+        assertEquals(LeaseState.ACQUIRING, lease.state(), "after");
+        assertThrows(IllegalStateException.class, this::begin, "a lease makes one acquisition at a time");
+        assertThrows(IllegalStateException.class, () -> lease.releaseAsync(), "nothing to release yet");
+        assertThrows(IllegalStateException.class, () -> lease.extendAsync(TTL), "nothing to extend yet");
+    }
+
+    @Test
+    void acquiringQuorumHeld() {
+        acquired();
+        assertTrue(lease.isHeld(), "held");
+        assertEquals(List.of(AcquireOutcome.Kind.ACQUIRED), outcomes, "one outcome");
+    }
+
+    @Test
+    void acquiringOtherOutcomeNotAcquired() {
+        eachNode(node -> node.redis().set("orders", "foreign", -1));
+        begin();
+        world.runMs(3);
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "contended");
+        assertEquals(List.of(AcquireOutcome.Kind.CONTENDED), outcomes, "one outcome");
+    }
+
+    @Test
+    void acquiringCloseNotAcquired() {
+        begin();
+        lease.close();
+        world.runMs(3);
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "cancelled");
+        assertEquals(List.of(AcquireOutcome.Kind.CANCELLED), outcomes, "one outcome");
+    }
+
+    @Test
+    void heldExtensionSucceededHeld() {
+        acquired();
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "extended");
+        assertEquals(LeaseState.HELD, lease.state(), "after");
+    }
+
+    @Test
+    void heldExtensionFailedWithoutLossHeld() {
+        acquired();
+        node(0).pause();
+        node(1).pause();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "not extended");
+        assertEquals(LeaseState.HELD, lease.state(), "after");
+    }
+
+    @Test
+    void heldReleaseReleasingReleased() {
+        acquired();
+        final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        assertEquals(LeaseState.RELEASING, lease.state(), "under way");
+        assertFalse(lease.isHeld(), "not to be relied on any more");
+        assertEquals(ReleaseOutcome.RELEASED, get(released), "outcome");
+        assertEquals(LeaseState.RELEASED, lease.state(), "after");
+    }
+
+    @Test
+    void heldCloseReleased() {
+        acquired();
+        lease.close();
+        assertEquals(LeaseState.RELEASING, lease.state(), "on the loop it does not wait");
+        lease.close();
+        world.runMs(3);
+        assertEquals(LeaseState.RELEASED, lease.state(), "after");
+    }
+
+    @Test
+    void heldClientClosesReleased() {
+        acquired();
+        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.runMs(10);
+        assertEquals(new CloseReport(1, List.of()), report.join(), "report");
+        assertEquals(LeaseState.RELEASED, lease.state(), "after");
+    }
+
+    @Test
+    void heldValidityEndedExpired() {
+        acquired();
+        world.runMs(10_000);
+        assertEquals(LeaseState.EXPIRED, lease.state(), "after");
+    }
+
+    @Test
+    void heldQuorumGoneLost() {
+        acquired();
+        eachNode(node -> node.redis().delete("orders"));
+        assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "lost");
+        assertEquals(LeaseState.LOST, lease.state(), "after");
+    }
+
+    @Test
+    void releasingUndecidedReleased() {
+        acquired();
+        eachNode(node -> node.pause());
+        assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "nobody answers");
+        assertEquals(LeaseState.RELEASED, lease.state(), "released, whatever its outcome");
+    }
+
+    @Test
+    void finalStatesStay() {
+        for (final LeaseState expected : List.of(LeaseState.NOT_ACQUIRED, LeaseState.RELEASED, LeaseState.EXPIRED,
+                LeaseState.LOST)) {
+            end(expected);
+            assertEquals(expected, lease.state(), "reached");
+            release(lease);
+            lease.close();
+            assertTrue(List.of(ExtendOutcome.NOT_HELD, ExtendOutcome.EXPIRED).contains(extend(lease, TTL)), "extend");
+            assertEquals(expected, lease.state(), "no change");
+        }
+    }
+
+    /** Uses the one lease again from whatever final state it is in. */
+    private void end(final LeaseState state) {
+        eachNode(node -> node.redis().delete("orders"));
+        if (state == LeaseState.NOT_ACQUIRED) {
+            eachNode(node -> node.redis().set("orders", "foreign", -1));
+            begin();
+            world.runMs(5);
+            return;
+        }
+        acquired();
+        switch (state) {
+            case RELEASED -> release(lease);
+            case EXPIRED -> world.runMs(10_000);
+            default -> {
+                eachNode(node -> node.redis().delete("orders"));
+                extend(lease, TTL);
+            }
+        }
+    }
+}

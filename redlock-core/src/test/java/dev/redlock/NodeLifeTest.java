@@ -1,0 +1,191 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The guards of a node: who may vote, when, and what is noticed. */
+class NodeLifeTest extends VirtualTest {
+
+    private static final long GUARD_MS = 60_000 + 600 + 2 + 1_000;
+
+    @Test
+    void aReplicaIsRefusedWithAReason() {
+        world = new VirtualWorld(3);
+        node(0).redis().role("slave");
+        final VirtualWorld.Client client = client();
+        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), "not used");
+        assertTrue(status(client, 0).problem().contains("slave"), status(client, 0).problem());
+        node(0).redis().role("master");
+        world.await("promoted", 6_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+    }
+
+    @Test
+    void oneServerBehindTwoAddressesHasOneVote() {
+        world = new VirtualWorld(3);
+        node(1).redis().runId(node(0).redis().runId());
+        final VirtualWorld.Client client = client();
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "the first is used");
+        assertEquals(NodeStatus.State.WAITING, status(client, 1).state(), "the second is not");
+        assertTrue(status(client, 1).problem().contains("same server"), status(client, 1).problem());
+    }
+
+    @Test
+    void aWrongPasswordIsToldAndNotHammered() {
+        world = new VirtualWorld(1);
+        node(0).redis().password("default", "secret");
+        final VirtualWorld.Client client = client();
+        world.runMs(10_000);
+        assertTrue(status(client, 0).problem().contains("NOAUTH"), status(client, 0).problem());
+        assertTrue(node(0).openedCount() <= 5, "slow retries: " + node(0).openedCount());
+    }
+
+    @Test
+    void aPasswordLetsUsInByResp3AndResp2() {
+        for (final boolean isOld : new boolean[]{false, true}) {
+            world = new VirtualWorld(1);
+            node(0).redis().password("app", "secret");
+            if (isOld) {
+                node(0).redis().onlyResp2();
+            }
+            final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://app:secret@node-0:1"));
+            lease(client);
+            everyAttemptIsBackInItsPool();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RestartGuardMode.class)
+    void aNodeThatRestartedVotesAsItsModeSays(final RestartGuardMode mode) {
+        world = new VirtualWorld(1);
+        final VirtualWorld.Client client = client(context().restartGuard(mode));
+        lease(client);
+        node(0).crash();
+        node(0).restart(false);
+        world.await("back", 3_000, () -> status(client, 0).state().ordinal() >= NodeStatus.State.QUARANTINED.ordinal());
+        if (mode == RestartGuardMode.OFF) {
+            assertEquals(NodeStatus.State.READY, status(client, 0).state(), "no guard");
+            return;
+        }
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "it may have lost its keys");
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "and does not vote");
+        world.runMs(GUARD_MS - 2_100);
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "not yet");
+        world.runMs(3_100);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "every lost lock has expired");
+    }
+
+    @Test
+    void firstContactWithAYoungNodeDependsOnTheMode() {
+        world = new VirtualWorld(1);
+        node(0).redis().uptime(0);
+        assertEquals(NodeStatus.State.QUARANTINED, status(client(), 0).state(), "UPTIME, the default, trusts nobody");
+        assertEquals(NodeStatus.State.READY, status(client(context()
+                .restartGuard(RestartGuardMode.AFTER_FIRST_CONTACT)), 0).state(), "AFTER_FIRST_CONTACT trusts once");
+    }
+
+    @Test
+    void aHalfOpenConnectionIsFound() {
+        final VirtualWorld.Client client = world(3);
+        node(0).loseReplies(name -> true);
+        world.await("found", 3_600, () -> status(client, 0).disconnectCount() == 1);
+        world.await("replaced", 1_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        assertEquals(1, node(0).connectionCount(), "one connection again");
+    }
+
+    @Test
+    void aNameThatMovedIsFollowed() {
+        world = new VirtualWorld(2);
+        final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1"));
+        node(0).crash();
+        world.moveName(0, 1);
+        world.await("there", 3_000, () -> node(1).connectionCount() == 1);
+        assertTrue(client.transport().lookupCount() >= 2, "looked up again for each connection");
+    }
+
+    @Test
+    void aNodeThatLoadsIsTriedAgainSoon() {
+        world = new VirtualWorld(1);
+        node(0).crash();
+        final VirtualWorld.Client client = client();
+        node(0).redis().failNext("INFO", "BUSY Redis is busy running a script.", 2);
+        node(0).redis().failNext("SCRIPT", "LOADING Redis is loading the dataset in memory", 3);
+        node(0).start();
+        world.await("ready", 2_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+    }
+
+    @Test
+    void aBrokenStreamNeverAnswersTheWrongRequest() {
+        final VirtualWorld.Client client = world(3);
+        node(0).sendRaw(":1\r\n");
+        world.runMs(1);
+        assertEquals(1, status(client, 0).disconnectCount(), "an answer that nobody asked for ends the connection");
+        node(1).sendRaw("?\r\n");
+        world.runMs(1);
+        assertEquals(1, status(client, 1).disconnectCount(), "so does a broken protocol");
+    }
+
+    @Test
+    void aStoppedNodeCostsBoundedMemoryAndNoTime() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().nodeBackPressure(16, 4096));
+        eachNode(node -> node.delay(() -> 1_000_000));
+        node(0).pause();
+        for (int i = 0; i < 100; i++) {
+            final long startNs = world.nowNs();
+            final Lease lease = lease(client);
+            release(lease);
+            assertEquals(4_000_000, world.nowNs() - startNs, "the others are as fast as ever, cycle " + i);
+        }
+        final AcquireOutcome outcome = acquire(client, options());
+        assertTrue(outcome.voteText(0).contains("too much unanswered"), outcome::toString);
+        assertTrue(client.engine().attemptsOut() <= 16, "attempts that wait for it: " + client.engine().attemptsOut());
+    }
+
+    @Test
+    void aPauseOfTheClientDoesNotEndHealthyConnections() {
+        final VirtualWorld.Client client = world(3);
+        client.pause();
+        world.runMs(20_000);
+        client.resume();
+        world.runMs(300);
+        assertEquals(0, status(client, 0).disconnectCount(), "the answers were waiting in the socket");
+        lease(client);
+    }
+
+    @Test
+    void aLeaseIsNotHeldAfterAPauseBeyondItsValidity() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        client.pause();
+        world.runMs(9_950);
+        assertFalse(lease.isHeld(), "asked before the engine had a chance to run: " + lease);
+    }
+
+    @Test
+    void reconnectsGoOnForEverWithGrowingDelay() {
+        world = new VirtualWorld(1);
+        node(0).crash();
+        final VirtualWorld.Client client = client(context().reconnectDelayMs(20, 1_000));
+        world.runMs(100_000);
+        assertTrue(client.transport().lookupCount() > 90 && client.transport().lookupCount() < 250,
+                "tries in 100 s: " + client.transport().lookupCount());
+        node(0).start();
+        world.await("back", 1_100, () -> status(client, 0).state() == NodeStatus.State.READY);
+    }
+
+    @Test
+    void theNodeTimeoutOfALongTtlIsFiftyMilliseconds() {
+        final VirtualWorld.Client client = world(1);
+        node(0).pause();
+        final long startNs = world.nowNs();
+        acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(600)));
+        assertEquals(30_000_000, world.nowNs() - startNs, "a twentieth of a short ttl");
+    }
+}

@@ -1,0 +1,208 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Traps that other lock libraries fell into while releasing. */
+class ReleaseTrapsTest extends VirtualTest {
+
+    @Test
+    void theRollBackGoesToNodesThatDidNotAnswerToo() {
+        final VirtualWorld.Client client = world(3);
+        node(0).pause();
+        node(1).pause();
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "two are silent");
+        node(0).resume();
+        node(1).resume();
+        world.runMs(1);
+        assertEquals(0, keyCount(), "the late acquires were undone behind themselves");
+    }
+
+    @Test
+    void aReleaseNeverOvertakesItsAcquire() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().startLog());
+        node(2).delay(() -> 200_000_000);
+        final Lease lease = lease(client);
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two answers decide");
+        world.runMs(500);
+        assertEquals(List.of("acquire orders -> 1", "release orders -> 1"), node(2).redis().log(), "order on node 2");
+    }
+
+    @Test
+    void releaseDeletesOnlyItsOwnToken() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        eachNode(node -> node.redis().set("orders", "next holder", -1));
+        assertEquals(ReleaseOutcome.EXPIRED, release(lease), "it was not ours any more");
+        assertEquals("next holder", key(0), "and is left alone");
+    }
+
+    @Test
+    void aLeaseThatExpiredLocallyIsGivenBackAllTheSame() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().clockSampleMs(0));
+        eachNode(node -> node.redis().startLog());
+        eachNode(node -> node.redis().clockRate(-500_000));
+        final Lease lease = lease(client);
+        world.runMs(9_950);
+        assertEquals(LeaseState.EXPIRED, lease.state(), "over for us");
+        assertTrue(node(0).redis().log().contains("release orders -> 1"), "a slow node still had it");
+        assertEquals(ReleaseOutcome.EXPIRED, release(lease), "no exception");
+    }
+
+    @Test
+    void aReleaseLostWithItsConnectionIsPaidAfterTheReconnect() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        final CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
+        world.settle();
+        node(0).breakConnections();
+        node(1).breakConnections();
+        assertEquals(ReleaseOutcome.UNKNOWN, get(outcome), "two answers are missing");
+        assertNotNull(key(0), "it still stands");
+        world.runMs(500);
+        assertEquals(0, keyCount(), "the debt is paid");
+        assertEquals(1, status(client, 0).debtPaidCount(), "and counted");
+        assertEquals(0, status(client, 0).debtLength(), "nothing is owed any more");
+    }
+
+    @Test
+    void debtGoesOutBeforeTheNodeVotesAgain() {
+        final VirtualWorld.Client client = world(1);
+        eachNode(node -> node.redis().startLog());
+        lease(client);
+        node(0).breakConnections();
+        world.settle();
+        client.redlock().close();
+        final VirtualWorld.Client other = client();
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind(), "a closed client pays nothing");
+    }
+
+    @Test
+    void nothingIsOwedToANodeThatWasNeverAsked() {
+        final VirtualWorld.Client client = world(5);
+        for (int i = 0; i < 5; i++) {
+            node(i).crash();
+        }
+        world.runMs(5);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "nobody is there");
+        for (int i = 0; i < 5; i++) {
+            assertEquals(0, status(client, i).debtLength(), "owed to node " + i);
+        }
+    }
+
+    @Test
+    void debtOutlivesAShorterExtension() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(50))));
+        world.runMs(1);
+        node(2).crash();
+        world.runMs(1);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMillis(300)), "two answers decide");
+        release(lease);
+        world.runMs(1_000);
+        node(2).start();
+        world.runMs(2_000);
+        assertNull(key(2), "its key would have stood for most of a minute");
+    }
+
+    @Test
+    void debtIsOwedForAKeyThatAnExtensionPutBack() {
+        final VirtualWorld.Client client = world(3);
+        node(2).redis().set("orders", "foreign", -1);
+        // Node 2 answers late, so its refusal arrives when the extension is on its way.
+        node(2).delay(() -> 5_000_000);
+        final Lease lease = lease(client);
+        world.runMs(3);
+        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
+        world.runMs(3);
+        node(2).redis().delete("orders");
+        world.runMs(8);
+        assertEquals(ExtendOutcome.EXTENDED, get(extended), "by two nodes");
+        assertEquals(key(0), key(2), "put back on the third");
+        lease.releaseAsync();
+        world.settle();
+        node(2).breakConnections();
+        world.runMs(1_000);
+        assertNull(key(2), "what may stand is owed");
+    }
+
+    @Test
+    void debtIsBounded() {
+        world = new VirtualWorld(1);
+        final VirtualWorld.Client client = client(context().nodeDebtMax(3));
+        for (int i = 0; i < 5; i++) {
+            get(client.redlock().acquireAsync("orders-" + i, options()));
+        }
+        node(0).crash();
+        world.runMs(1);
+        for (LeaseSlot held = client.engine().conductor().keeper().firstHeld(); held != null; held = client.engine()
+                .conductor()
+                .keeper()
+                .firstHeld()) {
+            release(held);
+        }
+        assertEquals(3, status(client, 0).debtLength(), "the limit");
+        assertEquals(2, status(client, 0).debtDroppedCount(), "the oldest are dropped and counted");
+    }
+
+    @Test
+    void anUnknownScriptIsSentAgainInFullOnce() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().flushScripts());
+        final Lease lease = lease(client);
+        eachNode(node -> node.redis().flushScripts());
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "extend recovers");
+        eachNode(node -> node.redis().flushScripts());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "release recovers");
+        world.runMs(1);
+        assertEquals(0, keyCount(), "nothing is left");
+    }
+
+    @Test
+    void aSecondTryNeverFollowsTheReleaseOfItsToken() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().startLog());
+        eachNode(node -> node.redis().flushScripts());
+        eachNode(node -> node.delay(() -> 40_000_000));
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(),
+                "NOSCRIPT came after the timeout");
+        world.runMs(1_000);
+        eachNode(node -> assertTrue(node.redis().log().stream().noneMatch(line -> line.startsWith("acquire")),
+                "an acquire behind its release would stay: " + node.redis().log()));
+        assertEquals(0, keyCount(), "nothing is left");
+    }
+
+    @Test
+    void cancellingRollsBackWithTheClientsOwnMeans() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 5_000_000));
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, options());
+        world.runMs(7);
+        assertEquals(3, keyCount(), "the nodes have granted, the answers are on their way");
+        outcome.cancel(true);
+        world.runMs(20);
+        assertEquals(0, keyCount(), "rolled back although its caller has gone");
+    }
+
+    @Test
+    void closingTheClientReleasesAndSaysWhatItCouldNot() {
+        final VirtualWorld.Client client = world(3);
+        lease(client);
+        node(0).pause();
+        node(1).pause();
+        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.runMs(1_100);
+        assertEquals(List.of("orders"), report.join().unreleased(), "no quorum confirmed");
+    }
+}

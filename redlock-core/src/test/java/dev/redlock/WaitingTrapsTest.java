@@ -1,0 +1,148 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Traps of identity and waiting. */
+class WaitingTrapsTest extends VirtualTest {
+
+    private static final Duration WAIT = Duration.ofSeconds(5);
+
+    @Test
+    void theSameThreadDoesNotEnterTwice() {
+        final VirtualWorld.Client client = world(3);
+        lease(client);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind(),
+                "a lease is the proof, not a thread");
+    }
+
+    @Test
+    void waitersOfOneProcessTakeTurnsAndOnlyTheHeadAsks() {
+        final VirtualWorld.Client client = world(3);
+        final Lease holder = lease(client);
+        final List<Integer> served = new ArrayList<>();
+        final List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            final int place = i;
+            waiting.add(begin(client, options().waitUpTo(WAIT)));
+            waiting.get(i).thenAccept(outcome -> {
+                served.add(place);
+                outcome.lease().close();
+            });
+        }
+        world.runMs(30);
+        final long asked = client.redlock().counters().contendedAttemptCount();
+        assertTrue(asked <= 6, "only the head asks, at the pace of its delays: " + asked + " attempts in 30 ms");
+        final long atMs = nowMs();
+        release(holder);
+        world.runMs(1);
+        assertEquals(List.of(0, 1, 2, 3, 4), served, "in order, the turn handed on at once");
+        assertTrue(nowMs() - atMs <= 1, "without waiting");
+    }
+
+    @Test
+    void aWaiterThatGivesUpDoesNotBlockTheNext() {
+        final VirtualWorld.Client client = world(3);
+        final Lease holder = lease(client);
+        final CompletableFuture<AcquireOutcome> first = begin(client, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> second = begin(client, options().waitUpTo(WAIT));
+        first.cancel(true);
+        release(holder);
+        world.runMs(1);
+        acquired(second.join());
+    }
+
+    @Test
+    void aWaiterNeedsNoWakeUpMessage() {
+        final VirtualWorld.Client client = world(3);
+        final VirtualWorld.Client other = client();
+        final Lease holder = lease(client);
+        final CompletableFuture<AcquireOutcome> waiting = begin(other, options().waitUpTo(WAIT));
+        world.runMs(500);
+        release(holder);
+        world.runMs(60);
+        assertTrue(waiting.isDone(), "its own timer finds the free lock");
+    }
+
+    @Test
+    void waitingIsNoBusyLoopAndHasJitter() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", -1));
+        final Set<Long> gaps = new HashSet<>();
+        final long[] lastNs = {world.nowNs()};
+        node(0).redis().listener((who, command, reply) -> {
+            if (command.startsWith("acquire")) {
+                gaps.add((world.nowNs() - lastNs[0]) / 1000);
+                lastNs[0] = world.nowNs();
+            }
+        });
+        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(2)));
+        assertTrue(outcome.attemptCount() < 2_000 / 5, outcome::toString);
+        assertTrue(gaps.size() > 10, "delays differ: " + gaps.size());
+    }
+
+    @Test
+    void aHandOverToAReusedLeaseOfAnotherResourceStillHappens() {
+        final VirtualWorld.Client client = world(3);
+        final Lease reused = client.redlock().newLease();
+        final AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2))
+                .listener((lost, state) -> client
+                        .redlock()
+                        .acquire(client.redlock().key("other"), options(), lost, outcome -> {
+                        }));
+        client.redlock().acquire(client.redlock().key("orders"), shortOnes, reused, outcome -> {
+        });
+        world.runMs(1);
+        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT)
+                .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L));
+        world.runMs(1_990);
+        assertEquals("other", reused.resource(), "the listener used the lease again");
+        assertTrue(waiting.isDone(), "the waiter for the first resource was handed the turn");
+    }
+
+    @Test
+    void limitsRefuseAtOnceAndSendNothing() {
+        world = new VirtualWorld(1);
+        final VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
+        lease(client);
+        begin(client, options().waitUpTo(WAIT));
+        begin(client, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> third = begin(client, options().waitUpTo(WAIT));
+        world.settle();
+        assertEquals(AcquireOutcome.Kind.OVERLOADED, third.join().kind(), "one waiter may stand behind the head");
+        get(client.redlock().acquireAsync("auto-1", options().autoExtend()));
+        assertEquals(AcquireOutcome.Kind.OVERLOADED,
+                get(client.redlock().acquireAsync("auto-2", options().autoExtend())).kind(), "auto-extended leases");
+        eachNode(node -> node.delay(() -> 1_000_000));
+        final CompletableFuture<AcquireOutcome> one = begin(client, options());
+        final CompletableFuture<AcquireOutcome> two = begin(client, options());
+        assertFalse(one.isDone() || two.isDone(), "two may be under way");
+        assertEquals(AcquireOutcome.Kind.OVERLOADED, get(begin(client, options())).kind(), "attempts in flight");
+    }
+
+    @Test
+    void callbacksNeverRunInsideTheCallThatAsked() {
+        final VirtualWorld.Client client = world(1);
+        node(0).crash();
+        world.runMs(1);
+        final List<String> order = new ArrayList<>();
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options(), client.redlock().newLease(),
+                        outcome -> order.add("callback"));
+        order.add("returned");
+        world.settle();
+        assertNotEquals(0, order.size(), "told");
+        assertEquals(List.of("returned", "callback"), order, "order");
+    }
+}
