@@ -42,7 +42,8 @@ public final class Suite {
                 .resultFormat(ResultFormatType.JSON)
                 .result("jmh-result.json")
                 .build()).run();
-        final StringBuilder table = new StringBuilder("| benchmark | parameters | ns/op | error | B/op |\n|---|---|---|---|---|\n");
+        final StringBuilder table = new StringBuilder(
+                "| benchmark | parameters | ns/op | error | B/op |\n|---|---|---|---|---|\n");
         for (final RunResult result : results) {
             appendRow(table, result);
         }

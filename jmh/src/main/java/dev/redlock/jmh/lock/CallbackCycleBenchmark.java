@@ -35,8 +35,8 @@ import org.openjdk.jmh.annotations.Warmup;
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 4, time = 1)
-@Measurement(iterations = 4, time = 1)
+@Warmup(iterations = 8, time = 1)
+@Measurement(iterations = 3, time = 2)
 @Fork(1)
 public class CallbackCycleBenchmark {
 
