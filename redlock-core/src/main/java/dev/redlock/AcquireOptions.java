@@ -172,7 +172,9 @@ public final class AcquireOptions {
      * Give the lease a fencing token: a number that grows with every grant of the resource, for the protected
      * resource to
      * check. Needs one round trip like a plain acquire while the nodes' counters agree, at most one more otherwise. All
-     * grants of a resource have to be fenced for the numbers to say anything.
+     * grants of a resource have to be fenced for the numbers to say anything. A wait budget is honoured to within two
+     * node
+     * timeouts then.
      *
      * @return the changed options
      */

@@ -37,6 +37,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     private static final VarHandle STATE;
     private static final VarHandle REQUESTED;
     private static final VarHandle WAITER;
+    private static final VarHandle EXTEND_REQUESTED;
 
     static {
         try {
@@ -44,6 +45,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             STATE = lookup.findVarHandle(LeaseSlot.class, "state", LeaseState.class);
             REQUESTED = lookup.findVarHandle(LeaseSlot.class, "requested", int.class);
             WAITER = lookup.findVarHandle(LeaseSlot.class, "waiter", Thread.class);
+            EXTEND_REQUESTED = lookup.findVarHandle(LeaseSlot.class, "isExtendRequested", boolean.class);
         } catch (final ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -272,8 +274,14 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             refuseOnLoop("extend(ttl)", "extend(ttlMs, callback) or extendAsync(ttl)");
         }
         requestExtend(newTtlMs, null);
-        await(Awaited.EXTENDED, false);
-        return extendOutcome;
+        ExtendOutcome outcome;
+        do {
+            await(Awaited.EXTENDED, false);
+            // Another thread may ask for an extension between the two lines, which forgets the outcome: then its is
+            // ours too.
+            outcome = extendOutcome;
+        } while (outcome == null);
+        return outcome;
     }
 
     @Override
@@ -288,10 +296,9 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             throw new IllegalStateException("this lease was never used for an acquisition: there is nothing to extend");
         }
         conductor.context().checkedTtlMs(newTtlMs, 0);
-        if (isExtendRequested) {
+        if (!EXTEND_REQUESTED.compareAndSet(this, false, true)) {
             throw new IllegalStateException("an extension of \"" + key + "\" is under way: wait for its outcome");
         }
-        isExtendRequested = true;
         extendOutcome = null;
         extendCallback = callback;
         extendTtlMs = newTtlMs;
@@ -468,8 +475,9 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         isExtendStarted = false;
         final ExtendCallback callback = extendCallback;
         extendCallback = null;
-        isExtendRequested = false;
+        // In this order: who asks next forgets this outcome, not the other way round.
         extendOutcome = outcome;
+        isExtendRequested = false;
         wakeWaiter();
         if (callback != null) {
             Conductor.runGuarded(callback, this, outcome);

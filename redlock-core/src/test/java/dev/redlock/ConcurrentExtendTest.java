@@ -1,0 +1,65 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.LiveNodes;
+import dev.redlock.time.NanoClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Several threads extend one lease at once: each gets an outcome, or is told that another extension is under way. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class ConcurrentExtendTest {
+
+    private static final int THREADS = 4;
+    private static final int ROUNDS = 2_000;
+
+    @Test
+    void everyCallerGetsAnOutcomeOrARefusal() throws Exception {
+        final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        try (LiveNodes nodes = new LiveNodes(3)) {
+            final RedlockContext context = new RedlockContext().nodes(nodes.addresses())
+                    .restartGuard(RestartGuardMode.OFF).nodeTimeout(Duration.ofSeconds(2));
+            final TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(),
+                    NanoClock.system(), 1);
+            client.open().join();
+            final Lease lease = client.redlock().acquire("shared", Duration.ofSeconds(30)).lease();
+            final List<Future<Integer>> extended = new ArrayList<>();
+            for (int i = 0; i < THREADS; i++) {
+                extended.add(threads.submit(() -> extendOften(lease)));
+            }
+            int sum = 0;
+            for (final Future<Integer> count : extended) {
+                sum += count.get();
+            }
+            assertTrue(sum >= ROUNDS, sum + " extensions only");
+            assertEquals(ReleaseOutcome.RELEASED, lease.release());
+            client.redlock().close();
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private static int extendOften(final Lease lease) {
+        int extended = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            try {
+                final ExtendOutcome outcome = lease.extend(Duration.ofSeconds(30));
+                assertNotNull(outcome, "every extension has an outcome");
+                extended += outcome == ExtendOutcome.EXTENDED ? 1 : 0;
+            } catch (final IllegalStateException e) {
+                assertTrue(e.getMessage().contains("under way"), e.getMessage());
+            }
+        }
+        return extended;
+    }
+}
