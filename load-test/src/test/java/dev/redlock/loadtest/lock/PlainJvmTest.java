@@ -79,6 +79,7 @@ class PlainJvmTest {
                 && PUBLISHED.contains(path.getName(path.getNameCount() - 3).toString());
         final String name = path.getFileName().toString();
         return isOwn || isModule
-                || name.endsWith(".jar") && !name.endsWith("-tests.jar") && PUBLISHED.stream().anyMatch(name::startsWith);
+                || name.endsWith(".jar") && !name.endsWith("-tests.jar")
+                        && PUBLISHED.stream().anyMatch(name::startsWith);
     }
 }
