@@ -46,6 +46,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
 
     private final Node node;
     private final RequestRing ring;
+    private final ReadBuffer readBuffer = new ReadBuffer();
     private final RespValueReader valueReader = new RespValueReader(new ValueSink());
     private Channel channel;
     private Seen seen = Seen.NOTHING;
@@ -64,6 +65,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
 
     void addTo(final ChannelPipeline pipeline) {
         channel = pipeline.channel();
+        channel.config().setRecvByteBufAllocator(readBuffer);
         pipeline.addLast(new RespInboundHandler(this, LIMITS, this), this);
     }
 
@@ -130,6 +132,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
 
     @Override
     public void channelInactive(final ChannelHandlerContext ctx) {
+        readBuffer.close();
         node.onDisconnected(this);
     }
 

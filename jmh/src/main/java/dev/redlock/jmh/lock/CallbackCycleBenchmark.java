@@ -71,6 +71,7 @@ public class CallbackCycleBenchmark {
         sockets = new SocketRounds(nodes.addresses());
         redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
+                .connectTimeoutMs(20_000)
                 .nodeTimeout(Duration.ofSeconds(5))
                 .transport(transport));
         options = AcquireOptions.ofTtl(Duration.ofMillis(TTL_MS));

@@ -62,6 +62,7 @@ class AllocationTest {
         redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
                 .transport(kind)
+                .connectTimeoutMs(20_000)
                 .nodeTimeout(Duration.ofSeconds(10)));
         System.out.println(nodes + ", transport " + redlock.transportDescription());
         loopThreadId = threadId("redlock-0");

@@ -16,6 +16,7 @@ final class PlainUser {
     public static void main(final String[] args) throws InterruptedException {
         final RedlockContext context = new RedlockContext().nodes(args[0])
                 .restartGuard(RestartGuardMode.OFF)
+                .connectTimeoutMs(20_000)
                 .nodeTimeout(Duration.ofSeconds(10))
                 .transport(TransportKind.valueOf(args[1]));
         try (Redlock redlock = Redlock.connect(context);
