@@ -3,7 +3,6 @@ package dev.redlock.loadtest.chaos;
 import dev.redlock.loadtest.BuildVersion;
 import dev.redlock.loadtest.Main;
 import dev.redlock.loadtest.nodes.RedisNodes;
-import dev.redlock.loadtest.nodes.RedisNodesContext;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -43,8 +42,7 @@ public final class ChaosCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         options.check(spec.commandLine());
-        RedisNodesContext context = new RedisNodesContext().count(options.nodes()).appendOnly(true);
-        try (RedisNodes nodes = RedisNodes.start(context);
+        try (RedisNodes nodes = RedisNodes.start(options.nodesContext());
                 ChaosRun run = new ChaosRun(options, nodes, spec.commandLine().getOut())) {
             nodes.beforeEnd(() -> cancel(run));
             return run.run() ? Main.EXIT_GOOD : Main.EXIT_FAILED;

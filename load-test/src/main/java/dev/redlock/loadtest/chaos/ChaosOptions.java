@@ -1,7 +1,11 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.loadtest.DurationConverter;
+import dev.redlock.loadtest.nodes.ClockLibrary;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.Source;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import picocli.CommandLine;
@@ -53,8 +57,13 @@ final class ChaosOptions {
     private Duration nodeTimeout;
 
     @Option(names = "--faults", paramLabel = "FAULT", split = ",",
-            description = "What may be done: ${COMPLETION-CANDIDATES} (default: all).")
-    private List<Fault> faults = List.of(Fault.values());
+            description = "What may be done: ${COMPLETION-CANDIDATES} (default: all but clock_step).")
+    private List<Fault> faults = List.of();
+
+    @Option(names = "--clock-steps",
+            description = "The wall clocks of nodes jump too. Needs libfaketime and the embedded server; one node is "
+                    + "bad at a time then.")
+    private boolean isClockStepped;
 
     @Option(names = "--majority-loss",
             description = "More than a minority of the nodes may be bad at once: the lock may become unavailable, but "
@@ -71,6 +80,10 @@ final class ChaosOptions {
         requireRange(line, "--threads", threads, 1, 64);
         requireRange(line, "--resources", resources, 1, 1000);
         require(line, ttl.compareTo(TTL_MIN) >= 0, "--ttl is below " + TTL_MIN.toMillis() + "ms");
+        require(line, !isClockStepped || ClockLibrary.find().isPresent(),
+                "--clock-steps: libfaketime is missing (a Debian package of that name)");
+        require(line, isClockStepped || !faults.contains(Fault.CLOCK_STEP), "--faults clock_step needs --clock-steps");
+        require(line, !isClockStepped || !isMajorityLoss, "--clock-steps and --majority-loss exclude each other");
         require(line, nodeTimeout.compareTo(ttl) <= 0, "--node-timeout is longer than --ttl");
         if (seed == null) {
             seed = ThreadLocalRandom.current().nextLong(1_000_000_000);
@@ -88,7 +101,24 @@ final class ChaosOptions {
     }
 
     ChaosTerms terms() {
-        return new ChaosTerms(nodes, workers, duration, ttl, faults, isMajorityLoss);
+        List<Fault> all = new ArrayList<>(faults.isEmpty() ? List.of(Fault.values()) : faults);
+        all.removeIf(fault -> fault == Fault.CLOCK_STEP);
+        if (isClockStepped) {
+            all.add(Fault.CLOCK_STEP);
+        }
+        return new ChaosTerms(nodes, workers, duration, ttl, all, isMajorityLoss);
+    }
+
+    RedisNodesContext nodesContext() {
+        RedisNodesContext context = new RedisNodesContext().count(nodes).appendOnly(true);
+        return isClockStepped
+                ? context.source(Source.EMBEDDED).clockLibrary(ClockLibrary.find().orElseThrow())
+                : context;
+    }
+
+    /** How much longer than its ttl a key may stay: a node whose clock jumps back keeps it longer. */
+    long keyRoomMs() {
+        return isClockStepped ? ChaosPlan.STEP_MS_MAX : 0;
     }
 
     Duration duration() {

@@ -18,6 +18,9 @@ final class ChaosPlan {
     private static final int WORKER_GAP_MS_MAX = 6000;
     private static final int DELAY_MS_MIN = 5;
     private static final int DELAY_MS_MAX = 400;
+    private static final int STEP_MS_MIN = 100;
+    /** The longest step of a clock. */
+    static final int STEP_MS_MAX = 3000;
     /** A client tries to reconnect at least this often, with some room. */
     private static final int RECONNECT_MS = 500;
     /** Room for the start of a server, the whole seconds of its uptime, and the guard's own rounding. */
@@ -72,9 +75,13 @@ final class ChaosPlan {
 
     private ChaosStep step(long atMs, Fault fault, int target) {
         int lengthMs = between(fault.lengthMsMin(), fault.lengthMsMax());
-        int delayMs = fault == Fault.SLOW ? between(DELAY_MS_MIN, DELAY_MS_MAX) : 0;
-        long afterMs = fault.isRestart() ? terms.maxTtl().toMillis() + GUARD_MS : RECONNECT_MS;
-        return new ChaosStep(atMs, fault, target, lengthMs, lengthMs + afterMs, delayMs);
+        int amountMs = switch (fault) {
+            case SLOW -> between(DELAY_MS_MIN, DELAY_MS_MAX);
+            case CLOCK_STEP -> between(STEP_MS_MIN, STEP_MS_MAX) * (random.nextBoolean() ? 1 : -1);
+            default -> 0;
+        };
+        long afterMs = fault.isQuarantined() ? terms.maxTtl().toMillis() + GUARD_MS : RECONNECT_MS;
+        return new ChaosStep(atMs, fault, target, lengthMs, lengthMs + afterMs, amountMs);
     }
 
     private int between(int min, int max) {

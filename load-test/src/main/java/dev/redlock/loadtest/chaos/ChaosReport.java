@@ -35,7 +35,7 @@ final class ChaosReport {
 
     /** Looks at each node directly, at once and again when every ttl must have passed. */
     void keys(RedisNodes nodes) throws IOException, InterruptedException {
-        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(options.ttl().toMillis() + EXPIRY_ROOM_MS);
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(lifeMsMax() + EXPIRY_ROOM_MS);
         for (RedisNode node : nodes.nodes()) {
             keyLines.add(node + ": " + lockKeys(node).size() + " lock keys left after the last release");
         }
@@ -51,6 +51,10 @@ final class ChaosReport {
         }
     }
 
+    private long lifeMsMax() {
+        return options.ttl().toMillis() + options.keyRoomMs();
+    }
+
     private List<String> lockKeys(RedisNode node) throws IOException {
         List<String> keys = new ArrayList<>();
         try (RawRedis redis = node.connect()) {
@@ -62,7 +66,7 @@ final class ChaosReport {
                 }
                 if (!name.endsWith(COUNTER_SUFFIX) && ttlMs != -2) {
                     keys.add(name);
-                    if (ttlMs > options.ttl().toMillis()) {
+                    if (ttlMs > lifeMsMax()) {
                         keyFailures.add(node + " keeps " + name + " for " + ttlMs + " ms, longer than any ttl");
                     }
                 }

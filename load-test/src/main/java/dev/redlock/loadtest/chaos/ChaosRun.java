@@ -157,9 +157,10 @@ final class ChaosRun implements AutoCloseable {
             case KILL, WIPE -> nodes.node(target).kill();
             case PAUSE -> nodes.node(target).pause();
             case STALL -> proxies.get(target).stall();
-            case SLOW -> proxies.get(target).slow(Duration.ofMillis(step.delayMs()));
+            case SLOW -> proxies.get(target).slow(Duration.ofMillis(step.amountMs()));
             case MUTE -> proxies.get(target).mute();
             case CUT -> proxies.get(target).cut();
+            case CLOCK_STEP -> nodes.node(target).setClock(Duration.ofMillis(step.amountMs()));
             case WORKER_PAUSE -> workers.get(target).pause(step.lengthMs());
             case WORKER_KILL -> {
                 workers.get(target).kill();
@@ -175,6 +176,7 @@ final class ChaosRun implements AutoCloseable {
             case WIPE -> nodes.node(target).restart(Data.LOST);
             case PAUSE -> nodes.node(target).resume();
             case STALL, SLOW, MUTE, CUT -> proxies.get(target).pass();
+            case CLOCK_STEP -> nodes.node(target).setClock(Duration.ZERO);
             case WORKER_PAUSE -> workers.get(target).resume();
             case WORKER_KILL -> workers.set(target, startWorker());
         }

@@ -8,10 +8,10 @@ package dev.redlock.loadtest.chaos;
  * @param target    the node's or the worker's index
  * @param lengthMs  until it is undone
  * @param healthyMs until the target does its work again, from the beginning of the fault
- * @param delayMs   of each packet, when slow
+ * @param amountMs  delay of each packet, or step of the clock
  * @threading immutable
  */
-record ChaosStep(long atMs, Fault fault, int target, long lengthMs, long healthyMs, int delayMs) {
+record ChaosStep(long atMs, Fault fault, int target, long lengthMs, long healthyMs, int amountMs) {
 
     long endMs() {
         return atMs + lengthMs;
@@ -22,9 +22,10 @@ record ChaosStep(long atMs, Fault fault, int target, long lengthMs, long healthy
             case KILL, WIPE, WORKER_KILL -> "kill -9";
             case PAUSE, WORKER_PAUSE -> "SIGSTOP";
             case STALL -> "network silent, connections open";
-            case SLOW -> "network slow, " + delayMs + " ms each way";
+            case SLOW -> "network slow, " + amountMs + " ms each way";
             case MUTE -> "replies lost, requests arrive";
             case CUT -> "connections cut and refused";
+            case CLOCK_STEP -> "wall clock jumps by " + amountMs + " ms";
         } + " for " + lengthMs + " ms";
     }
 
@@ -35,6 +36,7 @@ record ChaosStep(long atMs, Fault fault, int target, long lengthMs, long healthy
             case WORKER_KILL -> "a new process in its place";
             case PAUSE, WORKER_PAUSE -> "SIGCONT";
             case STALL, SLOW, MUTE, CUT -> "network in order";
+            case CLOCK_STEP -> "wall clock jumps back to the right time";
         };
     }
 

@@ -17,7 +17,14 @@ import java.util.List;
 record ChaosTerms(int nodes, int workers, Duration duration, Duration maxTtl, List<Fault> faults,
         boolean isMajorityLoss) {
 
+    /**
+     * A step of a clock is noticed at the next sample, and until then only the other nodes keep the lock: with steps,
+     * one node is bad at a time.
+     */
     int badNodesMax() {
+        if (faults.contains(Fault.CLOCK_STEP)) {
+            return 1;
+        }
         return isMajorityLoss ? nodes : (nodes - 1) / 2;
     }
 }

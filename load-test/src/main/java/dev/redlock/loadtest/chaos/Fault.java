@@ -20,6 +20,8 @@ public enum Fault {
     MUTE(false, false, 200, 3000),
     /** Connections are closed, and new ones too. */
     CUT(false, false, 100, 2500),
+    /** The wall clock of the node jumps, ahead or back, and later jumps back to the right time. */
+    CLOCK_STEP(false, false, 500, 3000),
     /** SIGSTOP to a worker process, later SIGCONT: longer than the ttl at times. */
     WORKER_PAUSE(false, true, 500, 3500),
     /** kill -9 of a worker process; another one takes its place. */
@@ -37,9 +39,9 @@ public enum Fault {
         this.lengthMsMax = lengthMsMax;
     }
 
-    /** Whether the node's process is a new one afterwards, which the restart guard keeps from voting for a while. */
-    boolean isRestart() {
-        return isRestart;
+    /** Whether clients keep the node from voting for a while after the end of the fault. */
+    boolean isQuarantined() {
+        return isRestart || this == CLOCK_STEP;
     }
 
     boolean isOfWorker() {

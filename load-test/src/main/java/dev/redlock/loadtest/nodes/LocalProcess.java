@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
@@ -31,6 +32,13 @@ final class LocalProcess implements NodeProcess {
         builder.directory(spec.folder().toFile()).redirectErrorStream(true);
         builder.redirectInput(ProcessBuilder.Redirect.PIPE);
         builder.redirectOutput(ProcessBuilder.Redirect.appendTo(spec.logFile().toFile()));
+        if (spec.clockLibrary() != null) {
+            spec.writeClock(Duration.ZERO);
+            builder.environment()
+                    .putAll(Map.of("LD_PRELOAD", spec.clockLibrary().toString(),
+                            "FAKETIME_TIMESTAMP_FILE", spec.clockFile().toString(), "FAKETIME_NO_CACHE", "1",
+                            "FAKETIME_DONT_FAKE_MONOTONIC", "1"));
+        }
         Process process = builder.start();
         process.getOutputStream().close();
         return new LocalProcess(executable, spec, process);

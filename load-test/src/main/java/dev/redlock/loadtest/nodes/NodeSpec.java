@@ -4,8 +4,11 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * What one node is started with.
@@ -16,12 +19,14 @@ import java.util.List;
  * @param isAppendOnly whether it persists each command
  * @param socketFile the Unix socket to open, or null
  * @param extra      further configuration lines
+ * @param clockLibrary what steps its clock, or null
  * @threading immutable
  */
-record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path socketFile, List<String> extra) {
+record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path socketFile, List<String> extra,
+        Path clockLibrary) {
 
     NodeSpec withPort(int other) {
-        return new NodeSpec(index, other, folder, isAppendOnly, socketFile, extra);
+        return new NodeSpec(index, other, folder, isAppendOnly, socketFile, extra, clockLibrary);
     }
 
     Path dataFolder() {
@@ -30,6 +35,18 @@ record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path soc
 
     Path logFile() {
         return folder.resolve("server.log");
+    }
+
+    /** Holds the offset of its clock, where that can be stepped. */
+    Path clockFile() {
+        return folder.resolve("clock");
+    }
+
+    /** Replaces the file in one step, so that the node never reads half of it. */
+    void writeClock(Duration offset) throws IOException {
+        Path next = Files.writeString(folder.resolve("clock.next"),
+                String.format(Locale.ROOT, "%+.3f%n", offset.toMillis() / 1e3));
+        Files.move(next, clockFile(), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
     /** Writes the configuration file: a file keeps a password out of the process list. */

@@ -40,7 +40,7 @@ public final class RedisNode {
     }
 
     static RedisNode given(RedisNodes group, int index, NodeAddress address, RedisNodesContext context) {
-        NodeSpec spec = new NodeSpec(index, address.port(), null, false, null, context.configLines());
+        NodeSpec spec = new NodeSpec(index, address.port(), null, false, null, context.configLines(), null);
         return new RedisNode(group, null, spec, address, context);
     }
 
@@ -125,6 +125,20 @@ public final class RedisNode {
         require(NodeState.RUNNING, "pause");
         attempt("pause", process::pause);
         state = NodeState.PAUSED;
+    }
+
+    /**
+     * Sets the node's wall clock apart from the machine's, at once; its monotonic clock is left alone.
+     *
+     * @param offset from the machine's clock; zero sets it right again
+     * @throws IllegalStateException if the nodes were started without {@link RedisNodesContext#clockLibrary}
+     */
+    public synchronized void setClock(Duration offset) {
+        requireOurs("set the clock of");
+        if (spec.clockLibrary() == null) {
+            throw new IllegalStateException(this + " has the machine's clock: start the nodes with clockLibrary");
+        }
+        attempt("set the clock of", () -> spec.writeClock(offset));
     }
 
     /** Lets a frozen node go on (SIGCONT); it then answers what it was sent meanwhile. */

@@ -169,7 +169,8 @@ public final class RedisNodes implements AutoCloseable {
             throw new IllegalStateException("the path of a Unix socket is at most " + SOCKET_PATH_BYTES_MAX
                     + " bytes long and the temporary folder is too deep: " + socket);
         }
-        return new NodeSpec(index, freshPort(), own, context.isAppendOnly(), socket, context.configLines());
+        return new NodeSpec(index, freshPort(), own, context.isAppendOnly(), socket, context.configLines(),
+                context.clockLibrary());
     }
 
     private int freshPort() {

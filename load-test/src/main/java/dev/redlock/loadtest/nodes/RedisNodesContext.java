@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -19,6 +20,7 @@ public final class RedisNodesContext {
 
     private final List<NodeAddress> addresses = new ArrayList<>();
     private final List<String> configLines = new ArrayList<>();
+    private Path clockLibrary;
     private int count;
     private Source source;
     private boolean appendOnly;
@@ -86,6 +88,18 @@ public final class RedisNodesContext {
      */
     public RedisNodesContext unixSocket(boolean on) {
         unixSocket = on;
+        return this;
+    }
+
+    /**
+     * Starts the nodes with a wall clock that {@link RedisNode#setClock} can step. Default: the machine's clock. Only
+     * for servers that run as processes here and whose allocator does not read the clock; the embedded one is such.
+     *
+     * @param libfaketime the library, as {@link ClockLibrary#find()} finds it
+     * @return this
+     */
+    public RedisNodesContext clockLibrary(Path libfaketime) {
+        clockLibrary = libfaketime;
         return this;
     }
 
@@ -165,6 +179,10 @@ public final class RedisNodesContext {
 
     boolean isUnixSocket() {
         return unixSocket;
+    }
+
+    Path clockLibrary() {
+        return clockLibrary;
     }
 
     List<String> configLines() {

@@ -25,7 +25,8 @@ import picocli.CommandLine.Spec;
                 + "prints a timeline of each.")
 public final class ScenariosCommand implements Callable<Integer> {
     private static final List<Scenario> ALL = List.of(new ReplicaFailover(), new ExpireNeverSent(), new PlainDelete(),
-            new EmptyRestart(), new PausedHolder(), new LostReply(), new SplitVote(), new PermanentPartition());
+            new EmptyRestart(), new PausedHolder(), new LostReply(), new SplitVote(), new PermanentPartition(),
+            new ClockJump());
 
     /** Lost nodes and unconfirmed releases are what the scenarios are about: the timeline tells of them. */
     private static final Logger CLIENT_LOG = Logger.getLogger("dev.redlock");

@@ -26,7 +26,12 @@ final class Stage implements AutoCloseable {
     private final List<Runnable> actors = new ArrayList<>();
 
     Stage(int nodeCount) {
-        nodes = RedisNodes.start(nodeCount);
+        this(RedisNodes.start(nodeCount));
+    }
+
+    /** Takes nodes and ends them. */
+    Stage(RedisNodes nodes) {
+        this.nodes = nodes;
     }
 
     RedisNode node(int index) {

@@ -3,6 +3,7 @@ package dev.redlock.loadtest.scenario;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import java.io.PrintWriter;
@@ -57,6 +58,12 @@ class ScenariosTest {
     @Test
     void permanentPartitionCostsTheTtlEachTime() throws Exception {
         assertTold(new PermanentPartition(), "round 2", "the ttl penalty");
+    }
+
+    @Test
+    void clockJumpTakesTheLeaseAwayInTime() throws Exception {
+        boolean canBePlayed = ClockLibrary.find().isPresent();
+        assertTold(new ClockJump(), canBePlayed ? "its lease is LOST" : "not played: libfaketime is missing");
     }
 
     @Test

@@ -1,0 +1,73 @@
+package dev.redlock.loadtest.scenario;
+
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.LeaseState;
+import dev.redlock.NodeStatus;
+import dev.redlock.Redlock;
+import dev.redlock.loadtest.faults.FaultProxy;
+import dev.redlock.loadtest.nodes.ClockLibrary;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.Source;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * A node's wall clock jumps ahead, and the lock on it expires early. Needs libfaketime.
+ *
+ * @threading caller-confined
+ */
+public final class ClockJump implements Scenario {
+    private static final Duration TTL = Duration.ofSeconds(20);
+    private static final Duration STEP = Duration.ofSeconds(60);
+
+    /** Ready to be played. */
+    public ClockJump() {
+        // Nothing is kept between plays.
+    }
+
+    @Override
+    public String name() {
+        return "clock-jump";
+    }
+
+    @Override
+    public String claim() {
+        return "A clock that jumps ahead frees a lock early; the clock watch notices and tells the holder.";
+    }
+
+    @Override
+    public void play(Timeline timeline) throws Exception {
+        Path library = ClockLibrary.find().orElse(null);
+        if (library == null) {
+            timeline.tell("not played: libfaketime is missing");
+            return;
+        }
+        RedisNodesContext context = new RedisNodesContext().count(3).source(Source.EMBEDDED).clockLibrary(library);
+        try (Stage stage = new Stage(RedisNodes.start(context))) {
+            List<FaultProxy> proxies = stage.proxies();
+            proxies.get(2).cut();
+            Redlock holder = stage.client(proxies);
+            Redlock rival = stage.client();
+            Lease held = holder.acquire("r", TTL).lease();
+            timeline.expect("a client, cut off from node 2, acquires from nodes 0 and 1 for 20 s", held.isHeld());
+            timeline.await("its clock watch has a first sample of node 1", () -> isSampled(holder));
+            stage.node(1).setClock(STEP);
+            timeline.await("the clock of node 1 jumps 60 s ahead: it has no lock any more", () -> !stage.has(1, "r"));
+            timeline.await("the holder's clock watch sees the jump: its lease is LOST",
+                    () -> held.state() == LeaseState.LOST);
+            timeline.expect("long before its validity would have ended", !held.isHeld());
+            AcquireOutcome outcome = rival.tryAcquire("r", Duration.ofSeconds(5), Duration.ofSeconds(15));
+            timeline.expect("the lock has been given back, another client acquires it: " + outcome.kind(),
+                    outcome.isAcquired());
+        }
+    }
+
+    /** The watch asks as soon as a node is ready, and the round trip is known when it has been answered. */
+    private static boolean isSampled(Redlock client) {
+        NodeStatus node = client.nodes().get(1);
+        return node.state() == NodeStatus.State.READY && node.roundTripNs() > 0;
+    }
+}
