@@ -28,7 +28,8 @@ class ConcurrentExtendTest {
         final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
         try (LiveNodes nodes = new LiveNodes(3)) {
             final RedlockContext context = new RedlockContext().nodes(nodes.addresses())
-                    .restartGuard(RestartGuardMode.OFF).nodeTimeout(Duration.ofSeconds(2));
+                    .restartGuard(RestartGuardMode.OFF)
+                    .nodeTimeout(Duration.ofSeconds(2));
             final TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(),
                     NanoClock.system(), 1);
             client.open().join();
