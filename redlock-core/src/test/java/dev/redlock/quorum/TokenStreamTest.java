@@ -12,8 +12,10 @@ import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import javax.crypto.Cipher;
 import javax.crypto.spec.ChaCha20ParameterSpec;
@@ -134,6 +136,23 @@ class TokenStreamTest {
             final int at = i * Token.LENGTH;
             assertFalse(Arrays.equals(before, at, at + Token.LENGTH, buffer, at, at + Token.LENGTH), "token " + i);
         }
+    }
+
+    @Test
+    void keepsNoCopyOfItsKey() {
+        final List<byte[]> drawn = new ArrayList<>();
+        final SecureRandom seed = new SecureRandom() {
+            private static final long serialVersionUID = 1;
+
+            @Override
+            public void nextBytes(final byte[] bytes) {
+                Arrays.fill(bytes, (byte) 7);
+                drawn.add(bytes);
+            }
+        };
+        new TokenStream(seed).next(new Token());
+        assertEquals(32, drawn.get(0).length, "the key is drawn first");
+        assertArrayEquals(new byte[32], drawn.get(0), "and wiped when the cipher has it");
     }
 
     @Test

@@ -186,6 +186,17 @@ class TimerWheelTest {
         assertTrue(wheel.wakeAtNs() - sooner.deadlineNs() <= 0);
     }
 
+    /** The first tick that the fine wheel has no spoke for must not share the spoke of the current one. */
+    @Test
+    void aTimerOneTurnAheadHidesNoneThatIsNear() {
+        final TimerWheel wheel = wheel(0);
+        wheel.start(timer("one turn ahead"), 512L << 20);
+        wheel.start(timer("near"), 5L << 20);
+        assertEquals(5L << 20, wheel.wakeAtNs());
+        assertEquals(1, wheel.poll(5L << 20));
+        assertEquals(List.of("near"), fired);
+    }
+
     @Test
     void aLeapOfYearsFiresEverythingOnce() {
         final TimerWheel wheel = wheel(0);

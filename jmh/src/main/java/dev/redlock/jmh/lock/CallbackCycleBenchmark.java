@@ -72,6 +72,7 @@ public class CallbackCycleBenchmark {
         redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
                 .connectTimeoutMs(20_000)
+                .clockSampleMs(60_000)
                 .nodeTimeout(Duration.ofSeconds(5))
                 .transport(transport));
         options = AcquireOptions.ofTtl(Duration.ofMillis(TTL_MS));

@@ -63,6 +63,7 @@ class AllocationTest {
                 .restartGuard(RestartGuardMode.OFF)
                 .transport(kind)
                 .connectTimeoutMs(20_000)
+                .clockSampleMs(60_000)
                 .nodeTimeout(Duration.ofSeconds(10)));
         System.out.println(nodes + ", transport " + redlock.transportDescription());
         loopThreadId = threadId("redlock-0");
