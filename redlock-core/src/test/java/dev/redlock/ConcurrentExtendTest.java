@@ -1,7 +1,6 @@
 package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.LiveNodes;
@@ -21,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 class ConcurrentExtendTest {
 
     private static final int THREADS = 4;
-    private static final int ROUNDS = 2_000;
+    private static final int ROUNDS = 300;
 
     @Test
     void everyCallerGetsAnOutcomeOrARefusal() throws Exception {
@@ -42,7 +41,7 @@ class ConcurrentExtendTest {
             for (final Future<Integer> count : extended) {
                 sum += count.get();
             }
-            assertTrue(sum >= ROUNDS, sum + " extensions only");
+            assertEquals(THREADS * ROUNDS, sum);
             assertEquals(ReleaseOutcome.RELEASED, lease.release());
             client.redlock().close();
         } finally {
@@ -50,15 +49,17 @@ class ConcurrentExtendTest {
         }
     }
 
+    /** Until it has been extended often enough; how many calls are refused in between depends on the scheduler. */
     private static int extendOften(final Lease lease) {
         int extended = 0;
-        for (int i = 0; i < ROUNDS; i++) {
+        while (extended < ROUNDS) {
             try {
                 final ExtendOutcome outcome = lease.extend(Duration.ofSeconds(30));
-                assertNotNull(outcome, "every extension has an outcome");
-                extended += outcome == ExtendOutcome.EXTENDED ? 1 : 0;
+                assertEquals(ExtendOutcome.EXTENDED, outcome, "every extension has its own outcome");
+                extended++;
             } catch (final IllegalStateException e) {
                 assertTrue(e.getMessage().contains("under way"), e.getMessage());
+                Thread.yield();
             }
         }
         return extended;
