@@ -30,6 +30,7 @@ public final class Node {
     /** Delay after a refusal that trying again soon will not mend: wrong password, a replica, a duplicate. */
     private static final long REFUSED_DELAY_MS = 5_000;
     private static final int RECONNECT_DOUBLINGS_MAX = 16;
+    private static final long IDLE_SAMPLE_MS = 1_000;
 
     private final int index;
     private final NodeAddress address;
@@ -399,7 +400,8 @@ public final class Node {
     private void sampleClock(final long nowNs) {
         isTimePending = true;
         timeSentNs = nowNs();
-        sampleDueNs = nowNs + Math.max(1, options.clockSampleMs()) * MS;
+        // With the clock watch off, TIME still tells the round trip and keeps a dead connection from going unnoticed.
+        sampleDueNs = nowNs + (options.clockSampleMs() > 0 ? options.clockSampleMs() : IDLE_SAMPLE_MS) * MS;
         sendValue(Handshake.timeCommand(fanOut.allocator()), this::onTime);
     }
 
@@ -479,11 +481,6 @@ public final class Node {
     /** @return its counters; any thread may read them */
     public NodeStatistics statistics() {
         return statistics;
-    }
-
-    /** @return true if its connection has gone or nothing waits for an answer */
-    public boolean isQuiet() {
-        return connection == null || connection.isQuiet();
     }
 
     private long nowNs() {

@@ -92,10 +92,6 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         return ring.isFull() || !channel.isWritable();
     }
 
-    boolean isQuiet() {
-        return ring.isEmpty();
-    }
-
     /**
      * Looks whether answers still come.
      *
