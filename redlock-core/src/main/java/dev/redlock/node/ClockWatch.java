@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Drift;
+
 /**
  * Compares a node's wall clock with the local monotonic clock, sample by sample, and finds steps.
  *
@@ -7,7 +9,7 @@ package dev.redlock.node;
  * offset
  * (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
  * interval by
- * no more than the drift that validity allows for, elapsed/100 + 2 ms. A sample whose interval does not meet the
+ * no more than the drift that validity allows for. A sample whose interval does not meet the
  * widened
  * interval of the one before is a step. A slow answer only widens the interval, so delay alone never looks like a step.
  *
@@ -15,13 +17,15 @@ package dev.redlock.node;
  */
 final class ClockWatch {
 
-    private static final long DRIFT_DIVISOR = 100;
-    private static final long DRIFT_FLOOR_NS = 2_000_000;
-
+    private final Drift drift;
     private boolean hasReference;
     private long askedNs;
     private long offsetNsMin;
     private long offsetNsMax;
+
+    ClockWatch(final Drift drift) {
+        this.drift = drift;
+    }
 
     /** Forgets the reference: the next sample sets it. */
     void reset() {
@@ -41,9 +45,7 @@ final class ClockWatch {
         final long max = serverNs - sentNs;
         // From one answer to the next may pass all the time since the one before was asked for: drift counts for it
         // all.
-        final long allowanceNs = hasReference
-                ? Math.max(0, receivedNs - askedNs) / DRIFT_DIVISOR + DRIFT_FLOOR_NS
-                : 0;
+        final long allowanceNs = hasReference ? drift.ofNs(Math.max(0, receivedNs - askedNs)) : 0;
         final boolean isJump = hasReference
                 && (min - offsetNsMax > allowanceNs || offsetNsMin - max > allowanceNs);
         if (isJump || !hasReference) {

@@ -37,7 +37,7 @@ public final class Node {
     private final NodeContext context;
     private final NodeOptions options;
     private final RestartGuard restartGuard;
-    private final ClockWatch clockWatch = new ClockWatch();
+    private final ClockWatch clockWatch;
     private final ReleaseDebt debt;
     private final NodeStatistics statistics = new NodeStatistics();
     private final DeadlineTimer reconnectTimer = new DeadlineTimer(nowNs -> connect());
@@ -69,7 +69,8 @@ public final class Node {
         this.address = address;
         this.context = context;
         this.options = context.options();
-        this.restartGuard = new RestartGuard(options.guardMode(), options.maxTtlMs());
+        this.restartGuard = new RestartGuard(options.guardMode(), options.maxTtlMs(), options.drift());
+        this.clockWatch = new ClockWatch(options.drift());
         this.debt = new ReleaseDebt(options.debtMax());
     }
 

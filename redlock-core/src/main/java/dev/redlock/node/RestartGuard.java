@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Drift;
+
 /**
  * Keeps a node that may have lost its keys in a restart from voting until every lock it may have granted before has
  * expired. A process that has been up for maxTtl + 1 s + drift cannot have lost a key that still counts.
@@ -25,15 +27,14 @@ public final class RestartGuard {
     }
 
     private static final long ROUNDING_MS = 1000;
-    private static final long DRIFT_FLOOR_MS = 2;
 
     private final Mode mode;
     private final long neededUptimeMs;
     private String trustedRunId;
 
-    RestartGuard(final Mode mode, final long maxTtlMs) {
+    RestartGuard(final Mode mode, final long maxTtlMs, final Drift drift) {
         this.mode = mode;
-        this.neededUptimeMs = maxTtlMs + maxTtlMs / 100 + DRIFT_FLOOR_MS + ROUNDING_MS;
+        this.neededUptimeMs = maxTtlMs + drift.ofMs(maxTtlMs) + ROUNDING_MS;
     }
 
     /**

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.quorum.Drift;
 import java.util.SplittableRandom;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -19,7 +20,7 @@ class ClockWatchTest {
     private static final long SECOND = 1_000 * MS;
     private static final long EPOCH_NS = 1_760_000_000L * SECOND;
 
-    private final ClockWatch watch = new ClockWatch();
+    private final ClockWatch watch = new ClockWatch(Drift.DEFAULT);
 
     /** A sample without delay: the node's clock is ahead of ours by exactly the offset. */
     private boolean sample(final long atNs, final long offsetNs) {
@@ -96,7 +97,7 @@ class ClockWatchTest {
     void delayAloneNeverLooksLikeAStep(@ForAll final long seed,
             @ForAll @IntRange(min = -10_000, max = 10_000) final int driftPpm) {
         final SplittableRandom random = new SplittableRandom(seed);
-        final ClockWatch honest = new ClockWatch();
+        final ClockWatch honest = new ClockWatch(Drift.DEFAULT);
         long nowNs = random.nextLong();
         long nodeNs = EPOCH_NS;
         for (int i = 0; i < 200; i++) {
@@ -119,7 +120,7 @@ class ClockWatchTest {
     @Property(tries = 500)
     void aStepIsAlwaysFound(@ForAll final long seed, @ForAll @LongRange(min = 1, max = 3_600_000) final long extraNs) {
         final SplittableRandom random = new SplittableRandom(seed);
-        final ClockWatch watched = new ClockWatch();
+        final ClockWatch watched = new ClockWatch(Drift.DEFAULT);
         final long firstDelayNs = random.nextLong(100 * MS);
         watched.onSample(0, firstDelayNs, EPOCH_NS + random.nextLong(firstDelayNs + 1));
         final long sentNs = firstDelayNs + random.nextLong(10 * SECOND);

@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.redlock.quorum.Drift;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -14,7 +15,7 @@ class RestartGuardTest {
     @CsvSource({"0, 61602", "1, 60602", "60, 1602", "61, 602", "62, 0", "63, 0", "100000, 0",
         "9223372036854775, 0", "-1, 61602"})
     void aNodeWaitsUntilEveryLockItMayHaveLostHasExpired(final long uptimeSeconds, final long quarantineMs) {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000);
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000, Drift.DEFAULT);
         assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds));
     }
 
@@ -23,20 +24,20 @@ class RestartGuardTest {
     @CsvSource({"98000, 99, 982", "98000, 100, 0", "100, 1, 103", "100, 2, 0", "86400000, 87265, 2",
         "86400000, 87266, 0"})
     void standsAtTheBound(final long maxTtlMs, final long uptimeSeconds, final long quarantineMs) {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, maxTtlMs);
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, maxTtlMs, Drift.DEFAULT);
         assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds));
     }
 
     @Test
     void anUptimeOfExactlyWhatIsNeededIsEnough() {
-        // 1 980 + 19 + 2 + 1 000 = 3 001 ms and 1 979 + 19 + 2 + 1 000 = 3 000 ms
-        assertEquals(1, new RestartGuard(RestartGuard.Mode.UPTIME, 1_980).quarantineMs("a", 3));
-        assertEquals(0, new RestartGuard(RestartGuard.Mode.UPTIME, 1_979).quarantineMs("a", 3));
+        // 1 979 + 19.79, rounded up, + 2 + 1 000 = 3 001 ms and 1 978 + 20 + 2 + 1 000 = 3 000 ms
+        assertEquals(1, new RestartGuard(RestartGuard.Mode.UPTIME, 1_979, Drift.DEFAULT).quarantineMs("a", 3));
+        assertEquals(0, new RestartGuard(RestartGuard.Mode.UPTIME, 1_978, Drift.DEFAULT).quarantineMs("a", 3));
     }
 
     @Test
     void uptimeModeTrustsNobodyAtFirstContact() {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000);
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000, Drift.DEFAULT);
         assertEquals(61_602, guard.quarantineMs("a", 0));
         assertEquals(58_602, guard.quarantineMs("a", 3), "asking does not make it trusted");
     }
@@ -44,7 +45,7 @@ class RestartGuardTest {
     @ParameterizedTest
     @EnumSource(value = RestartGuard.Mode.class, names = {"UPTIME", "AFTER_FIRST_CONTACT"})
     void whoHasServedIsTrustedUntilItRestarts(final RestartGuard.Mode mode) {
-        final RestartGuard guard = new RestartGuard(mode, 60_000);
+        final RestartGuard guard = new RestartGuard(mode, 60_000, Drift.DEFAULT);
         guard.quarantineMs("first", 0);
         guard.onServed("first");
         assertEquals(0, guard.quarantineMs("first", 0), "the same process again, whatever it says of its uptime");
@@ -56,7 +57,7 @@ class RestartGuardTest {
 
     @Test
     void afterFirstContactTrustsTheFirstProcessAlone() {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.AFTER_FIRST_CONTACT, 60_000);
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.AFTER_FIRST_CONTACT, 60_000, Drift.DEFAULT);
         assertEquals(0, guard.quarantineMs("a", 0));
         assertEquals(0, guard.quarantineMs("a", 0));
         assertEquals(61_602, guard.quarantineMs("b", 0));
@@ -66,7 +67,7 @@ class RestartGuardTest {
 
     @Test
     void offTrustsAlways() {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.OFF, 60_000);
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.OFF, 60_000, Drift.DEFAULT);
         assertEquals(0, guard.quarantineMs("a", 0));
         assertEquals(0, guard.quarantineMs("b", 0));
     }
