@@ -7,7 +7,7 @@ import java.util.Map;
 /**
  * What was counted in one series.
  *
- * @param cycles          cycles completed in the recorded time; in an open loop, of those intended in it
+ * @param cycles          cycles completed: in the recorded time (closed loop), or of those intended in it (open loop)
  * @param cyclesPerSecond the same, per second
  * @param acquires        acquires by outcome, warm-up included
  * @param releases        releases by outcome, warm-up included
