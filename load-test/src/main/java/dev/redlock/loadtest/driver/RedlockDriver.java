@@ -5,7 +5,9 @@ import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.loadtest.nodes.NodeAddress;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * This project's locks, in their callback form with reused objects.
@@ -27,10 +29,30 @@ public final class RedlockDriver implements LockDriver {
     }
 
     @Override
+    public Set<DriverOption> options() {
+        return EnumSet.allOf(DriverOption.class);
+    }
+
+    @Override
+    public String version() {
+        String version = Redlock.class.getPackage().getImplementationVersion();
+        return "redlock " + (version == null ? "(not from a jar)" : version);
+    }
+
+    @Override
     public LockSession open(List<NodeAddress> nodes, boolean isFresh) {
-        String[] addresses = nodes.stream().map(NodeAddress::uri).toArray(String[]::new);
-        RedlockContext context = new RedlockContext().nodes(addresses).nodeTimeout(NODE_TIMEOUT);
-        if (isFresh) {
+        return open(SessionSpec.of(nodes, isFresh));
+    }
+
+    @Override
+    public LockSession open(SessionSpec spec) {
+        String[] addresses = spec.nodes().stream().map(NodeAddress::uri).toArray(String[]::new);
+        RedlockContext context = new RedlockContext().nodes(addresses)
+                .nodeTimeout(NODE_TIMEOUT)
+                .transport(spec.transport())
+                .eventLoops(spec.eventLoops())
+                .idlePolicy(spec.idlePolicy());
+        if (spec.isFresh()) {
             context.restartGuard(RestartGuardMode.OFF);
         }
         return new RedlockSession(Redlock.connect(context));

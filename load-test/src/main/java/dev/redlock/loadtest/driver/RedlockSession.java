@@ -4,11 +4,16 @@ import dev.redlock.AcquireCallback;
 import dev.redlock.AcquireOptions;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.Lease;
+import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
+import dev.redlock.RedlockCounters;
 import dev.redlock.ReleaseCallback;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.ResourceKey;
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.ToLongFunction;
 
 /**
  * One client of ours.
@@ -24,7 +29,45 @@ final class RedlockSession implements LockSession {
 
     @Override
     public LockHandle handle(String resource, Duration ttl, LockListener listener) {
-        return new Handle(redlock, resource, ttl, listener);
+        return handle(LockSpec.of(resource, ttl), listener);
+    }
+
+    @Override
+    public LockHandle handle(LockSpec spec, LockListener listener) {
+        return new Handle(redlock, spec, listener);
+    }
+
+    @Override
+    public Map<String, Long> counters() {
+        Map<String, Long> counters = new LinkedHashMap<>();
+        RedlockCounters own = redlock.counters();
+        for (AcquireOutcome.Kind kind : AcquireOutcome.Kind.values()) {
+            counters.put("outcome." + kind, own.outcomeCount(kind));
+        }
+        counters.put("attempt.contended", own.contendedAttemptCount());
+        counters.put("attempt.noQuorum", own.noQuorumAttemptCount());
+        counters.put("attempt.tooSlow", own.tooSlowAttemptCount());
+        counters.put("rolledBack", own.rolledBackCount());
+        for (ReleaseOutcome outcome : ReleaseOutcome.values()) {
+            counters.put("release." + outcome, own.releaseCount(outcome));
+        }
+        counters.put("extended", own.extendedCount());
+        counters.put("raised", own.raisedCount());
+        counters.put("lost", own.lostCount());
+        counters.put("expired", own.expiredCount());
+        counters.put("nodes.granted", sum(NodeStatus::grantedCount));
+        counters.put("nodes.refused", sum(NodeStatus::refusedCount));
+        counters.put("nodes.errors", sum(NodeStatus::errorCount));
+        counters.put("nodes.disconnects", sum(NodeStatus::disconnectCount));
+        counters.put("nodes.clockJumps", sum(NodeStatus::clockJumpCount));
+        counters.put("nodes.debt", sum(NodeStatus::debtLength));
+        counters.put("nodes.debtPaid", sum(NodeStatus::debtPaidCount));
+        counters.put("nodes.debtDropped", sum(NodeStatus::debtDroppedCount));
+        return counters;
+    }
+
+    private long sum(ToLongFunction<NodeStatus> counter) {
+        return redlock.nodes().stream().mapToLong(counter).sum();
     }
 
     @Override
@@ -47,10 +90,11 @@ final class RedlockSession implements LockSession {
         private final AcquireCallback onOutcome = this::onOutcome;
         private final ReleaseCallback onReleased = this::onReleased;
 
-        Handle(Redlock redlock, String resource, Duration ttl, LockListener listener) {
+        Handle(Redlock redlock, LockSpec spec, LockListener listener) {
             this.redlock = redlock;
-            this.key = redlock.key(resource);
-            this.options = AcquireOptions.ofTtl(ttl);
+            this.key = redlock.key(spec.resource());
+            AcquireOptions plain = AcquireOptions.ofTtl(spec.ttl()).waitUpTo(spec.waitBudget());
+            this.options = spec.isFenced() ? plain.fenced() : plain;
             this.lease = redlock.newLease();
             this.listener = listener;
         }
