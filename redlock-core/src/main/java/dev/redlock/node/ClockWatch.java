@@ -4,12 +4,16 @@ package dev.redlock.node;
  * Compares a node's wall clock with the local monotonic clock, sample by sample, and finds steps.
  *
  * <p>A sample says: at some moment between sending TIME and receiving its answer the node's clock stood at T. So the
- * offset
- * (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
- * interval by
- * no more than the drift that validity allows for, elapsed/100 + 2 ms. A sample whose interval does not meet the
- * widened
- * interval of the one before is a step. A slow answer only widens the interval, so delay alone never looks like a step.
+ * offset (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
+ * interval by no more than the drift that validity allows for, elapsed/100 + 2 ms. A sample whose interval does not
+ * meet the widened interval of the one before is a step. A slow answer only widens the interval, so delay alone never
+ * looks like a step.
+ *
+ * <p>The reference is never forgotten while the node exists. It belongs to the clock of the machine behind the address,
+ * not to a connection or a process: a clock that steps while the node is away, or while its process is replaced, has
+ * expired the keys that are read back from disk just the same. An address that leads to another machine after a
+ * reconnect brings another clock; if that one stands further away than drift allows, it counts as a step too, and the
+ * node sits out its quarantine, which is safe.
  *
  * @threading event-loop-confined
  */
@@ -23,11 +27,6 @@ final class ClockWatch {
     private long offsetNsMin;
     private long offsetNsMax;
 
-    /** Forgets the reference: the next sample sets it. */
-    void reset() {
-        hasReference = false;
-    }
-
     /**
      * Takes a sample.
      *
@@ -39,8 +38,7 @@ final class ClockWatch {
     boolean onSample(final long sentNs, final long receivedNs, final long serverNs) {
         final long min = serverNs - receivedNs;
         final long max = serverNs - sentNs;
-        // From one answer to the next may pass all the time since the one before was asked for: drift counts for it
-        // all.
+        // From one answer to the next may pass all the time since the one before was asked for: drift counts for all.
         final long allowanceNs = hasReference
                 ? Math.max(0, receivedNs - askedNs) / DRIFT_DIVISOR + DRIFT_FLOOR_NS
                 : 0;
