@@ -6,12 +6,16 @@ import dev.redlock.quorum.Drift;
  * Compares a node's wall clock with the local monotonic clock, sample by sample, and finds steps.
  *
  * <p>A sample says: at some moment between sending TIME and receiving its answer the node's clock stood at T. So the
- * offset
- * (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
- * interval by
- * no more than the drift that validity allows for. A sample whose interval does not meet the
- * widened
- * interval of the one before is a step. A slow answer only widens the interval, so delay alone never looks like a step.
+ * offset (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
+ * interval by no more than the drift that validity allows for. A sample whose interval does not
+ * meet the widened interval of the one before is a step. A slow answer only widens the interval, so delay alone never
+ * looks like a step.
+ *
+ * <p>The reference is never forgotten while the node exists. It belongs to the clock of the machine behind the address,
+ * not to a connection or a process: a clock that steps while the node is away, or while its process is replaced, has
+ * expired the keys that are read back from disk just the same. An address that leads to another machine after a
+ * reconnect brings another clock; if that one stands further away than drift allows, it counts as a step too, and the
+ * node sits out its quarantine, which is safe.
  *
  * @threading event-loop-confined
  */
@@ -25,11 +29,6 @@ final class ClockWatch {
 
     ClockWatch(final Drift drift) {
         this.drift = drift;
-    }
-
-    /** Forgets the reference: the next sample sets it. */
-    void reset() {
-        hasReference = false;
     }
 
     /**
