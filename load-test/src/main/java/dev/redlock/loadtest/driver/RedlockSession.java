@@ -17,18 +17,26 @@ import java.time.Duration;
  */
 final class RedlockSession implements LockSession {
     private final Redlock redlock;
+    private final ApiForm form;
+    private final CallerThreads threads = new CallerThreads("redlock");
 
-    RedlockSession(Redlock redlock) {
+    RedlockSession(Redlock redlock, ApiForm form) {
         this.redlock = redlock;
+        this.form = form;
     }
 
     @Override
     public LockHandle handle(String resource, Duration ttl, LockListener listener) {
-        return new Handle(redlock, resource, ttl, listener);
+        return switch (form) {
+            case CALLBACK -> new CallbackHandle(redlock, resource, ttl, listener);
+            case BLOCKING -> new WaitingHandle(threads, redlock, resource, ttl, listener);
+            case STAGE -> new StageHandle(redlock, resource, ttl, listener);
+        };
     }
 
     @Override
     public void close() {
+        threads.close();
         redlock.close();
     }
 
@@ -37,7 +45,7 @@ final class RedlockSession implements LockSession {
      *
      * @threading caller-confined between a call and its outcome
      */
-    private static final class Handle implements LockHandle {
+    private static final class CallbackHandle implements LockHandle {
         private final Redlock redlock;
         private final ResourceKey key;
         private final AcquireOptions options;
@@ -47,7 +55,7 @@ final class RedlockSession implements LockSession {
         private final AcquireCallback onOutcome = this::onOutcome;
         private final ReleaseCallback onReleased = this::onReleased;
 
-        Handle(Redlock redlock, String resource, Duration ttl, LockListener listener) {
+        CallbackHandle(Redlock redlock, String resource, Duration ttl, LockListener listener) {
             this.redlock = redlock;
             this.key = redlock.key(resource);
             this.options = AcquireOptions.ofTtl(ttl);
@@ -66,27 +74,88 @@ final class RedlockSession implements LockSession {
         }
 
         private void onOutcome(AcquireOutcome outcome) {
-            listener.onAcquire(verdict(outcome.kind()), outcome.isAcquired() ? lease.remainingValidityNs() : 0);
+            listener.onAcquire(RedlockVerdicts.of(outcome.kind()),
+                    outcome.isAcquired() ? lease.remainingValidityNs() : 0);
         }
 
         private void onReleased(Lease released, ReleaseOutcome outcome) {
-            listener.onRelease(switch (outcome) {
-                case RELEASED -> ReleaseVerdict.RELEASED;
-                case EXPIRED -> ReleaseVerdict.EXPIRED;
-                case UNKNOWN -> ReleaseVerdict.UNKNOWN;
-            });
+            listener.onRelease(RedlockVerdicts.of(outcome));
+        }
+    }
+
+    /**
+     * A lease for each acquire, as a caller of the short form has it.
+     *
+     * @threading caller-confined between a call and its outcome
+     */
+    private static final class WaitingHandle extends BlockingHandle {
+        private final Redlock redlock;
+        private final ResourceKey key;
+        private final AcquireOptions options;
+        private Lease lease;
+
+        WaitingHandle(CallerThreads threads, Redlock redlock, String resource, Duration ttl, LockListener listener) {
+            super(threads, listener);
+            this.redlock = redlock;
+            this.key = redlock.key(resource);
+            this.options = AcquireOptions.ofTtl(ttl);
         }
 
-        private static AcquireVerdict verdict(AcquireOutcome.Kind kind) {
-            return switch (kind) {
-                case ACQUIRED -> AcquireVerdict.ACQUIRED;
-                case CONTENDED -> AcquireVerdict.CONTENDED;
-                case NO_QUORUM -> AcquireVerdict.NO_QUORUM;
-                case TOO_SLOW -> AcquireVerdict.TOO_SLOW;
-                case TIMED_OUT -> AcquireVerdict.TIMED_OUT;
-                case OVERLOADED -> AcquireVerdict.OVERLOADED;
-                case CLOSED, CANCELLED -> AcquireVerdict.CLOSED;
-            };
+        @Override
+        AcquireVerdict tryAcquire() throws InterruptedException {
+            AcquireOutcome outcome = redlock.acquire(key, options);
+            if (outcome.isAcquired()) {
+                lease = outcome.lease();
+                validFor(lease.remainingValidityNs());
+            }
+            return RedlockVerdicts.of(outcome.kind());
+        }
+
+        @Override
+        ReleaseVerdict tryRelease() {
+            return lease == null ? ReleaseVerdict.EXPIRED : RedlockVerdicts.of(lease.release());
+        }
+    }
+
+    /**
+     * A future and a lease for each acquire.
+     *
+     * @threading caller-confined between a call and its outcome
+     */
+    private static final class StageHandle implements LockHandle {
+        private final Redlock redlock;
+        private final ResourceKey key;
+        private final AcquireOptions options;
+        private final LockListener listener;
+        private Lease lease;
+
+        StageHandle(Redlock redlock, String resource, Duration ttl, LockListener listener) {
+            this.redlock = redlock;
+            this.key = redlock.key(resource);
+            this.options = AcquireOptions.ofTtl(ttl);
+            this.listener = listener;
+        }
+
+        @Override
+        public void acquire() {
+            redlock.acquireAsync(key, options).thenAccept(this::onOutcome);
+        }
+
+        @Override
+        public void release() {
+            if (lease == null) {
+                listener.onRelease(ReleaseVerdict.EXPIRED);
+                return;
+            }
+            lease.releaseAsync().thenAccept(outcome -> listener.onRelease(RedlockVerdicts.of(outcome)));
+        }
+
+        private void onOutcome(AcquireOutcome outcome) {
+            if (outcome.isAcquired()) {
+                lease = outcome.lease();
+            }
+            listener.onAcquire(RedlockVerdicts.of(outcome.kind()),
+                    outcome.isAcquired() ? lease.remainingValidityNs() : 0);
         }
     }
 }
