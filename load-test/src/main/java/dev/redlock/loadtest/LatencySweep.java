@@ -89,16 +89,20 @@ final class LatencySweep {
     private void contest(int nodeCount) throws IOException, InterruptedException {
         progress.onPhase("N = " + nodeCount + ", exclusion check");
         try (LockSession one = open(nodeCount); LockSession two = open(nodeCount)) {
-            LoadPlan plan = new LoadPlan(RIVALS, CONTESTED, HOLD, Duration.ZERO, RIVALRY, options.ttl(),
-                    keyPrefix + "contested:");
+            LoadPlan plan = LoadPlan.closed(RIVALS)
+                    .resources(CONTESTED)
+                    .hold(HOLD)
+                    .duration(RIVALRY)
+                    .ttl(options.ttl())
+                    .keyPrefix(keyPrefix + "contested:");
             LoadResult result = run(plan, List.of(one, two));
-            contestedHoldings += result.holdings();
+            contestedHoldings += result.tally().holdings();
             fail("N = " + nodeCount + ", exclusion check: ", result);
         }
     }
 
     private LoadPlan uncontended(int outstanding, Duration warmup, Duration duration) {
-        return LoadPlan.uncontended(outstanding, warmup, duration, options.ttl(), keyPrefix);
+        return LoadPlan.closed(outstanding).warmup(warmup).duration(duration).ttl(options.ttl()).keyPrefix(keyPrefix);
     }
 
     private LockSession open(int nodeCount) throws IOException, InterruptedException {

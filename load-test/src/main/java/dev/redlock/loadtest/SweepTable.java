@@ -1,5 +1,6 @@
 package dev.redlock.loadtest;
 
+import dev.redlock.loadtest.result.SeriesResult;
 import java.util.List;
 import java.util.Locale;
 import org.HdrHistogram.Histogram;
@@ -29,8 +30,9 @@ final class SweepTable {
 
     private static String line(SweepRow row) {
         return String.format(Locale.ROOT, "%3d %11d %11.0f   %s   %s%n", row.nodeCount(),
-                row.result().plan().outstanding(), row.result().cyclesPerSecond(), cells(row.result().acquire()),
-                cells(row.result().release()));
+                row.result().plan().outstanding(), row.result().tally().cyclesPerSecond(),
+                cells(row.result().operations().get(SeriesResult.ACQUIRE).histogram()),
+                cells(row.result().operations().get(SeriesResult.RELEASE).histogram()));
     }
 
     private static String cells(Histogram latencies) {

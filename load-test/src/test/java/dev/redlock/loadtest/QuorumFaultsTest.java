@@ -41,7 +41,7 @@ class QuorumFaultsTest {
                 LockSession session = new RedlockDriver()
                         .open(nodes.nodes().stream().map(RedisNode::address).toList(), true)) {
             Lease held = holder.acquire("held", TTL).lease();
-            LoadPlan plan = LoadPlan.uncontended(16, Duration.ZERO, Duration.ofSeconds(2), TTL, "load:");
+            LoadPlan plan = LoadPlan.closed(16).duration(Duration.ofSeconds(2)).ttl(TTL).keyPrefix("load:");
             AtomicBoolean isKilled = new AtomicBoolean();
             LoadResult result = new LoadTestRig(plan, List.of(session)).run((elapsedNs, isMeasuring) -> {
                 if (elapsedNs > Duration.ofMillis(700).toNanos() && isKilled.compareAndSet(false, true)) {

@@ -3,6 +3,7 @@ package dev.redlock.loadtest.driver;
 import dev.redlock.loadtest.nodes.NodeAddress;
 import java.io.IOException;
 import java.util.List;
+import java.util.Set;
 
 /**
  * One lock client that the rig can drive.
@@ -50,4 +51,25 @@ public interface LockDriver {
      * @throws InterruptedException if the wait for the nodes is interrupted
      */
     LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException;
+
+    /**
+     * Connects as asked; returns when a majority is ready.
+     *
+     * @param spec how; holds nothing that {@link #options()} does not name
+     * @return an open session
+     * @throws IOException          if no majority can be reached
+     * @throws InterruptedException if the wait for the nodes is interrupted
+     */
+    default LockSession open(SessionSpec spec) throws IOException, InterruptedException {
+        return open(spec.nodes(), spec.isFresh());
+    }
+
+    /**
+     * What it can be told.
+     *
+     * @return none unless overridden
+     */
+    default Set<DriverOption> options() {
+        return Set.of();
+    }
 }

@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.driver;
 
 import java.time.Duration;
+import java.util.Map;
 
 /**
  * A connected client.
@@ -17,6 +18,26 @@ public interface LockSession extends AutoCloseable {
      * @return a handle that holds nothing
      */
     LockHandle handle(String resource, Duration ttl, LockListener listener);
+
+    /**
+     * A reusable handle, as asked.
+     *
+     * @param spec     what to lock and how; holds nothing that {@link LockDriver#options()} does not name
+     * @param listener told of every outcome, on a thread of the client's
+     * @return a handle that holds nothing
+     */
+    default LockHandle handle(LockSpec spec, LockListener listener) {
+        return handle(spec.resource(), spec.ttl(), listener);
+    }
+
+    /**
+     * What the client counts about itself, since it was opened.
+     *
+     * @return counters by name; none unless overridden
+     */
+    default Map<String, Long> counters() {
+        return Map.of();
+    }
 
     /** Disconnects. Outcomes that are still pending may be lost. */
     @Override

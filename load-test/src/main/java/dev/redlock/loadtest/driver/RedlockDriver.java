@@ -8,7 +8,9 @@ import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * This project's locks.
@@ -54,10 +56,29 @@ public final class RedlockDriver implements LockDriver {
     }
 
     @Override
+    public Set<DriverOption> options() {
+        EnumSet<DriverOption> options = EnumSet.allOf(DriverOption.class);
+        if (transport != TransportKind.AUTO) {
+            // Its name says it already.
+            options.remove(DriverOption.TRANSPORT);
+        }
+        return options;
+    }
+
+    @Override
     public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException {
-        String[] addresses = nodes.stream().map(NodeAddress::uri).toArray(String[]::new);
-        RedlockContext context = new RedlockContext().nodes(addresses).nodeTimeout(NODE_TIMEOUT).transport(transport);
-        if (isFresh) {
+        return open(SessionSpec.of(nodes, isFresh));
+    }
+
+    @Override
+    public LockSession open(SessionSpec spec) throws IOException {
+        String[] addresses = spec.nodes().stream().map(NodeAddress::uri).toArray(String[]::new);
+        RedlockContext context = new RedlockContext().nodes(addresses)
+                .nodeTimeout(NODE_TIMEOUT)
+                .transport(transport == TransportKind.AUTO ? spec.transport() : transport)
+                .eventLoops(spec.eventLoops())
+                .idlePolicy(spec.idlePolicy());
+        if (spec.isFresh()) {
             context.restartGuard(RestartGuardMode.OFF);
         }
         Redlock redlock = Redlock.connect(context);

@@ -1,14 +1,14 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.AcquireCallback;
-import dev.redlock.AcquireOptions;
 import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
+import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
-import dev.redlock.ReleaseCallback;
+import dev.redlock.RedlockCounters;
 import dev.redlock.ReleaseOutcome;
-import dev.redlock.ResourceKey;
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.ToLongFunction;
 
 /**
  * One client of ours.
@@ -27,135 +27,54 @@ final class RedlockSession implements LockSession {
 
     @Override
     public LockHandle handle(String resource, Duration ttl, LockListener listener) {
+        return handle(LockSpec.of(resource, ttl), listener);
+    }
+
+    @Override
+    public LockHandle handle(LockSpec spec, LockListener listener) {
         return switch (form) {
-            case CALLBACK -> new CallbackHandle(redlock, resource, ttl, listener);
-            case BLOCKING -> new WaitingHandle(threads, redlock, resource, ttl, listener);
-            case STAGE -> new StageHandle(redlock, resource, ttl, listener);
+            case CALLBACK -> new RedlockHandles.Callback(redlock, spec, listener);
+            case BLOCKING -> new RedlockHandles.Blocking(threads, redlock, spec, listener);
+            case STAGE -> new RedlockHandles.Stage(redlock, spec, listener);
         };
+    }
+
+    @Override
+    public Map<String, Long> counters() {
+        Map<String, Long> counters = new LinkedHashMap<>();
+        RedlockCounters own = redlock.counters();
+        for (AcquireOutcome.Kind kind : AcquireOutcome.Kind.values()) {
+            counters.put("outcome." + kind, own.outcomeCount(kind));
+        }
+        counters.put("attempt.contended", own.contendedAttemptCount());
+        counters.put("attempt.noQuorum", own.noQuorumAttemptCount());
+        counters.put("attempt.tooSlow", own.tooSlowAttemptCount());
+        counters.put("rolledBack", own.rolledBackCount());
+        for (ReleaseOutcome outcome : ReleaseOutcome.values()) {
+            counters.put("release." + outcome, own.releaseCount(outcome));
+        }
+        counters.put("extended", own.extendedCount());
+        counters.put("raised", own.raisedCount());
+        counters.put("lost", own.lostCount());
+        counters.put("expired", own.expiredCount());
+        counters.put("nodes.granted", sum(NodeStatus::grantedCount));
+        counters.put("nodes.refused", sum(NodeStatus::refusedCount));
+        counters.put("nodes.errors", sum(NodeStatus::errorCount));
+        counters.put("nodes.disconnects", sum(NodeStatus::disconnectCount));
+        counters.put("nodes.clockJumps", sum(NodeStatus::clockJumpCount));
+        counters.put("nodes.debt", sum(NodeStatus::debtLength));
+        counters.put("nodes.debtPaid", sum(NodeStatus::debtPaidCount));
+        counters.put("nodes.debtDropped", sum(NodeStatus::debtDroppedCount));
+        return counters;
+    }
+
+    private long sum(ToLongFunction<NodeStatus> counter) {
+        return redlock.nodes().stream().mapToLong(counter).sum();
     }
 
     @Override
     public void close() {
         threads.close();
         redlock.close();
-    }
-
-    /**
-     * One reused key and lease.
-     *
-     * @threading caller-confined between a call and its outcome
-     */
-    private static final class CallbackHandle implements LockHandle {
-        private final Redlock redlock;
-        private final ResourceKey key;
-        private final AcquireOptions options;
-        private final Lease lease;
-        private final LockListener listener;
-        // Method references, made once: one for each call would be an allocation for each call.
-        private final AcquireCallback onOutcome = this::onOutcome;
-        private final ReleaseCallback onReleased = this::onReleased;
-
-        CallbackHandle(Redlock redlock, String resource, Duration ttl, LockListener listener) {
-            this.redlock = redlock;
-            this.key = redlock.key(resource);
-            this.options = AcquireOptions.ofTtl(ttl);
-            this.lease = redlock.newLease();
-            this.listener = listener;
-        }
-
-        @Override
-        public void acquire() {
-            redlock.acquire(key, options, lease, onOutcome);
-        }
-
-        @Override
-        public void release() {
-            lease.release(onReleased);
-        }
-
-        private void onOutcome(AcquireOutcome outcome) {
-            listener.onAcquire(RedlockVerdicts.of(outcome.kind()),
-                    outcome.isAcquired() ? lease.remainingValidityNs() : 0);
-        }
-
-        private void onReleased(Lease released, ReleaseOutcome outcome) {
-            listener.onRelease(RedlockVerdicts.of(outcome));
-        }
-    }
-
-    /**
-     * A lease for each acquire, as a caller of the short form has it.
-     *
-     * @threading caller-confined between a call and its outcome
-     */
-    private static final class WaitingHandle extends BlockingHandle {
-        private final Redlock redlock;
-        private final ResourceKey key;
-        private final AcquireOptions options;
-        private Lease lease;
-
-        WaitingHandle(CallerThreads threads, Redlock redlock, String resource, Duration ttl, LockListener listener) {
-            super(threads, listener);
-            this.redlock = redlock;
-            this.key = redlock.key(resource);
-            this.options = AcquireOptions.ofTtl(ttl);
-        }
-
-        @Override
-        AcquireVerdict tryAcquire() throws InterruptedException {
-            AcquireOutcome outcome = redlock.acquire(key, options);
-            if (outcome.isAcquired()) {
-                lease = outcome.lease();
-                validFor(lease.remainingValidityNs());
-            }
-            return RedlockVerdicts.of(outcome.kind());
-        }
-
-        @Override
-        ReleaseVerdict tryRelease() {
-            return lease == null ? ReleaseVerdict.EXPIRED : RedlockVerdicts.of(lease.release());
-        }
-    }
-
-    /**
-     * A future and a lease for each acquire.
-     *
-     * @threading caller-confined between a call and its outcome
-     */
-    private static final class StageHandle implements LockHandle {
-        private final Redlock redlock;
-        private final ResourceKey key;
-        private final AcquireOptions options;
-        private final LockListener listener;
-        private Lease lease;
-
-        StageHandle(Redlock redlock, String resource, Duration ttl, LockListener listener) {
-            this.redlock = redlock;
-            this.key = redlock.key(resource);
-            this.options = AcquireOptions.ofTtl(ttl);
-            this.listener = listener;
-        }
-
-        @Override
-        public void acquire() {
-            redlock.acquireAsync(key, options).thenAccept(this::onOutcome);
-        }
-
-        @Override
-        public void release() {
-            if (lease == null) {
-                listener.onRelease(ReleaseVerdict.EXPIRED);
-                return;
-            }
-            lease.releaseAsync().thenAccept(outcome -> listener.onRelease(RedlockVerdicts.of(outcome)));
-        }
-
-        private void onOutcome(AcquireOutcome outcome) {
-            if (outcome.isAcquired()) {
-                lease = outcome.lease();
-            }
-            listener.onAcquire(RedlockVerdicts.of(outcome.kind()),
-                    outcome.isAcquired() ? lease.remainingValidityNs() : 0);
-        }
     }
 }

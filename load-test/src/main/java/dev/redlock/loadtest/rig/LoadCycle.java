@@ -4,36 +4,75 @@ import dev.redlock.loadtest.driver.AcquireVerdict;
 import dev.redlock.loadtest.driver.LockHandle;
 import dev.redlock.loadtest.driver.LockListener;
 import dev.redlock.loadtest.driver.LockSession;
+import dev.redlock.loadtest.driver.LockSpec;
 import dev.redlock.loadtest.driver.ReleaseVerdict;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * One cycle in flight: acquire, release, again. A driver may report an outcome before its call returns; the turn
- * counter makes that a loop instead of a recursion.
+ * One cycle in flight: acquire, release, and again when the rig says so. A driver may report an outcome before its call
+ * returns; the turn counter makes that a loop instead of a recursion.
  *
  * @threading any thread, one turn at a time
  */
 final class LoadCycle implements LockListener {
     private final LoadTestRig rig;
     private final long holder;
-    private final LockHandle handle;
-    private final MutualExclusionAuditor.Resource audited;
+    private final List<Target> own = new ArrayList<>();
+    private final Target hot;
+    private final SplittableRandom random;
     private final AtomicInteger turns = new AtomicInteger();
+    private Target target;
+    private int nextOwn;
     private boolean isHolding;
     private long intendedNs;
     private long releaseNs;
+    private long heldCount;
 
-    LoadCycle(LoadTestRig rig, long holder, LockSession session, MutualExclusionAuditor.Resource audited) {
+    /**
+     * What can be locked, and the handle to lock it with.
+     *
+     * @param resource which
+     * @param handle   this cycle's
+     * @threading immutable
+     */
+    private record Target(RigResource resource, LockHandle handle) {
+    }
+
+    LoadCycle(LoadTestRig rig, long holder, LockSession session, List<RigResource> own, RigResource hot) {
         this.rig = rig;
         this.holder = holder;
-        this.audited = audited;
-        this.handle = session.handle(audited.name(), rig.plan().ttl(), this);
+        this.random = new SplittableRandom(rig.plan().seed() + holder);
+        own.forEach(resource -> this.own.add(target(session, resource)));
+        this.hot = hot == null ? null : target(session, hot);
+    }
+
+    private Target target(LockSession session, RigResource resource) {
+        LoadPlan plan = rig.plan();
+        LockSpec spec = LockSpec.of(resource.name(), plan.ttl());
+        if (plan.isWaitingByClient() || plan.isFenced()) {
+            spec = new LockSpec(resource.name(), plan.ttl(),
+                    plan.isWaitingByClient() ? plan.waitBudget() : spec.waitBudget(),
+                    plan.isFenced());
+        }
+        return new Target(resource, session.handle(spec, this));
     }
 
     /** Begins a cycle; latency counts from the intended time, whenever the driver gets to it. */
     void begin(long atNs) {
         intendedNs = atNs;
+        target = next();
         turn();
+    }
+
+    private Target next() {
+        if (hot != null && random.nextDouble() < rig.plan().hotShare()) {
+            return hot;
+        }
+        nextOwn = nextOwn + 1 == own.size() ? 0 : nextOwn + 1;
+        return own.get(nextOwn);
     }
 
     /** Takes the next step: releases what is held, or tries to get it. */
@@ -48,24 +87,30 @@ final class LoadCycle implements LockListener {
 
     private void step() {
         if (isHolding) {
-            audited.leave(holder);
             releaseNs = rig.nowNs();
-            handle.release();
+            target.resource().leave(holder, releaseNs);
+            target.handle().release();
         } else {
-            handle.acquire();
+            target.handle().acquire();
         }
     }
 
     @Override
     public void onAcquire(AcquireVerdict verdict, long validityNs) {
         long nowNs = rig.nowNs();
-        rig.count(verdict);
         if (verdict != AcquireVerdict.ACQUIRED) {
-            rig.onFailed(this, verdict);
+            rig.onFailed(this, verdict, nowNs);
             return;
         }
-        rig.acquireRecorder().record(nowNs - intendedNs);
-        audited.enter(holder, nowNs, nowNs + validityNs);
+        rig.count(verdict);
+        long handoverNs = target.resource().enter(holder, intendedNs, nowNs, nowNs + validityNs);
+        if (rig.isRecorded(intendedNs, nowNs)) {
+            heldCount++;
+            rig.acquireRecorder().record(nowNs - intendedNs);
+            if (handoverNs >= 0) {
+                rig.handoverRecorder().record(handoverNs);
+            }
+        }
         isHolding = true;
         rig.onHeld(this);
     }
@@ -74,9 +119,26 @@ final class LoadCycle implements LockListener {
     public void onRelease(ReleaseVerdict verdict) {
         long nowNs = rig.nowNs();
         rig.count(verdict);
-        rig.releaseRecorder().record(nowNs - releaseNs);
-        rig.cycleRecorder().record(nowNs - intendedNs);
+        if (rig.isRecorded(intendedNs, nowNs)) {
+            rig.releaseRecorder().record(nowNs - releaseNs);
+            rig.cycleRecorder().record(nowNs - intendedNs);
+        }
         isHolding = false;
+        rig.onCycled();
         rig.onIdle(this, nowNs);
+    }
+
+    long intendedNs() {
+        return intendedNs;
+    }
+
+    /** A moment that differs between rivals. */
+    long randomNs(long minNs, long maxNs) {
+        return random.nextLong(minNs, maxNs + 1);
+    }
+
+    /** Locks held in the recorded time; to be read when the load has stopped. */
+    long heldCount() {
+        return heldCount;
     }
 }

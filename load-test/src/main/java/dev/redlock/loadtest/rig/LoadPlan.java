@@ -1,48 +1,233 @@
 package dev.redlock.loadtest.rig;
 
+import dev.redlock.loadtest.result.LoopKind;
 import java.time.Duration;
+import java.util.Objects;
+import java.util.function.Consumer;
 
 /**
- * A closed loop: a fixed number of cycles in flight, each of which starts its next cycle when it ends.
+ * What load to make. Each method returns a changed copy.
  *
- * @param outstanding cycles in flight
- * @param resources   how many resources they share; as many as cycles means that none ever waits for another
- * @param hold        how long a lock is held before it is released
- * @param warmup      time before anything is recorded
- * @param duration    time that is recorded
- * @param ttl         what is written to Redis
- * @param keyPrefix   begins every resource's name; unique to a run, so that keys of an earlier run do not interfere
+ * <pre>{@code
+ * LoadPlan plan = LoadPlan.open(5_000, 256).warmup(Duration.ofSeconds(1)).duration(Duration.ofSeconds(10));
+ * }</pre>
+ *
  * @threading immutable
  */
-public record LoadPlan(int outstanding, int resources, Duration hold, Duration warmup, Duration duration, Duration ttl,
-        String keyPrefix) {
-    /** Checks the ranges. */
-    public LoadPlan {
-        if (outstanding < 1) {
-            throw new IllegalArgumentException("outstanding is " + outstanding + ": expected at least 1");
-        }
-        if (resources < 1 || resources > outstanding) {
-            throw new IllegalArgumentException(
-                    "resources is " + resources + ": expected 1 to " + outstanding + ", the cycles in flight");
-        }
-        if (duration.isZero() || duration.isNegative()) {
-            throw new IllegalArgumentException("duration is " + duration + ": expected more than zero");
+public final class LoadPlan {
+    private static final Duration INTERVAL_MIN = Duration.ofMillis(100);
+    private static final Duration INTERVAL_MAX = Duration.ofSeconds(10);
+    private static final int INTERVALS = 20;
+
+    private final LoopKind loop;
+    private final int outstanding;
+    private final double ratePerSecond;
+    private int resources;
+    private double hotShare;
+    private boolean isWaitingByClient;
+    private boolean isFenced;
+    private Duration hold = Duration.ZERO;
+    private Duration wait = Duration.ZERO;
+    private Duration warmup = Duration.ZERO;
+    private Duration duration = Duration.ofSeconds(1);
+    private Duration ttl = Duration.ofSeconds(30);
+    private Duration interval;
+    private double errorShareMax;
+    private String keyPrefix = "load-test:";
+    private long seed;
+
+    private LoadPlan(LoopKind loop, int outstanding, double ratePerSecond) {
+        require(outstanding >= 1, "outstanding is " + outstanding + ": expected at least 1");
+        this.loop = loop;
+        this.outstanding = outstanding;
+        this.ratePerSecond = ratePerSecond;
+        this.resources = outstanding;
+    }
+
+    /**
+     * A fixed number of cycles in flight, each of which starts its next cycle when it ends; every cycle on a resource
+     * of its own, released as soon as it is held: what the lock itself costs.
+     *
+     * @param outstanding cycles in flight
+     * @return the plan
+     */
+    public static LoadPlan closed(int outstanding) {
+        return new LoadPlan(LoopKind.CLOSED, outstanding, 0);
+    }
+
+    /**
+     * Cycles that begin at a fixed rate, whatever becomes of those before them. Each of a pool of handles has a
+     * resource of its own; a cycle that finds all of them in use waits for one, and its latency counts from the time
+     * that was intended for it.
+     *
+     * @param ratePerSecond  cycles begun per second
+     * @param outstandingMax handles in the pool
+     * @return the plan
+     */
+    public static LoadPlan open(double ratePerSecond, int outstandingMax) {
+        require(ratePerSecond > 0 && ratePerSecond <= 10_000_000,
+                "ratePerSecond is " + ratePerSecond + ": expected more than 0, at most 10 million");
+        return new LoadPlan(LoopKind.OPEN, outstandingMax, ratePerSecond);
+    }
+
+    private LoadPlan with(Consumer<LoadPlan> change) {
+        LoadPlan copy = new LoadPlan(loop, outstanding, ratePerSecond);
+        copy.resources = resources;
+        copy.hotShare = hotShare;
+        copy.isWaitingByClient = isWaitingByClient;
+        copy.isFenced = isFenced;
+        copy.hold = hold;
+        copy.wait = wait;
+        copy.warmup = warmup;
+        copy.duration = duration;
+        copy.ttl = ttl;
+        copy.interval = interval;
+        copy.errorShareMax = errorShareMax;
+        copy.keyPrefix = keyPrefix;
+        copy.seed = seed;
+        change.accept(copy);
+        return copy;
+    }
+
+    private static void require(boolean isRight, String otherwise) {
+        if (!isRight) {
+            throw new IllegalArgumentException(otherwise);
         }
     }
 
     /**
-     * Every cycle on a resource of its own, released as soon as it is held: what the lock itself costs.
+     * How many resources there are. Fewer than cycles in flight: cycles share them and are refused by each other. More:
+     * each cycle goes round those that are its own.
      *
-     * @param outstanding cycles in flight
-     * @param warmup      time before anything is recorded
-     * @param duration    time that is recorded
-     * @param ttl         what is written to Redis
-     * @param keyPrefix   begins every resource's name
-     * @return the plan
+     * @param count at least 1; default: as many as cycles in flight
+     * @return the changed plan
      */
-    public static LoadPlan uncontended(int outstanding, Duration warmup, Duration duration, Duration ttl,
-            String keyPrefix) {
-        return new LoadPlan(outstanding, outstanding, Duration.ZERO, warmup, duration, ttl, keyPrefix);
+    public LoadPlan resources(int count) {
+        require(count >= 1, "resources is " + count + ": expected at least 1");
+        return with(plan -> plan.resources = count);
+    }
+
+    /**
+     * Which share of the cycles goes for one resource that all share.
+     *
+     * @param share 0 to 1; default 0
+     * @return the changed plan
+     */
+    public LoadPlan hotShare(double share) {
+        require(share >= 0 && share <= 1, "hotShare is " + share + ": expected 0 to 1");
+        return with(plan -> plan.hotShare = share);
+    }
+
+    /**
+     * How long a lock is held before it is released.
+     *
+     * @param time default: not at all
+     * @return the changed plan
+     */
+    public LoadPlan hold(Duration time) {
+        return with(plan -> plan.hold = notNegative("hold", time));
+    }
+
+    /**
+     * How long a refused cycle goes on trying; then it counts as timed out. Zero: each attempt is a cycle of its own.
+     *
+     * @param budget     from the first attempt on; default zero
+     * @param isByClient whether the client waits by itself; otherwise the rig tries again after a random moment
+     * @return the changed plan
+     */
+    public LoadPlan waitUpTo(Duration budget, boolean isByClient) {
+        return with(plan -> {
+            plan.wait = notNegative("wait", budget);
+            plan.isWaitingByClient = isByClient;
+        });
+    }
+
+    /**
+     * Asks for fencing tokens.
+     *
+     * @param on default off
+     * @return the changed plan
+     */
+    public LoadPlan fenced(boolean on) {
+        return with(plan -> plan.isFenced = on);
+    }
+
+    /**
+     * Time before anything is recorded.
+     *
+     * @param time default zero
+     * @return the changed plan
+     */
+    public LoadPlan warmup(Duration time) {
+        return with(plan -> plan.warmup = notNegative("warmup", time));
+    }
+
+    /**
+     * Time that is recorded.
+     *
+     * @param time above zero; default one second
+     * @return the changed plan
+     */
+    public LoadPlan duration(Duration time) {
+        require(!time.isZero() && !time.isNegative(), "duration is " + time + ": expected more than zero");
+        return with(plan -> plan.duration = time);
+    }
+
+    /**
+     * What is written to Redis.
+     *
+     * @param time default 30 s
+     * @return the changed plan
+     */
+    public LoadPlan ttl(Duration time) {
+        return with(plan -> plan.ttl = Objects.requireNonNull(time, "ttl is null"));
+    }
+
+    /**
+     * The step of the time series.
+     *
+     * @param time above zero; default: a twentieth of the duration, 100 ms to 10 s
+     * @return the changed plan
+     */
+    public LoadPlan interval(Duration time) {
+        require(!time.isZero() && !time.isNegative(), "interval is " + time + ": expected more than zero");
+        return with(plan -> plan.interval = time);
+    }
+
+    /**
+     * Which share of unexpected outcomes is borne before the run fails.
+     *
+     * @param share 0 to 1; default 0
+     * @return the changed plan
+     */
+    public LoadPlan errorShareMax(double share) {
+        require(share >= 0 && share <= 1, "errorShareMax is " + share + ": expected 0 to 1");
+        return with(plan -> plan.errorShareMax = share);
+    }
+
+    /**
+     * Begins every resource's name; unique to a run, so that keys of an earlier run do not interfere.
+     *
+     * @param prefix default {@code load-test:}
+     * @return the changed plan
+     */
+    public LoadPlan keyPrefix(String prefix) {
+        return with(plan -> plan.keyPrefix = Objects.requireNonNull(prefix, "keyPrefix is null"));
+    }
+
+    /**
+     * Where the choice of hot cycles and the rig's retry delays come from.
+     *
+     * @param value default 0
+     * @return the changed plan
+     */
+    public LoadPlan seed(long value) {
+        return with(plan -> plan.seed = value);
+    }
+
+    private static Duration notNegative(String name, Duration time) {
+        require(!time.isNegative(), name + " is " + time + ": expected zero or more");
+        return time;
     }
 
     /**
@@ -51,6 +236,92 @@ public record LoadPlan(int outstanding, int resources, Duration hold, Duration w
      * @return true when cycles share resources
      */
     public boolean isContended() {
-        return resources < outstanding;
+        return outstanding > 1 && (resources < outstanding || hotShare > 0);
+    }
+
+    LoopKind loop() {
+        return loop;
+    }
+
+    /**
+     * Cycles in flight.
+     *
+     * @return exactly so many in a closed loop, at most so many in an open one
+     */
+    public int outstanding() {
+        return outstanding;
+    }
+
+    double ratePerSecond() {
+        return ratePerSecond;
+    }
+
+    int resources() {
+        return resources;
+    }
+
+    double hotShare() {
+        return hotShare;
+    }
+
+    boolean isWaitingByClient() {
+        return isWaitingByClient;
+    }
+
+    boolean isFenced() {
+        return isFenced;
+    }
+
+    Duration hold() {
+        return hold;
+    }
+
+    Duration waitBudget() {
+        return wait;
+    }
+
+    /**
+     * Time before anything is recorded.
+     *
+     * @return zero or more
+     */
+    public Duration warmup() {
+        return warmup;
+    }
+
+    /**
+     * Time that is recorded.
+     *
+     * @return above zero
+     */
+    public Duration duration() {
+        return duration;
+    }
+
+    Duration ttl() {
+        return ttl;
+    }
+
+    Duration interval() {
+        if (interval != null) {
+            return interval;
+        }
+        Duration share = duration.dividedBy(INTERVALS);
+        if (share.compareTo(INTERVAL_MIN) < 0) {
+            return INTERVAL_MIN;
+        }
+        return share.compareTo(INTERVAL_MAX) > 0 ? INTERVAL_MAX : share;
+    }
+
+    double errorShareMax() {
+        return errorShareMax;
+    }
+
+    String keyPrefix() {
+        return keyPrefix;
+    }
+
+    long seed() {
+        return seed;
     }
 }

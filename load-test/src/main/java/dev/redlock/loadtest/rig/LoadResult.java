@@ -2,41 +2,55 @@ package dev.redlock.loadtest.rig;
 
 import dev.redlock.loadtest.driver.AcquireVerdict;
 import dev.redlock.loadtest.driver.ReleaseVerdict;
+import dev.redlock.loadtest.result.ClientCost;
+import dev.redlock.loadtest.result.LoopKind;
+import dev.redlock.loadtest.result.Mark;
+import dev.redlock.loadtest.result.OperationResult;
+import dev.redlock.loadtest.result.Sample;
+import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.result.SeriesSpec;
+import dev.redlock.loadtest.result.Span;
+import dev.redlock.loadtest.result.Tally;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import org.HdrHistogram.Histogram;
 
 /**
- * What one run measured.
+ * What one run of the rig measured.
  *
- * @param plan      what was asked for
- * @param elapsedNs the time that was recorded
- * @param acquire   nanoseconds from the call to the outcome, acquired only
- * @param release   nanoseconds from the call to the outcome
- * @param cycle     nanoseconds from the acquire's call to the release's outcome
- * @param acquires  outcomes of every acquire, warm-up included
- * @param releases  outcomes of every release, warm-up included
- * @param stuck     cycles that had not ended some seconds after the load stopped
- * @param holdings  holdings that the auditor saw
- * @param overlaps  overlaps that the auditor found
- * @threading immutable, unless someone writes to the histograms
+ * @param plan       what was asked for
+ * @param span       when
+ * @param tally      what was counted
+ * @param operations latencies by operation
+ * @param cost       what a cycle cost the client
+ * @param figures    further figures by name
+ * @param marks      what happened meanwhile
+ * @param evidence   what decides whether the run counts
+ * @threading immutable
  */
-public record LoadResult(LoadPlan plan, long elapsedNs, Histogram acquire, Histogram release, Histogram cycle,
-        Map<AcquireVerdict, Long> acquires, Map<ReleaseVerdict, Long> releases, int stuck, long holdings,
-        List<String> overlaps) {
-
+public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, OperationResult> operations,
+        ClientCost cost, Map<String, Double> figures, List<Mark> marks, Evidence evidence) {
     /**
-     * Completed cycles over recorded time.
+     * What decides whether a run counts, beside its outcomes.
      *
-     * @return cycles per second
+     * @param stuck         cycles that had not ended some seconds after the load stopped
+     * @param intended      cycles that an open loop was to begin in the recorded time
+     * @param unfinished    of all that were to begin by then, those that had not ended when the time was up
+     * @param unfinishedMax how many may be under way at a moment
+     * @param overlaps      the first overlaps that the auditor found, in words
+     * @threading immutable
      */
-    public double cyclesPerSecond() {
-        return cycle.getTotalCount() * 1e9 / elapsedNs;
+    public record Evidence(int stuck, long intended, long unfinished, long unfinishedMax, List<String> overlaps) {
     }
 
-    private boolean isExpected(AcquireVerdict verdict) {
-        return verdict == AcquireVerdict.ACQUIRED || plan.isContended() && verdict == AcquireVerdict.CONTENDED;
+    /**
+     * Whether the client could not keep up with the rate of an open loop.
+     *
+     * @return never true of a closed loop
+     */
+    public boolean isRateMissed() {
+        return plan.loop() == LoopKind.OPEN && evidence.unfinished() > evidence.unfinishedMax();
     }
 
     /**
@@ -45,23 +59,75 @@ public record LoadResult(LoadPlan plan, long elapsedNs, Histogram acquire, Histo
      * @return empty for a good run
      */
     public List<String> failures() {
-        List<String> failures = new ArrayList<>(overlaps);
-        acquires.forEach((verdict, count) -> {
-            if (count > 0 && !isExpected(verdict)) {
-                failures.add(count + " acquires ended " + verdict);
-            }
-        });
-        releases.forEach((verdict, count) -> {
-            if (verdict != ReleaseVerdict.RELEASED && count > 0) {
-                failures.add(count + " releases of a held lock ended " + verdict);
-            }
-        });
-        if (stuck > 0) {
-            failures.add(stuck + " cycles never ended");
+        List<String> failures = failuresBesideRate();
+        if (isRateMissed()) {
+            failures.add(String.format(Locale.ROOT,
+                    "missed the rate: of %d cycles intended at %.0f/s, %d had not ended when the time was up, and at "
+                            + "most %d may be under way; %.0f/s were done",
+                    evidence.intended(), plan.ratePerSecond(), evidence.unfinished(), evidence.unfinishedMax(),
+                    tally.cyclesPerSecond()));
         }
-        if (cycle.getTotalCount() == 0) {
+        return failures;
+    }
+
+    /**
+     * Why this run does not count, for a command that looks for the highest rate and expects to miss one.
+     *
+     * @return a new list, without a missed rate
+     */
+    public List<String> failuresBesideRate() {
+        List<String> failures = new ArrayList<>(evidence.overlaps());
+        if (tally.overlaps() > evidence.overlaps().size()) {
+            failures.add("and " + (tally.overlaps() - evidence.overlaps().size()) + " more overlaps");
+        }
+        addUnexpected(failures);
+        if (evidence.stuck() > 0) {
+            failures.add(evidence.stuck() + " cycles never ended");
+        }
+        if (tally.cycles() == 0) {
             failures.add("no cycle was completed");
         }
         return failures;
+    }
+
+    private void addUnexpected(List<String> failures) {
+        List<String> unexpected = new ArrayList<>();
+        long all = 0;
+        long bad = 0;
+        for (Map.Entry<String, Long> acquires : tally.acquires().entrySet()) {
+            all += acquires.getValue();
+            if (acquires.getValue() > 0 && !isExpected(AcquireVerdict.valueOf(acquires.getKey()))) {
+                bad += acquires.getValue();
+                unexpected.add(acquires.getValue() + " acquires ended " + acquires.getKey());
+            }
+        }
+        for (Map.Entry<String, Long> releases : tally.releases().entrySet()) {
+            if (releases.getValue() > 0 && !releases.getKey().equals(ReleaseVerdict.RELEASED.name())) {
+                bad += releases.getValue();
+                unexpected.add(releases.getValue() + " releases of a held lock ended " + releases.getKey());
+            }
+        }
+        if (bad > all * plan.errorShareMax()) {
+            failures.addAll(unexpected);
+        }
+    }
+
+    private boolean isExpected(AcquireVerdict verdict) {
+        return verdict == AcquireVerdict.ACQUIRED || plan.isContended()
+                && (verdict == AcquireVerdict.CONTENDED || verdict == AcquireVerdict.TIMED_OUT);
+    }
+
+    /**
+     * The run as one series of a command's results.
+     *
+     * @param spec     what tells it from the others
+     * @param counters the client's own, at the end
+     * @param samples  readings over time
+     * @param failures {@link #failures()}, or {@link #failuresBesideRate()}, or more
+     * @return the series
+     */
+    public SeriesResult series(SeriesSpec spec, Map<String, Long> counters, List<Sample> samples,
+            List<String> failures) {
+        return new SeriesResult(spec, span, tally, operations, cost, figures, counters, samples, marks, failures);
     }
 }

@@ -3,89 +3,147 @@ package dev.redlock.loadtest.rig;
 import dev.redlock.loadtest.driver.AcquireVerdict;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.ReleaseVerdict;
+import dev.redlock.loadtest.result.ClientCost;
+import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.loadtest.result.LoopKind;
+import dev.redlock.loadtest.result.Mark;
+import dev.redlock.loadtest.result.OperationResult;
+import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.result.Span;
+import dev.redlock.loadtest.result.Tally;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
-import java.util.function.LongSupplier;
 
 /**
- * Runs one plan against one open session. The load runs on the client's own threads: each outcome starts the next call,
- * so nothing stands between the client and its measurement.
+ * Runs one plan against open sessions. In a closed loop the load runs on the client's own threads: each outcome starts
+ * the next call, so nothing stands between the client and its measurement. In an open loop a thread of the rig starts
+ * the calls at their intended times.
  *
  * @threading any thread; {@link #run} once
  */
 public final class LoadTestRig {
+    /** The time from the moment a holder began to give a lock back to the moment a waiter knew that it had it. */
+    public static final String HANDOVER = "handover";
+
     private static final long TICK_NS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final Duration DRAIN_LIMIT = Duration.ofSeconds(10);
-    private static final long RETRY_DELAY_NS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final long RETRY_NS_MIN = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final long RETRY_NS_MAX = TimeUnit.MILLISECONDS.toNanos(5);
+    /** What may be under way when an open loop ends: a hundredth of it, and what comes in a tenth of a second. */
+    private static final double UNFINISHED_SHARE_MAX = 0.01;
+    private static final Duration UNFINISHED_SPAN_MAX = Duration.ofMillis(100);
+    private static final double NS_PER_US = 1e3;
 
     private final LoadPlan plan;
     private final List<LockSession> sessions;
     private final long holdNs;
     private final MutualExclusionAuditor auditor;
-    private final LongSupplier clock;
-    private final LatencyRecorder acquireRecorder = new LatencyRecorder();
-    private final LatencyRecorder releaseRecorder = new LatencyRecorder();
-    private final LatencyRecorder cycleRecorder = new LatencyRecorder();
+    private final RigTime time;
+    private final CostMeter costMeter;
+    private final LatencyRecorder acquireRecorder = new LatencyRecorder(SeriesResult.ACQUIRE);
+    private final LatencyRecorder releaseRecorder = new LatencyRecorder(SeriesResult.RELEASE);
+    private final LatencyRecorder cycleRecorder = new LatencyRecorder(SeriesResult.CYCLE);
+    private final LatencyRecorder handoverRecorder = new LatencyRecorder(HANDOVER);
+    private final List<LatencyRecorder> recorders;
     private final AtomicLongArray acquires = new AtomicLongArray(AcquireVerdict.values().length);
     private final AtomicLongArray releases = new AtomicLongArray(ReleaseVerdict.values().length);
+    private final AtomicLong refusedAttempts = new AtomicLong();
+    private final AtomicLong cycled = new AtomicLong();
+    private final List<LoadCycle> cycles = new ArrayList<>();
+    private final Queue<Mark> marks = new ConcurrentLinkedQueue<>();
     private final CountDownLatch cancelled = new CountDownLatch(1);
     private final CountDownLatch ended;
-    private final ScheduledExecutorService later = Executors.newSingleThreadScheduledExecutor(task -> {
-        Thread thread = new Thread(task, "load-later");
-        thread.setDaemon(true);
-        return thread;
-    });
+    private IntervalLog log = IntervalLog.NONE;
+    private OpenLoop openLoop;
+    private volatile long runStartNs;
     private long startNs;
+    private long measureStartNs;
+    private long measureEndNs;
+    private long nextRotationNs;
+    private long rotatedNs;
     private volatile boolean isStopping;
 
     /**
      * A rig on the machine's monotonic clock.
      *
-     * @param plan    what to run
+     * @param plan     what to run
      * @param sessions open clients, over which the cycles are dealt in turn; they stay open
      */
     public LoadTestRig(LoadPlan plan, List<LockSession> sessions) {
-        this(plan, sessions, new MutualExclusionAuditor(), System::nanoTime);
+        this(plan, sessions, new SystemRigTime());
     }
 
-    LoadTestRig(LoadPlan plan, List<LockSession> sessions, MutualExclusionAuditor auditor, LongSupplier clock) {
+    private LoadTestRig(LoadPlan plan, List<LockSession> sessions, SystemRigTime time) {
+        this(plan, sessions, new MutualExclusionAuditor(), time, new CostMeter(time::pacerCpuNs));
+    }
+
+    LoadTestRig(LoadPlan plan, List<LockSession> sessions, MutualExclusionAuditor auditor, RigTime time,
+            CostMeter costMeter) {
         this.plan = plan;
         this.sessions = List.copyOf(sessions);
         this.holdNs = plan.hold().toNanos();
         this.auditor = auditor;
-        this.clock = clock;
-        this.ended = new CountDownLatch(plan.outstanding());
+        this.time = time;
+        this.costMeter = costMeter;
+        this.ended = new CountDownLatch(plan.loop() == LoopKind.OPEN ? 1 : plan.outstanding());
+        this.recorders = plan.isContended()
+                ? List.of(acquireRecorder, releaseRecorder, cycleRecorder, handoverRecorder)
+                : List.of(acquireRecorder, releaseRecorder, cycleRecorder);
     }
 
     /**
-     * Runs the plan to its end.
+     * Runs the plan to its end, by itself.
      *
      * @param progress told how far it is
      * @return what was measured
      * @throws InterruptedException if the thread is interrupted or {@link #cancel()} is called; the load has stopped
      */
     public LoadResult run(LoadProgress progress) throws InterruptedException {
+        return run(progress, IntervalLog.NONE, time.nowNs());
+    }
+
+    /**
+     * Runs the plan to its end, as a part of a longer run.
+     *
+     * @param progress     told how far it is
+     * @param intervalLog  keeps the histograms of each interval
+     * @param zeroNs       the zero of all offsets, on the machine's monotonic clock
+     * @return what was measured
+     * @throws InterruptedException if the thread is interrupted or {@link #cancel()} is called; the load has stopped
+     */
+    public LoadResult run(LoadProgress progress, IntervalLog intervalLog, long zeroNs) throws InterruptedException {
+        log = intervalLog;
+        runStartNs = zeroNs;
         startNs = nowNs();
+        measureStartNs = startNs + plan.warmup().toNanos();
+        measureEndNs = measureStartNs + plan.duration().toNanos();
+        rotatedNs = measureStartNs;
+        nextRotationNs = measureStartNs + plan.interval().toNanos();
         try {
             start();
-            await(plan.warmup(), progress, false);
-            long measureNs = nowNs();
-            openRecorders();
-            await(plan.duration(), progress, true);
-            long elapsedNs = nowNs() - measureNs;
-            closeRecorders();
-            return result(elapsedNs, drain());
+            await(measureStartNs, progress, false);
+            long cycledBefore = cycled.get();
+            if (costMeter != null) {
+                costMeter.begin();
+            }
+            await(measureEndNs, progress, true);
+            long cycledCount = cycled.get() - cycledBefore;
+            ClientCost cost = costMeter == null ? ClientCost.UNKNOWN : costMeter.end(cycledCount);
+            LoadResult.Evidence evidence = stop();
+            rotate(nowNs());
+            return result(cost, evidence);
         } finally {
             isStopping = true;
-            later.shutdownNow();
+            time.close();
         }
     }
 
@@ -94,72 +152,189 @@ public final class LoadTestRig {
         cancelled.countDown();
     }
 
+    /**
+     * Notes something that happens while the plan runs, such as a fault.
+     *
+     * @param text what
+     */
+    public void mark(String text) {
+        marks.add(new Mark(offsetMs(nowNs()), text));
+    }
+
     private void start() {
-        List<MutualExclusionAuditor.Resource> resources = new ArrayList<>();
+        List<RigResource> resources = new ArrayList<>();
         for (int i = 0; i < plan.resources(); i++) {
-            resources.add(auditor.resource(plan.keyPrefix() + i));
+            resources.add(new RigResource(auditor.resource(plan.keyPrefix() + i)));
         }
+        RigResource hot = plan.hotShare() > 0 ? new RigResource(auditor.resource(plan.keyPrefix() + "hot")) : null;
         for (int i = 0; i < plan.outstanding(); i++) {
-            LockSession session = sessions.get(i % sessions.size());
-            new LoadCycle(this, i, session, resources.get(i % plan.resources())).begin(nowNs());
+            List<RigResource> own = new ArrayList<>();
+            for (int k = i % plan.resources(); k < plan.resources(); k += plan.outstanding()) {
+                own.add(resources.get(k));
+            }
+            cycles.add(new LoadCycle(this, i, sessions.get(i % sessions.size()), own, hot));
+        }
+        if (plan.loop() == LoopKind.OPEN) {
+            openLoop = new OpenLoop(this, startNs);
+            cycles.forEach(openLoop::add);
+            time.pace(openLoop);
+        } else {
+            cycles.forEach(cycle -> cycle.begin(nowNs()));
         }
     }
 
-    private void await(Duration span, LoadProgress progress, boolean isMeasuring) throws InterruptedException {
-        long deadlineNs = nowNs() + span.toNanos();
+    private void await(long deadlineNs, LoadProgress progress, boolean isMeasuring) throws InterruptedException {
         for (long leftNs = deadlineNs - nowNs(); leftNs > 0; leftNs = deadlineNs - nowNs()) {
-            if (cancelled.await(Math.min(leftNs, TICK_NS), TimeUnit.NANOSECONDS)) {
+            if (time.await(cancelled, nowNs() + Math.min(leftNs, TICK_NS))) {
                 throw new InterruptedException("the run was cancelled");
             }
-            progress.onProgress(nowNs() - startNs, isMeasuring);
+            long nowNs = nowNs();
+            if (isMeasuring && nowNs - nextRotationNs >= 0 && measureEndNs - nowNs > 0) {
+                rotate(nowNs);
+                nextRotationNs += plan.interval().toNanos();
+            }
+            progress.onProgress(nowNs - startNs, isMeasuring);
         }
     }
 
-    private int drain() throws InterruptedException {
+    private void rotate(long nowNs) {
+        long fromMs = offsetMs(rotatedNs);
+        for (LatencyRecorder recorder : recorders) {
+            recorder.rotate(fromMs, offsetMs(nowNs) - fromMs, log);
+        }
+        rotatedNs = nowNs;
+    }
+
+    /** No new cycles; those under way end. What counts is how things stood when the time was up. */
+    private LoadResult.Evidence stop() throws InterruptedException {
+        long nowNs = nowNs();
+        long intended = 0;
+        long unfinished = 0;
+        long unfinishedMax = 0;
         isStopping = true;
-        return ended.await(DRAIN_LIMIT.toNanos(), TimeUnit.NANOSECONDS) ? 0 : (int) ended.getCount();
+        if (openLoop != null) {
+            // The pacer may be a moment late with the last of them.
+            openLoop.onDue(nowNs);
+            intended = openLoop.intendedWithin(measureEndNs - startNs)
+                    - openLoop.intendedWithin(measureStartNs - startNs);
+            unfinished = openLoop.unfinished();
+            unfinishedMax = unfinishedMax(intended);
+            openLoop.stop(unfinished > unfinishedMax, nowNs);
+        }
+        Duration limit = DRAIN_LIMIT.plus(plan.hold()).plus(plan.waitBudget());
+        boolean isDrained = time.await(ended, nowNs + limit.toNanos());
+        int left = openLoop == null ? (int) ended.getCount() : openLoop.pending();
+        return new LoadResult.Evidence(isDrained ? 0 : left, intended, unfinished, unfinishedMax, auditor.examples());
     }
 
-    private void openRecorders() {
-        acquireRecorder.open();
-        releaseRecorder.open();
-        cycleRecorder.open();
+    private long unfinishedMax(long intended) {
+        Duration underWay = UNFINISHED_SPAN_MAX.plus(plan.hold()).plus(plan.waitBudget());
+        return (long) Math.ceil(intended * UNFINISHED_SHARE_MAX + underWay.toNanos() / 1e9 * plan.ratePerSecond());
     }
 
-    private void closeRecorders() {
-        acquireRecorder.close();
-        releaseRecorder.close();
-        cycleRecorder.close();
-    }
-
-    private LoadResult result(long elapsedNs, int stuck) {
-        Map<AcquireVerdict, Long> acquired = new EnumMap<>(AcquireVerdict.class);
+    private LoadResult result(ClientCost cost, LoadResult.Evidence evidence) {
+        Map<String, OperationResult> operations = new LinkedHashMap<>();
+        recorders.forEach(recorder -> operations.put(recorder.operation(), recorder.result()));
+        Map<String, Long> acquired = new LinkedHashMap<>();
         for (AcquireVerdict verdict : AcquireVerdict.values()) {
-            acquired.put(verdict, acquires.get(verdict.ordinal()));
+            acquired.put(verdict.name(), acquires.get(verdict.ordinal()));
         }
-        Map<ReleaseVerdict, Long> released = new EnumMap<>(ReleaseVerdict.class);
+        Map<String, Long> released = new LinkedHashMap<>();
         for (ReleaseVerdict verdict : ReleaseVerdict.values()) {
-            released.put(verdict, releases.get(verdict.ordinal()));
+            released.put(verdict.name(), releases.get(verdict.ordinal()));
         }
-        return new LoadResult(plan, elapsedNs, acquireRecorder.histogram(), releaseRecorder.histogram(),
-                cycleRecorder.histogram(), acquired, released, stuck, auditor.holdingCount(), auditor.examples());
+        long done = cycleRecorder.count() - (openLoop == null ? 0 : openLoop.dropped());
+        Tally tally = new Tally(done, done * 1e9 / (measureEndNs - measureStartNs), acquired, released,
+                auditor.holdingCount(), auditor.overlapCount());
+        Span span = new Span(offsetMs(measureStartNs), plan.warmup().toMillis(), plan.duration().toMillis());
+        return new LoadResult(plan, span, tally, operations, cost, figures(), List.copyOf(marks), evidence);
+    }
+
+    private Map<String, Double> figures() {
+        Map<String, Double> figures = new LinkedHashMap<>();
+        if (plan.isContended()) {
+            List<Long> held = cycles.stream().map(LoadCycle::heldCount).toList();
+            figures.put("jainIndex", Fairness.jainIndex(held));
+            figures.put("heldPerWaiterMin", (double) held.stream().mapToLong(Long::longValue).min().orElse(0));
+            figures.put("heldPerWaiterMax", (double) held.stream().mapToLong(Long::longValue).max().orElse(0));
+            figures.put("successShare", successShare());
+            figures.put("refusedAttempts", (double) refusedAttempts.get());
+        }
+        if (openLoop != null) {
+            LatencyRecorder delays = openLoop.sendDelays();
+            delays.rotate(0, 0, IntervalLog.NONE);
+            figures.put("sendDelayP50Us", delays.result().us(50));
+            figures.put("sendDelayP99Us", delays.result().us(99));
+            figures.put("sendDelayMaxUs", delays.result().histogram().getMaxValue() / NS_PER_US);
+        }
+        return figures;
+    }
+
+    private double successShare() {
+        long all = 0;
+        for (int i = 0; i < acquires.length(); i++) {
+            all += acquires.get(i);
+        }
+        return all == 0 ? 0 : (double) acquires.get(AcquireVerdict.ACQUIRED.ordinal()) / all;
+    }
+
+    private long offsetMs(long ns) {
+        return TimeUnit.NANOSECONDS.toMillis(ns - runStartNs);
+    }
+
+    /** Whether a cycle belongs to the recorded time: by its end in a closed loop, by its intended time in an open one. */
+    boolean isRecorded(long intendedNs, long nowNs) {
+        long decidingNs = openLoop == null ? nowNs : intendedNs;
+        return decidingNs - measureStartNs >= 0 && decidingNs - measureEndNs < 0;
+    }
+
+    void onCycled() {
+        cycled.incrementAndGet();
     }
 
     /** A cycle has ended: in a closed loop the next one is due at once. */
     void onIdle(LoadCycle cycle, long nowNs) {
-        if (isStopping) {
+        if (openLoop != null) {
+            openLoop.onIdle(cycle);
+        } else if (isStopping) {
             ended.countDown();
         } else {
             cycle.begin(nowNs);
         }
     }
 
-    /** A failed attempt is made again a moment later, so that a client that fails at once is not spun. */
-    void onFailed(LoadCycle cycle, AcquireVerdict verdict) {
-        if (isStopping || verdict == AcquireVerdict.CLOSED) {
+    void onDrained(boolean isDrained) {
+        if (isDrained) {
+            ended.countDown();
+        }
+    }
+
+    /** A refused attempt is made again as long as its cycle may wait; any other failure ends the cycle. */
+    void onFailed(LoadCycle cycle, AcquireVerdict verdict, long nowNs) {
+        boolean isRefused = verdict == AcquireVerdict.CONTENDED && !plan.waitBudget().isZero();
+        if (isRefused) {
+            refusedAttempts.incrementAndGet();
+            if (isStopping) {
+                onIdle(cycle, nowNs);
+                return;
+            }
+            if (cycle.intendedNs() + plan.waitBudget().toNanos() - nowNs > 0) {
+                time.schedule(cycle::turn, cycle.randomNs(RETRY_NS_MIN, RETRY_NS_MAX));
+                return;
+            }
+        }
+        count(isRefused ? AcquireVerdict.TIMED_OUT : verdict);
+        onFailedCycle(cycle, verdict, nowNs);
+    }
+
+    /** In a closed loop the next cycle begins a moment later, so that a client that fails at once is not spun. */
+    private void onFailedCycle(LoadCycle cycle, AcquireVerdict verdict, long nowNs) {
+        if (openLoop != null) {
+            openLoop.onIdle(cycle);
+        } else if (isStopping || verdict == AcquireVerdict.CLOSED) {
             ended.countDown();
         } else {
-            later.schedule(() -> cycle.begin(nowNs()), RETRY_DELAY_NS, TimeUnit.NANOSECONDS);
+            time.schedule(() -> cycle.begin(nowNs()), RETRY_NS_MIN);
         }
     }
 
@@ -168,7 +343,7 @@ public final class LoadTestRig {
         if (holdNs == 0 || isStopping) {
             cycle.turn();
         } else {
-            later.schedule(cycle::turn, holdNs, TimeUnit.NANOSECONDS);
+            time.schedule(cycle::turn, holdNs);
         }
     }
 
@@ -181,15 +356,11 @@ public final class LoadTestRig {
     }
 
     long nowNs() {
-        return clock.getAsLong();
+        return time.nowNs();
     }
 
     LoadPlan plan() {
         return plan;
-    }
-
-    MutualExclusionAuditor auditor() {
-        return auditor;
     }
 
     LatencyRecorder acquireRecorder() {
@@ -202,5 +373,9 @@ public final class LoadTestRig {
 
     LatencyRecorder cycleRecorder() {
         return cycleRecorder;
+    }
+
+    LatencyRecorder handoverRecorder() {
+        return handoverRecorder;
     }
 }

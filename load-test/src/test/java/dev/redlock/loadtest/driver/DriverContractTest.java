@@ -191,12 +191,16 @@ class DriverContractTest {
         @Test
         void rivalsOnOneResourceNeverOverlap() throws Exception {
             try (LockSession one = open(); LockSession two = open()) {
-                LoadPlan plan = new LoadPlan(4, 2, Duration.ofMillis(1), Duration.ZERO, Duration.ofMillis(400), TTL,
-                        freshResource());
+                LoadPlan plan = LoadPlan.closed(4)
+                        .resources(2)
+                        .hold(Duration.ofMillis(1))
+                        .duration(Duration.ofMillis(400))
+                        .ttl(TTL)
+                        .keyPrefix(freshResource());
                 LoadResult result = new LoadTestRig(plan, List.of(one, two)).run((elapsedNs, isMeasuring) -> {
                 });
                 assertEquals(List.of(), result.failures());
-                assertTrue(result.holdings() > 5, result::toString);
+                assertTrue(result.tally().holdings() > 5, result::toString);
             }
         }
 

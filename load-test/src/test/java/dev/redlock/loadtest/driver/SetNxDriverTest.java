@@ -50,12 +50,17 @@ class SetNxDriverTest {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1));
                 LockSession one = new SetNxDriver().open(addresses(nodes), true);
                 LockSession two = new SetNxDriver().open(addresses(nodes), true)) {
-            LoadPlan plan = new LoadPlan(8, 2, Duration.ofMillis(1), Duration.ZERO, Duration.ofMillis(500), TTL, "r");
+            LoadPlan plan = LoadPlan.closed(8)
+                    .resources(2)
+                    .hold(Duration.ofMillis(1))
+                    .duration(Duration.ofMillis(500))
+                    .ttl(TTL)
+                    .keyPrefix("r");
             LoadResult result = new LoadTestRig(plan, List.of(one, two)).run((elapsedNs, isMeasuring) -> {
             });
             assertEquals(List.of(), result.failures());
-            assertTrue(result.holdings() > 20, result::toString);
-            assertTrue(result.acquires().get(AcquireVerdict.CONTENDED) > 20, result::toString);
+            assertTrue(result.tally().holdings() > 20, result::toString);
+            assertTrue(result.tally().acquires().get(AcquireVerdict.CONTENDED.name()) > 20, result::toString);
         }
     }
 

@@ -1,196 +1,305 @@
 package dev.redlock.loadtest.rig;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.loadtest.driver.AcquireVerdict;
-import dev.redlock.loadtest.driver.LockHandle;
-import dev.redlock.loadtest.driver.LockListener;
-import dev.redlock.loadtest.driver.LockSession;
-import dev.redlock.loadtest.driver.ReleaseVerdict;
+import dev.redlock.loadtest.result.Interval;
+import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.loadtest.result.OperationResult;
+import dev.redlock.loadtest.result.SeriesResult;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.atomic.AtomicLong;
 import org.HdrHistogram.Histogram;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The rig on a clock that moves only when the model client says so. */
+/** The rig in virtual time: deterministic, and done at once. */
 class LoadTestRigTest {
-    private static final Duration TTL = Duration.ofSeconds(30);
-    private static final long ACQUIRE_NS = 70_000;
-    private static final long RELEASE_NS = 30_000;
+    private static final long CYCLE_NS = ModelSession.ACQUIRE_NS + ModelSession.RELEASE_NS;
+    private static final Duration SECOND = Duration.ofSeconds(1);
 
-    private final ExecutorService client = Executors.newSingleThreadExecutor();
-    private final AtomicLong nowNs = new AtomicLong(Long.MAX_VALUE - 1_000);
-    private final MutualExclusionAuditor auditor = new MutualExclusionAuditor();
+    /** Close to the clock's overflow, which must not matter. */
+    private final VirtualRigTime time = new VirtualRigTime(Long.MAX_VALUE - 1_000);
 
-    @AfterEach
-    void endTheClient() {
-        client.shutdownNow();
-    }
+    // ---- closed loop ---------------------------------------------------------------------------------------------
 
     @Test
     void latenciesAreThoseOfTheClient() throws InterruptedException {
-        LoadResult result = run(uncontended(1), new ModelSession(0));
+        LoadResult result = run(LoadPlan.closed(1), new ModelSession(time));
         assertEquals(List.of(), result.failures());
-        assertNear(ACQUIRE_NS, result.acquire().getMaxValue());
-        assertNear(RELEASE_NS, result.release().getMinValue());
-        assertNear(ACQUIRE_NS + RELEASE_NS, result.cycle().getValueAtPercentile(50));
+        assertNear(ModelSession.ACQUIRE_NS, acquire(result).getMaxValue());
+        assertNear(ModelSession.RELEASE_NS, operation(result, SeriesResult.RELEASE).histogram().getMinValue());
+        assertNear(CYCLE_NS, cycle(result).getValueAtPercentile(50));
+        assertEquals(10_000, result.tally().cycles(), 1);
+        assertEquals(10_000, result.tally().cyclesPerSecond(), 1);
     }
 
     @Test
     void nothingIsRecordedDuringTheWarmup() throws InterruptedException {
-        LoadPlan plan = LoadPlan.uncontended(1, Duration.ofSeconds(20), Duration.ofSeconds(1), TTL, "k");
-        LoadResult result = run(plan, new ModelSession(0));
-        long all = result.acquires().get(AcquireVerdict.ACQUIRED);
-        long warm = all - result.cycle().getTotalCount();
-        assertTrue(warm >= 190_000, () -> "twenty seconds of ten thousand cycles were left out, not " + warm);
-        assertEquals(List.of(), result.failures());
+        LoadResult result = run(LoadPlan.closed(1).warmup(Duration.ofSeconds(20)), new ModelSession(time));
+        assertEquals(210_000, result.tally().acquires().get("ACQUIRED"), 2);
+        assertEquals(10_000, cycle(result).getTotalCount(), 1);
+        assertEquals(20_000, result.span().offsetMs());
+        assertEquals(20_000, result.span().warmupMs());
     }
 
     @Test
-    void rateIsCyclesOverRecordedTime() {
-        Histogram cycles = new Histogram(3);
-        cycles.recordValueWithCount(100_000, 3_000);
-        LoadResult result = new LoadResult(uncontended(1), 1_500_000_000, cycles, cycles, cycles, Map.of(), Map.of(), 0,
-                0, List.of());
-        assertEquals(2_000, result.cyclesPerSecond());
+    void intervalsAddUpToTheWhole() throws InterruptedException {
+        List<Long> logged = new ArrayList<>();
+        LoadResult result = rig(LoadPlan.closed(2).interval(Duration.ofMillis(200)), new ModelSession(time)).run(
+                (elapsedNs, isMeasuring) -> {
+                }, new IntervalLog() {
+                    @Override
+                    public void append(String operation, Interval interval, Histogram histogram) {
+                        if (operation.equals(SeriesResult.CYCLE)) {
+                            logged.add(histogram.getTotalCount());
+                        }
+                    }
+
+                    @Override
+                    public void close() {
+                        throw new AssertionError("the log is the caller's");
+                    }
+                }, time.nowNs() - 3_000_000_000L);
+        List<Interval> intervals = operation(result, SeriesResult.CYCLE).intervals();
+        assertEquals(List.of(3000L, 3200L, 3400L, 3600L, 3800L), intervals.stream().map(Interval::offsetMs).toList());
+        assertEquals(cycle(result).getTotalCount(), intervals.stream().mapToLong(Interval::count).sum());
+        assertEquals(intervals.stream().map(Interval::count).toList(), logged);
+        assertEquals(4_000, intervals.get(2).count(), 4);
     }
 
     @Test
     void outcomesThatComeBeforeTheCallReturnsDoNotRecurse() throws InterruptedException {
-        LoadResult result = run(uncontended(1), new ModelSession(200_000));
-        assertEquals(0, result.stuck());
-        assertTrue(result.acquires().get(AcquireVerdict.ACQUIRED) >= 100_000, "deeper than any stack");
+        LoadResult result = run(LoadPlan.closed(1), new ModelSession(time).inline());
+        assertEquals(0, result.evidence().stuck());
+        assertTrue(result.tally().acquires().get("ACQUIRED") >= 100_000, "deeper than any stack");
     }
 
     @Test
     void twoHoldersOfOneResourceFailTheRun() throws InterruptedException {
-        LoadPlan plan = new LoadPlan(2, 1, Duration.ofMillis(2), Duration.ZERO, Duration.ofMillis(200), TTL, "k");
-        LoadTestRig rig = new LoadTestRig(plan, List.of(new ModelSession(0)), auditor, System::nanoTime);
-        LoadResult result = rig.run((elapsedNs, isMeasuring) -> {
-        });
-        assertTrue(auditor.overlapCount() > 0, "the model client grants everything");
+        LoadPlan plan = LoadPlan.closed(2).resources(1).hold(Duration.ofMillis(2));
+        LoadResult result = run(plan, new ModelSession(time).grantingEverything());
+        assertTrue(result.tally().overlaps() > 0, "the model client grants everything");
         assertTrue(result.failures().get(0).contains("entered while holder"), result.failures()::toString);
+        assertTrue(result.failures().toString().contains("more overlaps"), result.failures()::toString);
     }
 
     @Test
     void failedAcquiresFailAnUncontendedRun() throws InterruptedException {
-        LoadTestRig rig = new LoadTestRig(LoadPlan.uncontended(2, Duration.ZERO, Duration.ofMillis(100), TTL, "k"),
-                List.of(new RefusingSession(AcquireVerdict.CONTENDED)));
-        LoadResult result = rig.run((elapsedNs, isMeasuring) -> {
-        });
+        LoadResult result = run(LoadPlan.closed(2), new ModelSession(time).failing(1, AcquireVerdict.CONTENDED));
         assertTrue(result.failures().toString().contains("acquires ended CONTENDED"), result.failures()::toString);
         assertTrue(result.failures().contains("no cycle was completed"));
     }
 
     @Test
+    void errorsAreBorneUpToTheBound() throws InterruptedException {
+        ModelSession client = new ModelSession(time).failing(1000, AcquireVerdict.NO_QUORUM);
+        LoadResult borne = run(LoadPlan.closed(4).errorShareMax(0.002), client);
+        assertEquals(List.of(), borne.failures());
+        assertTrue(borne.tally().acquires().get("NO_QUORUM") > 30, borne::toString);
+        LoadResult tooMany = new LoadResult(LoadPlan.closed(4).errorShareMax(0.0005), borne.span(), borne.tally(),
+                borne.operations(), borne.cost(), borne.figures(), borne.marks(), borne.evidence());
+        assertTrue(tooMany.failures().toString().contains("acquires ended NO_QUORUM"), tooMany.failures()::toString);
+    }
+
+    @Test
     void closedClientEndsItsCycles() throws InterruptedException {
-        LoadTestRig rig = new LoadTestRig(LoadPlan.uncontended(2, Duration.ZERO, Duration.ofMillis(50), TTL, "k"),
-                List.of(new RefusingSession(AcquireVerdict.CLOSED)));
-        LoadResult result = rig.run((elapsedNs, isMeasuring) -> {
-        });
-        assertEquals(2, result.acquires().get(AcquireVerdict.CLOSED));
-        assertEquals(0, result.stuck());
+        LoadResult result = run(LoadPlan.closed(2), new ModelSession(time).failing(1, AcquireVerdict.CLOSED));
+        assertEquals(2, result.tally().acquires().get("CLOSED"));
+        assertEquals(0, result.evidence().stuck());
+    }
+
+    @Test
+    void clientThatNeverAnswersIsStuck() throws InterruptedException {
+        LoadResult result = run(LoadPlan.closed(3), new ModelSession(time).silent());
+        assertTrue(result.failures().contains("3 cycles never ended"), result.failures()::toString);
     }
 
     @Test
     void cancelEndsTheRun() {
-        LoadTestRig rig = new LoadTestRig(LoadPlan.uncontended(1, Duration.ZERO, Duration.ofHours(1), TTL, "k"),
-                List.of(new RefusingSession(AcquireVerdict.CONTENDED)));
+        LoadTestRig rig = rig(LoadPlan.closed(1).duration(Duration.ofHours(1)), new ModelSession(time));
         rig.cancel();
         assertThrows(InterruptedException.class, () -> rig.run((elapsedNs, isMeasuring) -> {
         }));
     }
 
+    // ---- open loop -----------------------------------------------------------------------------------------------
+
+    @Test
+    void openLoopBeginsAsManyCyclesAsIntended() throws InterruptedException {
+        LoadResult result = run(LoadPlan.open(1_000, 8).warmup(SECOND), new ModelSession(time));
+        assertEquals(List.of(), result.failures());
+        assertEquals(1_000, result.evidence().intended());
+        assertEquals(1_000, cycle(result).getTotalCount());
+        assertEquals(1_000, result.tally().cyclesPerSecond());
+        assertEquals(2_000, result.tally().acquires().get("ACQUIRED"));
+        assertNear(CYCLE_NS, cycle(result).getMaxValue());
+    }
+
+    @Test
+    void stalledDriverShowsInEverySendThatItHeldUp() throws InterruptedException {
+        ModelSession client = new ModelSession(time).stalling(Duration.ofMillis(400), Duration.ofMillis(200));
+        LoadResult result = run(LoadPlan.open(1_000, 1), client);
+        assertEquals(1_000, acquire(result).getTotalCount(), "every intended send has a latency");
+        assertNear(200_000_000 + ModelSession.ACQUIRE_NS, acquire(result).getMaxValue());
+        // The sends of the stalled 200 ms waited 200, 199, 198, ... ms.
+        assertEquals(100, acquire(result).getCountBetweenValues(100_000_000, 210_000_000), 15);
+        assertEquals(200, acquire(result).getCountBetweenValues(1_000_000, 210_000_000), 25);
+        assertEquals(List.of(), result.failures(), "it caught up");
+    }
+
+    @Test
+    void closedLoopWouldHaveHiddenThatStall() throws InterruptedException {
+        ModelSession client = new ModelSession(time).stalling(Duration.ofMillis(400), Duration.ofMillis(200));
+        LoadResult result = run(LoadPlan.closed(1), client);
+        assertEquals(1, cycle(result).getCountBetweenValues(1_000_000, 1_000_000_000), "one slow cycle, that is all");
+    }
+
+    @Test
+    void stallAtTheEndIsNotLeftOut() throws InterruptedException {
+        ModelSession client = new ModelSession(time).stalling(Duration.ofMillis(950), Duration.ofMillis(300));
+        LoadResult result = run(LoadPlan.open(1_000, 64), client);
+        assertEquals(1_000, acquire(result).getTotalCount());
+        assertNear(300_000_000 + ModelSession.ACQUIRE_NS, acquire(result).getMaxValue());
+    }
+
+    @Test
+    void missedRateFailsWithNumbers() throws InterruptedException {
+        LoadResult result = run(LoadPlan.open(20_000, 1).duration(Duration.ofSeconds(2)), new ModelSession(time));
+        assertTrue(result.isRateMissed());
+        String failure = result.failures().get(0);
+        assertTrue(failure.startsWith("missed the rate: of 40000 cycles intended at 20000/s, 2000"), failure);
+        assertTrue(failure.matches(".* 1000[01]/s were done"), failure);
+        assertEquals(List.of(), result.failuresBesideRate());
+        assertEquals(40_000, cycle(result).getTotalCount(), "what was dropped is in the latencies");
+        assertTrue(cycle(result).getMaxValue() > 900_000_000, "with the time that it had waited");
+    }
+
+    @Test
+    void missedRateIsSeenHoweverManyHandlesThereAre() throws InterruptedException {
+        ModelSession client = new ModelSession(time).stalling(Duration.ofMillis(100), Duration.ofSeconds(5));
+        LoadResult result = run(LoadPlan.open(1_000, 4_096), client);
+        assertTrue(result.isRateMissed(), result.failures()::toString);
+    }
+
+    @Test
+    void overlapFailsAnOpenLoopToo() throws InterruptedException {
+        LoadPlan plan = LoadPlan.open(1_000, 4).resources(1).hold(Duration.ofMillis(3));
+        LoadResult result = run(plan, new ModelSession(time).grantingEverything());
+        assertTrue(result.failures().get(0).contains("entered while holder"), result.failures()::toString);
+    }
+
+    @Test
+    void openLoopOverADeadClientIsStuckAndMissesItsRate() throws InterruptedException {
+        LoadResult result = run(LoadPlan.open(100, 2), new ModelSession(time).silent());
+        assertTrue(result.failures().contains("2 cycles never ended"), result.failures()::toString);
+        assertTrue(result.isRateMissed());
+    }
+
+    // ---- contention ----------------------------------------------------------------------------------------------
+
+    @Test
+    void waitersGetTheLockInTurnAndTheHandoverIsMeasured() throws InterruptedException {
+        LoadPlan plan = LoadPlan.closed(4).resources(1).hold(Duration.ofMillis(1)).waitUpTo(SECOND, false);
+        LoadResult result = run(plan, new ModelSession(time));
+        assertEquals(List.of(), result.failures());
+        assertEquals(0, result.tally().acquires().get("CONTENDED"), "an attempt is not a cycle");
+        assertTrue(result.figures().get("refusedAttempts") > 0);
+        assertTrue(result.figures().get("jainIndex") > 0.8, result.figures()::toString);
+        Histogram handover = operation(result, LoadTestRig.HANDOVER).histogram();
+        assertTrue(handover.getTotalCount() > 50, "handed over " + handover.getTotalCount() + " times");
+        assertTrue(handover.getMinValue() >= ModelSession.RELEASE_NS * 99 / 100, "not before it was free");
+    }
+
+    @Test
+    void waitThatIsTooShortTimesOut() throws InterruptedException {
+        LoadPlan plan = LoadPlan.closed(8)
+                .resources(1)
+                .hold(Duration.ofMillis(50))
+                .waitUpTo(Duration.ofMillis(60), false);
+        LoadResult result = run(plan, new ModelSession(time));
+        assertEquals(List.of(), result.failures(), "to be expected where cycles share a resource");
+        long timedOut = result.tally().acquires().get("TIMED_OUT");
+        long acquired = result.tally().acquires().get("ACQUIRED");
+        assertTrue(timedOut > 0 && acquired > 0);
+        assertEquals((double) acquired / (acquired + timedOut), result.figures().get("successShare"), 1e-9);
+    }
+
+    @Test
+    void hotShareMakesCyclesMeet() throws InterruptedException {
+        LoadResult none = run(LoadPlan.closed(8).resources(64), new ModelSession(time));
+        assertEquals(List.of(), none.failures(), "every cycle has eight resources of its own");
+        LoadResult hot = run(LoadPlan.closed(8).resources(64).hotShare(0.5).seed(7), new ModelSession(time));
+        assertTrue(hot.tally().acquires().get("CONTENDED") > 0);
+        assertEquals(List.of(), hot.failures());
+    }
+
+    @Test
+    void runsOfOneSeedAreEqual() throws InterruptedException {
+        LoadPlan plan = LoadPlan.closed(8).hotShare(0.3).waitUpTo(SECOND, false).seed(42);
+        LoadResult one = run(plan, new ModelSession(time));
+        LoadResult other = run(plan, new ModelSession(time));
+        assertEquals(one.tally(), other.tally());
+    }
+
+    // ---- the plan ------------------------------------------------------------------------------------------------
+
     @Test
     void plansOutOfRangeSayTheirRange() {
-        assertThrows(IllegalArgumentException.class, () -> uncontended(0));
-        assertThrows(IllegalArgumentException.class,
-                () -> new LoadPlan(1, 2, Duration.ZERO, Duration.ZERO, TTL, TTL, "k"));
-        assertThrows(IllegalArgumentException.class,
-                () -> LoadPlan.uncontended(1, Duration.ZERO, Duration.ZERO, TTL, "k"));
+        refused("outstanding is 0: expected at least 1", () -> LoadPlan.closed(0));
+        refused("ratePerSecond is 0.0: expected more than 0", () -> LoadPlan.open(0, 1));
+        refused("resources is 0: expected at least 1", () -> LoadPlan.closed(1).resources(0));
+        refused("hotShare is 1.1: expected 0 to 1", () -> LoadPlan.closed(1).hotShare(1.1));
+        refused("errorShareMax is -0.1: expected 0 to 1", () -> LoadPlan.closed(1).errorShareMax(-0.1));
+        refused("duration is PT0S: expected more than zero", () -> LoadPlan.closed(1).duration(Duration.ZERO));
+        refused("hold is PT-1S: expected zero or more", () -> LoadPlan.closed(1).hold(SECOND.negated()));
     }
 
-    private static LoadPlan uncontended(int outstanding) {
-        return LoadPlan.uncontended(outstanding, Duration.ZERO, Duration.ofSeconds(1), TTL, "k");
+    @Test
+    void intervalsAreATwentiethWithinBounds() {
+        assertEquals(Duration.ofMillis(100), LoadPlan.closed(1).duration(Duration.ofMillis(50)).interval());
+        assertEquals(Duration.ofMillis(225), LoadPlan.closed(1).duration(Duration.ofMillis(4500)).interval());
+        assertEquals(Duration.ofSeconds(10), LoadPlan.closed(1).duration(Duration.ofHours(5)).interval());
+        assertFalse(LoadPlan.closed(1).hotShare(1).isContended(), "a single cycle meets nobody");
     }
 
-    private LoadResult run(LoadPlan plan, ModelSession session) throws InterruptedException {
-        return new LoadTestRig(plan, List.of(session), auditor, nowNs::get).run((elapsedNs, isMeasuring) -> {
+    @Test
+    void jainIndexIsOneForEqualShares() {
+        assertEquals(1, Fairness.jainIndex(List.of(5L, 5L, 5L)), 1e-9);
+        assertEquals(0.25, Fairness.jainIndex(List.of(9L, 0L, 0L, 0L)), 1e-9);
+        assertEquals(0, Fairness.jainIndex(List.of(0L, 0L)), 1e-9);
+    }
+
+    private static void refused(String message, Runnable call) {
+        String said = assertThrows(IllegalArgumentException.class, call::run).getMessage();
+        assertTrue(said.startsWith(message), said);
+    }
+
+    private LoadTestRig rig(LoadPlan plan, ModelSession client) {
+        return new LoadTestRig(plan, List.of(client), new MutualExclusionAuditor(), time, null);
+    }
+
+    private LoadResult run(LoadPlan plan, ModelSession client) throws InterruptedException {
+        return rig(plan, client).run((elapsedNs, isMeasuring) -> {
         });
+    }
+
+    private static OperationResult operation(LoadResult result, String name) {
+        return result.operations().get(name);
+    }
+
+    private static Histogram acquire(LoadResult result) {
+        return operation(result, SeriesResult.ACQUIRE).histogram();
+    }
+
+    private static Histogram cycle(LoadResult result) {
+        return operation(result, SeriesResult.CYCLE).histogram();
     }
 
     private static void assertNear(long expected, long actual) {
         assertTrue(Math.abs(actual - expected) <= expected / 50, actual + " is not within 2 % of " + expected);
-    }
-
-    /** Grants everything: the first calls before they return, the rest on a thread of its own. */
-    private final class ModelSession implements LockSession {
-        private int inlineLeft;
-
-        ModelSession(int inlineCount) {
-            inlineLeft = inlineCount;
-        }
-
-        @Override
-        public LockHandle handle(String resource, Duration ttl, LockListener listener) {
-            return new LockHandle() {
-                @Override
-                public void acquire() {
-                    finish(ACQUIRE_NS, () -> listener.onAcquire(AcquireVerdict.ACQUIRED, TTL.toNanos()));
-                }
-
-                @Override
-                public void release() {
-                    finish(RELEASE_NS, () -> listener.onRelease(ReleaseVerdict.RELEASED));
-                }
-            };
-        }
-
-        private void finish(long tookNs, Runnable outcome) {
-            Runnable event = () -> {
-                nowNs.addAndGet(tookNs);
-                outcome.run();
-            };
-            if (inlineLeft > 0) {
-                inlineLeft--;
-                event.run();
-            } else {
-                client.execute(event);
-            }
-        }
-
-        @Override
-        public void close() {
-            // Nothing is open.
-        }
-    }
-
-    private record RefusingSession(AcquireVerdict verdict) implements LockSession {
-        @Override
-        public LockHandle handle(String resource, Duration ttl, LockListener listener) {
-            return new LockHandle() {
-                @Override
-                public void acquire() {
-                    listener.onAcquire(verdict, 0);
-                }
-
-                @Override
-                public void release() {
-                    throw new AssertionError("nothing is held");
-                }
-            };
-        }
-
-        @Override
-        public void close() {
-            // Nothing is open.
-        }
     }
 }

@@ -1,0 +1,32 @@
+package dev.redlock.loadtest.result;
+
+import org.HdrHistogram.Histogram;
+
+/**
+ * One point of a time series of latencies.
+ *
+ * @param offsetMs its beginning, from the start of the run
+ * @param lengthMs how long it is
+ * @param count    operations that ended in it
+ * @param p50Us    median; 0 if there was none
+ * @param p99Us    99th percentile
+ * @param maxUs    longest
+ * @threading immutable
+ */
+public record Interval(long offsetMs, long lengthMs, long count, double p50Us, double p99Us, double maxUs) {
+    private static final double NS_PER_US = 1e3;
+
+    /**
+     * Sums up a histogram.
+     *
+     * @param offsetMs  the beginning, from the start of the run
+     * @param lengthMs  how long it is
+     * @param histogram nanoseconds
+     * @return its point
+     */
+    public static Interval of(long offsetMs, long lengthMs, Histogram histogram) {
+        return new Interval(offsetMs, lengthMs, histogram.getTotalCount(),
+                histogram.getValueAtPercentile(50) / NS_PER_US, histogram.getValueAtPercentile(99) / NS_PER_US,
+                histogram.getMaxValue() / NS_PER_US);
+    }
+}

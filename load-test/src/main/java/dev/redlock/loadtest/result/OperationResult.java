@@ -1,0 +1,28 @@
+package dev.redlock.loadtest.result;
+
+import java.util.List;
+import org.HdrHistogram.Histogram;
+
+/**
+ * The latencies of one operation of one series.
+ *
+ * @param histogram nanoseconds, of the whole recorded time; not to be changed
+ * @param intervals the same over time
+ * @threading immutable
+ */
+public record OperationResult(Histogram histogram, List<Interval> intervals) {
+    /** Copies the list. */
+    public OperationResult {
+        intervals = List.copyOf(intervals);
+    }
+
+    /**
+     * A percentile in the unit of the reports.
+     *
+     * @param percentile 0 to 100
+     * @return microseconds; 0 if nothing was recorded
+     */
+    public double us(double percentile) {
+        return histogram.getValueAtPercentile(percentile) / 1e3;
+    }
+}

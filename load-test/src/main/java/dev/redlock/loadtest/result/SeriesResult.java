@@ -1,0 +1,52 @@
+package dev.redlock.loadtest.result;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What was measured in one series.
+ *
+ * @param spec       which series
+ * @param span       when
+ * @param tally      what was counted
+ * @param operations latencies by operation: {@link #ACQUIRE}, {@link #RELEASE}, {@link #CYCLE}, and where a command
+ *                   measures more, more
+ * @param cost       what a cycle costs the client
+ * @param figures    further figures by name, which ends in the unit if there is one
+ * @param counters   the client's own counters at the end, by name
+ * @param samples    readings over time; empty for most commands
+ * @param marks      what happened meanwhile
+ * @param failures   why this series does not count; empty if it does
+ * @threading immutable
+ */
+public record SeriesResult(SeriesSpec spec, Span span, Tally tally, Map<String, OperationResult> operations,
+        ClientCost cost, Map<String, Double> figures, Map<String, Long> counters, List<Sample> samples,
+        List<Mark> marks, List<String> failures) {
+    /** From the call (or intended time) to the lock; acquired only. */
+    public static final String ACQUIRE = "acquire";
+    /** From the call to its outcome. */
+    public static final String RELEASE = "release";
+    /** From the acquire's call (or intended time) to the release's outcome. */
+    public static final String CYCLE = "cycle";
+
+    /** Copies the collections. */
+    public SeriesResult {
+        operations = Collections.unmodifiableMap(new LinkedHashMap<>(operations));
+        figures = Collections.unmodifiableMap(new LinkedHashMap<>(figures));
+        counters = Collections.unmodifiableMap(new LinkedHashMap<>(counters));
+        samples = List.copyOf(samples);
+        marks = List.copyOf(marks);
+        failures = List.copyOf(failures);
+    }
+
+    /**
+     * Whether the series counts.
+     *
+     * @return PASS if there is no failure
+     */
+    public Verdict verdict() {
+        return failures.isEmpty() ? Verdict.PASS : Verdict.FAIL;
+    }
+}

@@ -1,0 +1,43 @@
+package dev.redlock.loadtest.result;
+
+import java.util.Locale;
+
+/**
+ * What tells one series of measurements from the others of its run.
+ *
+ * @param driver        the client that was measured
+ * @param nodes         how many nodes the locks spanned
+ * @param loop          who decides when a cycle begins
+ * @param outstanding   cycles in flight: exactly (closed loop) or at most (open loop)
+ * @param ratePerSecond cycles begun per second in an open loop; 0 in a closed one
+ * @param repetition    from 1; drivers are interleaved by repetition
+ * @threading immutable
+ */
+public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstanding, double ratePerSecond,
+        int repetition) {
+    /**
+     * Begins the names of the files that belong to this series alone.
+     *
+     * @return such as {@code redlock-n3-k64-1} or {@code redlock-n3-rate5000-1}
+     */
+    public String fileStem() {
+        String load = loop == LoopKind.CLOSED ? "k" + outstanding : "rate" + rate();
+        return driver.replaceAll("[^A-Za-z0-9_.-]", "_") + "-n" + nodes + "-" + load + "-" + repetition;
+    }
+
+    /**
+     * The series in words, for progress, tables and failures.
+     *
+     * @return such as {@code redlock, N = 3, 64 outstanding} or {@code redlock, N = 3, 5000/s}
+     */
+    public String title() {
+        String load = loop == LoopKind.CLOSED ? outstanding + " outstanding" : rate() + "/s";
+        return driver + ", N = " + nodes + ", " + load + (repetition == 1 ? "" : ", repetition " + repetition);
+    }
+
+    private String rate() {
+        return ratePerSecond == Math.rint(ratePerSecond)
+                ? Long.toString((long) ratePerSecond)
+                : String.format(Locale.ROOT, "%.1f", ratePerSecond);
+    }
+}

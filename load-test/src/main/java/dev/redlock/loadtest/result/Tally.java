@@ -1,0 +1,25 @@
+package dev.redlock.loadtest.result;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What was counted in one series.
+ *
+ * @param cycles          cycles completed: in the recorded time (closed loop), or of those intended in it (open loop)
+ * @param cyclesPerSecond the same, per second
+ * @param acquires        acquires by outcome, warm-up included
+ * @param releases        releases by outcome, warm-up included
+ * @param holdings        holdings that the auditor watched, warm-up included
+ * @param overlaps        pairs of holdings of one resource that overlapped
+ * @threading immutable
+ */
+public record Tally(long cycles, double cyclesPerSecond, Map<String, Long> acquires, Map<String, Long> releases,
+        long holdings, long overlaps) {
+    /** Copies the maps. */
+    public Tally {
+        acquires = Collections.unmodifiableMap(new LinkedHashMap<>(acquires));
+        releases = Collections.unmodifiableMap(new LinkedHashMap<>(releases));
+    }
+}

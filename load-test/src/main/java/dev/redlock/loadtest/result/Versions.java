@@ -1,0 +1,24 @@
+package dev.redlock.loadtest.result;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What was measured with what.
+ *
+ * @param program of this program
+ * @param java    of the Java runtime, with its vendor
+ * @param netty   of Netty
+ * @param drivers of each client, by driver name
+ * @param servers product and version of each node, in order; "unknown" where a node would not tell
+ * @threading immutable
+ */
+public record Versions(String program, String java, String netty, Map<String, String> drivers, List<String> servers) {
+    /** Copies the collections. */
+    public Versions {
+        drivers = Collections.unmodifiableMap(new LinkedHashMap<>(drivers));
+        servers = List.copyOf(servers);
+    }
+}
