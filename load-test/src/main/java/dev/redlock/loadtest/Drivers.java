@@ -1,26 +1,68 @@
 package dev.redlock.loadtest;
 
+import dev.redlock.TransportKind;
+import dev.redlock.loadtest.driver.ApiForm;
+import dev.redlock.loadtest.driver.JedisDriver;
+import dev.redlock.loadtest.driver.LettuceDriver;
 import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.driver.RedissonDriver;
 import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.driver.SetNxDriver;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * The drivers by name.
+ * The drivers by name. A name may carry a transport, {@code redlock@nio}, where the driver has a choice of them.
  *
  * @threading any thread
  */
 final class Drivers {
     static final String DEFAULT = "redlock";
-    private static final List<LockDriver> ALL = List.of(new RedlockDriver(), new SetNxDriver());
+    private static final Map<String, ApiForm> OURS = Arrays.stream(ApiForm.values())
+            .collect(Collectors.toMap(form -> new RedlockDriver(form, TransportKind.AUTO).name(), form -> form));
+    private static final List<LockDriver> ALL = Stream
+            .concat(Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, TransportKind.AUTO)),
+                    Stream.of(new LettuceDriver(false), new LettuceDriver(true), new RedissonDriver(false),
+                            new RedissonDriver(true), new JedisDriver(), new SetNxDriver()))
+            .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
 
     private Drivers() {
     }
 
+    /**
+     * Finds a driver.
+     *
+     * @throws IllegalArgumentException if there is none of that name, or it has no such transport; names what there is
+     */
     static LockDriver named(String name) {
-        return ALL.stream().filter(driver -> driver.name().equals(name)).findFirst().orElseThrow();
+        int at = name.indexOf('@');
+        String base = at < 0 ? name : name.substring(0, at);
+        LockDriver driver = ALL.stream()
+                .filter(one -> one.name().equals(base))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "'" + name + "': expected one of " + String.join(", ", NAMES) + "; those of redlock may carry "
+                                + "a transport, as in redlock@nio"));
+        return at < 0 ? driver : overTransport(driver, name.substring(at + 1));
+    }
+
+    private static LockDriver overTransport(LockDriver driver, String transport) {
+        if (!OURS.containsKey(driver.name())) {
+            throw new IllegalArgumentException("'" + driver.name() + "@" + transport + "': " + driver.name()
+                    + " has no choice of transport; leave @" + transport + " out");
+        }
+        return Arrays.stream(TransportKind.values())
+                .filter(kind -> kind.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(transport))
+                .findFirst()
+                .map(kind -> new RedlockDriver(OURS.get(driver.name()), kind))
+                .orElseThrow(() -> new IllegalArgumentException("'" + driver.name() + "@" + transport
+                        + "': expected one of the transports auto, io-uring, epoll, kqueue, nio"));
     }
 
     /**

@@ -74,11 +74,18 @@ final class LatencyOptions {
                 "--duration is " + duration.toMillis() + "ms: expected at least " + DURATION_MIN.toMillis() + "ms");
         require(line, ttl.compareTo(TTL_MIN) >= 0,
                 "--ttl is " + ttl.toMillis() + "ms: expected at least " + TTL_MIN.toMillis() + "ms");
-        require(line, Drivers.NAMES.contains(driver),
-                "--driver is '" + driver + "': expected one of " + String.join(", ", Drivers.NAMES));
+        checkDriver(line);
         require(line, source != Source.GIVEN, "--source given: name the servers with --addresses instead");
         require(line, source == null || addresses.isEmpty(), "--source and --addresses exclude each other");
         checkAddresses(line);
+    }
+
+    private void checkDriver(CommandLine line) {
+        try {
+            Drivers.named(driver);
+        } catch (IllegalArgumentException e) {
+            throw new CommandLine.ParameterException(line, "--driver is " + e.getMessage());
+        }
     }
 
     private void checkAddresses(CommandLine line) {

@@ -19,6 +19,29 @@ public interface LockDriver {
     String name();
 
     /**
+     * Which release of which library it drives.
+     *
+     * @return such as {@code Lettuce 7.7.0.RELEASE}
+     */
+    String version();
+
+    /**
+     * What it does with the nodes, for the help text and the report.
+     *
+     * @return a few words
+     */
+    String summary();
+
+    /**
+     * Whether it locks over a majority of the nodes, or over the first node alone.
+     *
+     * @return false for a lock of one node
+     */
+    default boolean isQuorum() {
+        return true;
+    }
+
+    /**
      * Connects to all nodes; returns when a majority is ready.
      *
      * @param nodes   the nodes to lock over
@@ -48,14 +71,5 @@ public interface LockDriver {
      */
     default Set<DriverOption> options() {
         return Set.of();
-    }
-
-    /**
-     * Which client it is, for the report.
-     *
-     * @return product and version
-     */
-    default String version() {
-        return name();
     }
 }

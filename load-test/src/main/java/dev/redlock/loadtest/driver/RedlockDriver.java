@@ -1,16 +1,19 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
+import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.NodeAddress;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
 /**
- * This project's locks, in their callback form with reused objects.
+ * This project's locks.
  *
  * @threading any thread
  */
@@ -18,43 +21,85 @@ public final class RedlockDriver implements LockDriver {
     /** Long, so that a slow answer shows in the table as what it is, and not as a failed acquire. */
     private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
 
-    /** No options. */
+    private final ApiForm form;
+    private final TransportKind transport;
+
+    /** The callback form over the best transport. */
     public RedlockDriver() {
-        // Nothing to configure.
+        this(ApiForm.CALLBACK, TransportKind.AUTO);
+    }
+
+    /**
+     * One way to call it.
+     *
+     * @param form      the form of the calls
+     * @param transport what carries the bytes
+     */
+    public RedlockDriver(ApiForm form, TransportKind transport) {
+        this.form = form;
+        this.transport = transport;
     }
 
     @Override
     public String name() {
-        return "redlock";
-    }
-
-    @Override
-    public Set<DriverOption> options() {
-        return EnumSet.allOf(DriverOption.class);
+        return form.driverName();
     }
 
     @Override
     public String version() {
-        String version = Redlock.class.getPackage().getImplementationVersion();
-        return "redlock " + (version == null ? "(not from a jar)" : version);
+        return LibraryVersion.of("redlock", "dev.redlock", "redlock-core");
     }
 
     @Override
-    public LockSession open(List<NodeAddress> nodes, boolean isFresh) {
+    public String summary() {
+        return "this project's quorum lock, " + form.summary();
+    }
+
+    @Override
+    public Set<DriverOption> options() {
+        EnumSet<DriverOption> options = EnumSet.allOf(DriverOption.class);
+        if (transport != TransportKind.AUTO) {
+            // Its name says it already.
+            options.remove(DriverOption.TRANSPORT);
+        }
+        return options;
+    }
+
+    @Override
+    public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException {
         return open(SessionSpec.of(nodes, isFresh));
     }
 
     @Override
-    public LockSession open(SessionSpec spec) {
+    public LockSession open(SessionSpec spec) throws IOException {
         String[] addresses = spec.nodes().stream().map(NodeAddress::uri).toArray(String[]::new);
         RedlockContext context = new RedlockContext().nodes(addresses)
                 .nodeTimeout(NODE_TIMEOUT)
-                .transport(spec.transport())
+                .transport(transport == TransportKind.AUTO ? spec.transport() : transport)
                 .eventLoops(spec.eventLoops())
                 .idlePolicy(spec.idlePolicy());
         if (spec.isFresh()) {
             context.restartGuard(RestartGuardMode.OFF);
         }
-        return new RedlockSession(Redlock.connect(context));
+        Redlock redlock = Redlock.connect(context);
+        try {
+            requireMajority(redlock.nodes());
+        } catch (IOException e) {
+            redlock.close();
+            throw e;
+        }
+        return new RedlockSession(redlock, form);
+    }
+
+    /** A node that is kept from voting for a while answers all the same. */
+    private static void requireMajority(List<NodeStatus> nodes) throws IOException {
+        List<NodeStatus> down = nodes.stream()
+                .filter(node -> node.state() != NodeStatus.State.READY && node.state() != NodeStatus.State.QUARANTINED)
+                .toList();
+        int ready = nodes.size() - down.size();
+        if (ready < nodes.size() / 2 + 1) {
+            throw new IOException("only " + ready + " of " + nodes.size() + " nodes are ready: "
+                    + down.stream().map(node -> node.address() + ": " + node.problem()).toList());
+        }
     }
 }

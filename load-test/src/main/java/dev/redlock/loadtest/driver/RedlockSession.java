@@ -1,15 +1,10 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.AcquireCallback;
-import dev.redlock.AcquireOptions;
 import dev.redlock.AcquireOutcome;
-import dev.redlock.Lease;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockCounters;
-import dev.redlock.ReleaseCallback;
 import dev.redlock.ReleaseOutcome;
-import dev.redlock.ResourceKey;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -22,9 +17,12 @@ import java.util.function.ToLongFunction;
  */
 final class RedlockSession implements LockSession {
     private final Redlock redlock;
+    private final ApiForm form;
+    private final CallerThreads threads = new CallerThreads("redlock");
 
-    RedlockSession(Redlock redlock) {
+    RedlockSession(Redlock redlock, ApiForm form) {
         this.redlock = redlock;
+        this.form = form;
     }
 
     @Override
@@ -34,7 +32,11 @@ final class RedlockSession implements LockSession {
 
     @Override
     public LockHandle handle(LockSpec spec, LockListener listener) {
-        return new Handle(redlock, spec, listener);
+        return switch (form) {
+            case CALLBACK -> new RedlockHandles.Callback(redlock, spec, listener);
+            case BLOCKING -> new RedlockHandles.Blocking(threads, redlock, spec, listener);
+            case STAGE -> new RedlockHandles.Stage(redlock, spec, listener);
+        };
     }
 
     @Override
@@ -72,65 +74,7 @@ final class RedlockSession implements LockSession {
 
     @Override
     public void close() {
+        threads.close();
         redlock.close();
-    }
-
-    /**
-     * One reused key and lease.
-     *
-     * @threading caller-confined between a call and its outcome
-     */
-    private static final class Handle implements LockHandle {
-        private final Redlock redlock;
-        private final ResourceKey key;
-        private final AcquireOptions options;
-        private final Lease lease;
-        private final LockListener listener;
-        // Method references, made once: one for each call would be an allocation for each call.
-        private final AcquireCallback onOutcome = this::onOutcome;
-        private final ReleaseCallback onReleased = this::onReleased;
-
-        Handle(Redlock redlock, LockSpec spec, LockListener listener) {
-            this.redlock = redlock;
-            this.key = redlock.key(spec.resource());
-            AcquireOptions plain = AcquireOptions.ofTtl(spec.ttl()).waitUpTo(spec.waitBudget());
-            this.options = spec.isFenced() ? plain.fenced() : plain;
-            this.lease = redlock.newLease();
-            this.listener = listener;
-        }
-
-        @Override
-        public void acquire() {
-            redlock.acquire(key, options, lease, onOutcome);
-        }
-
-        @Override
-        public void release() {
-            lease.release(onReleased);
-        }
-
-        private void onOutcome(AcquireOutcome outcome) {
-            listener.onAcquire(verdict(outcome.kind()), outcome.isAcquired() ? lease.remainingValidityNs() : 0);
-        }
-
-        private void onReleased(Lease released, ReleaseOutcome outcome) {
-            listener.onRelease(switch (outcome) {
-                case RELEASED -> ReleaseVerdict.RELEASED;
-                case EXPIRED -> ReleaseVerdict.EXPIRED;
-                case UNKNOWN -> ReleaseVerdict.UNKNOWN;
-            });
-        }
-
-        private static AcquireVerdict verdict(AcquireOutcome.Kind kind) {
-            return switch (kind) {
-                case ACQUIRED -> AcquireVerdict.ACQUIRED;
-                case CONTENDED -> AcquireVerdict.CONTENDED;
-                case NO_QUORUM -> AcquireVerdict.NO_QUORUM;
-                case TOO_SLOW -> AcquireVerdict.TOO_SLOW;
-                case TIMED_OUT -> AcquireVerdict.TIMED_OUT;
-                case OVERLOADED -> AcquireVerdict.OVERLOADED;
-                case CLOSED, CANCELLED -> AcquireVerdict.CLOSED;
-            };
-        }
     }
 }

@@ -22,6 +22,21 @@ public final class SetNxDriver implements LockDriver {
     }
 
     @Override
+    public String version() {
+        return "the published pattern over a JDK socket";
+    }
+
+    @Override
+    public String summary() {
+        return "the single-node pattern on the first node: the floor of the protocol";
+    }
+
+    @Override
+    public boolean isQuorum() {
+        return false;
+    }
+
+    @Override
     public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException {
         return SetNxSession.open(nodes.get(0));
     }

@@ -1,0 +1,61 @@
+package dev.redlock.loadtest.driver;
+
+import java.time.Duration;
+
+/**
+ * A handle over calls that block.
+ *
+ * @threading caller-confined between a call and its outcome
+ */
+abstract class BlockingHandle implements LockHandle {
+    private final CallerThreads threads;
+    private final LockListener listener;
+    private final Runnable acquire = this::acquireNow;
+    private final Runnable release = this::releaseNow;
+    private long validUntilNs;
+
+    BlockingHandle(CallerThreads threads, LockListener listener) {
+        this.threads = threads;
+        this.listener = listener;
+    }
+
+    /** One attempt; sets {@link #validUntilNs} when it was acquired. */
+    abstract AcquireVerdict tryAcquire() throws InterruptedException;
+
+    abstract ReleaseVerdict tryRelease();
+
+    /** For libraries that say no validity: what is left of the ttl, counted from before the call. */
+    final void validUntil(long startNs, Duration ttl) {
+        validUntilNs = startNs + ttl.toNanos();
+    }
+
+    final void validFor(long remainingNs) {
+        validUntilNs = System.nanoTime() + remainingNs;
+    }
+
+    @Override
+    public final void acquire() {
+        threads.run(acquire);
+    }
+
+    @Override
+    public final void release() {
+        threads.run(release);
+    }
+
+    private void acquireNow() {
+        AcquireVerdict verdict;
+        try {
+            verdict = tryAcquire();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            verdict = AcquireVerdict.CLOSED;
+        }
+        boolean isAcquired = verdict == AcquireVerdict.ACQUIRED;
+        listener.onAcquire(verdict, isAcquired ? Math.max(0, validUntilNs - System.nanoTime()) : 0);
+    }
+
+    private void releaseNow() {
+        listener.onRelease(tryRelease());
+    }
+}

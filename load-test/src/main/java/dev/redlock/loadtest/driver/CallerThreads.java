@@ -1,0 +1,64 @@
+package dev.redlock.loadtest.driver;
+
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Threads for clients whose calls block: one for each operation under way, as in an application that blocks. A call
+ * that is made by one of them stays on it, so that a cycle which starts its next step from its own listener never
+ * changes threads.
+ *
+ * @threading any thread
+ */
+final class CallerThreads implements AutoCloseable {
+    /** More blocked threads than this would measure the machine's scheduler. */
+    static final int THREADS_MAX = 1024;
+    private static final long IDLE_SECONDS = 10;
+
+    private final ThreadPoolExecutor pool;
+
+    CallerThreads(String name) {
+        pool = new ThreadPoolExecutor(0, THREADS_MAX, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(),
+                task -> new Caller(this, task, name));
+    }
+
+    /** Runs the task now if this is one of the threads, else soon on one of them. */
+    void run(Runnable task) {
+        if (Thread.currentThread() instanceof Caller caller && caller.owner == this) {
+            task.run();
+            return;
+        }
+        try {
+            pool.execute(task);
+        } catch (RejectedExecutionException e) {
+            throw new IllegalStateException(pool.isShutdown()
+                    ? "the session is closed"
+                    : "a driver that blocks carries at most " + THREADS_MAX + " operations at a time: ask for fewer "
+                            + "outstanding, or measure an asynchronous driver",
+                    e);
+        }
+    }
+
+    /** Interrupts what is under way. */
+    @Override
+    public void close() {
+        pool.shutdownNow();
+    }
+
+    /**
+     * Knows whose it is.
+     *
+     * @threading immutable
+     */
+    private static final class Caller extends Thread {
+        private final CallerThreads owner;
+
+        Caller(CallerThreads owner, Runnable task, String name) {
+            super(task, name + "-caller");
+            this.owner = owner;
+            setDaemon(true);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+package dev.redlock.loadtest.driver;
+
+import dev.redlock.loadtest.nodes.NodeAddress;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import redis.clients.jedis.ConnectionPoolConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/**
+ * One pool of connections for each node.
+ *
+ * @threading any thread
+ */
+final class JedisSession implements LockSession {
+    private static final int NODE_TIMEOUT_MS = 2_000;
+    private static final int POOL_SIZE = 64;
+
+    private final List<RedisClient> nodes;
+    private final CallerThreads threads = new CallerThreads("jedis");
+    private final PeerTokens tokens = new PeerTokens();
+    private final byte[][] shas = new byte[PeerScript.values().length][];
+
+    private JedisSession(List<RedisClient> nodes) {
+        this.nodes = nodes;
+    }
+
+    static JedisSession open(List<NodeAddress> addresses) throws IOException {
+        JedisSession session = new JedisSession(addresses.stream().map(JedisSession::client).toList());
+        int ready = 0;
+        String problem = null;
+        for (RedisClient node : session.nodes) {
+            try {
+                session.load(node);
+                ready++;
+            } catch (JedisException e) {
+                problem = e.getMessage();
+            }
+        }
+        if (ready < addresses.size() / 2 + 1) {
+            session.close();
+            throw new IOException("only " + ready + " of " + addresses.size() + " nodes are ready: " + problem);
+        }
+        return session;
+    }
+
+    private static RedisClient client(NodeAddress address) {
+        ConnectionPoolConfig pool = new ConnectionPoolConfig();
+        pool.setMaxTotal(POOL_SIZE);
+        pool.setMaxIdle(POOL_SIZE);
+        pool.setMaxWait(Duration.ofMillis(NODE_TIMEOUT_MS));
+        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder().timeoutMillis(NODE_TIMEOUT_MS);
+        address.user().ifPresent(config::user);
+        address.password().ifPresent(config::password);
+        return RedisClient.builder()
+                .hostAndPort(address.host(), address.port())
+                .clientConfig(config.build())
+                .poolConfig(pool)
+                .build();
+    }
+
+    private void load(RedisClient node) {
+        for (PeerScript script : PeerScript.values()) {
+            shas[script.ordinal()] = node.scriptLoad(script.source()).getBytes(StandardCharsets.US_ASCII);
+        }
+    }
+
+    @Override
+    public LockHandle handle(String resource, Duration ttl, LockListener listener) {
+        return new Handle(resource, ttl, listener);
+    }
+
+    @Override
+    public void close() {
+        threads.close();
+        nodes.forEach(RedisClient::close);
+    }
+
+    /**
+     * One lock over all nodes.
+     *
+     * @threading caller-confined between a call and its outcome
+     */
+    private final class Handle extends BlockingHandle {
+        private final List<byte[]> keys;
+        private final Duration ttl;
+        private final byte[] ttlMs;
+        private byte[] token = {};
+
+        Handle(String resource, Duration ttl, LockListener listener) {
+            super(threads, listener);
+            this.keys = List.of(resource.getBytes(StandardCharsets.UTF_8));
+            this.ttl = ttl;
+            this.ttlMs = Long.toString(ttl.toMillis()).getBytes(StandardCharsets.US_ASCII);
+        }
+
+        @Override
+        AcquireVerdict tryAcquire() {
+            token = tokens.next();
+            long startNs = System.nanoTime();
+            VoteCount votes = ask(PeerScript.ACQUIRE, List.of(token, ttlMs), true);
+            long validityNs = VoteCount.validityNs(ttl, System.nanoTime() - startNs);
+            if (votes.isWon() && validityNs > 0) {
+                validFor(validityNs);
+                return AcquireVerdict.ACQUIRED;
+            }
+            ask(PeerScript.RELEASE, List.of(token), false);
+            return votes.isWon() ? AcquireVerdict.TOO_SLOW : votes.lost();
+        }
+
+        @Override
+        ReleaseVerdict tryRelease() {
+            return ask(PeerScript.RELEASE, List.of(token), false).released();
+        }
+
+        /** All nodes in turn; an acquire that is lost is not taken any further. */
+        private VoteCount ask(PeerScript script, List<byte[]> arguments, boolean isAcquire) {
+            VoteCount votes = new VoteCount(nodes.size());
+            for (RedisClient node : nodes) {
+                try {
+                    votes.onReply(call(node, script, arguments));
+                } catch (JedisException e) {
+                    votes.onFailure();
+                }
+                if (isAcquire && votes.isDecided() && !votes.isWon()) {
+                    break;
+                }
+            }
+            return votes;
+        }
+
+        private long call(RedisClient node, PeerScript script, List<byte[]> arguments) {
+            try {
+                return (Long) node.evalsha(shas[script.ordinal()], keys, arguments);
+            } catch (JedisNoScriptException e) {
+                return (Long) node.eval(script.source().getBytes(StandardCharsets.UTF_8), keys, arguments);
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package dev.redlock.loadtest.driver;
+
+import dev.redlock.loadtest.nodes.NodeAddress;
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * A quorum lock written by hand over Lettuce: one connection for each node, all nodes asked at once, decided at the
+ * majority, rolled back on failure. Lettuce itself has no lock.
+ *
+ * @threading any thread
+ */
+public final class LettuceDriver implements LockDriver {
+    private final boolean isBatched;
+
+    /**
+     * One of two ways to send.
+     *
+     * @param isBatched false for the library's asynchronous commands as its guide shows them, with its command
+     *                  timeouts; true for all that tuning can do: one event loop for all connections, one write for
+     *                  each node and turn of the loop, no future for each command, and one timer for all
+     */
+    public LettuceDriver(boolean isBatched) {
+        this.isBatched = isBatched;
+    }
+
+    @Override
+    public String name() {
+        return isBatched ? "lettuce-batched" : "lettuce";
+    }
+
+    @Override
+    public String version() {
+        return LibraryVersion.of("Lettuce", "io.lettuce", "lettuce-core");
+    }
+
+    @Override
+    public String summary() {
+        return "a parallel quorum lock written by hand over Lettuce, "
+                + (isBatched ? "tuned: manual flush, one event loop" : "its asynchronous commands as they come");
+    }
+
+    @Override
+    public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException {
+        return LettuceSession.open(nodes, isBatched ? new LettuceBatches() : new LettuceFutures());
+    }
+}

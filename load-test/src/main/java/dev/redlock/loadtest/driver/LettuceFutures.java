@@ -1,0 +1,56 @@
+package dev.redlock.loadtest.driver;
+
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.IntegerOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultClientResources;
+
+/**
+ * Commands as the library's guide shows them: a future for each, written at once, timed out by the library.
+ *
+ * @threading any thread
+ */
+final class LettuceFutures implements LettuceWire {
+    private final ClientResources resources = DefaultClientResources.create();
+
+    @Override
+    public ClientResources resources() {
+        return resources;
+    }
+
+    @Override
+    public ClientOptions.Builder options() {
+        return ClientOptions.builder().timeoutOptions(TimeoutOptions.enabled(LettuceSession.NODE_TIMEOUT));
+    }
+
+    @Override
+    public void onConnected(StatefulRedisConnection<byte[], byte[]> connection) {
+        // Commands are flushed one by one, which is the default.
+    }
+
+    @Override
+    public void execute(LettuceRound round) {
+        round.handle().send(round);
+    }
+
+    @Override
+    public void send(StatefulRedisConnection<byte[], byte[]> connection, CommandType type,
+            CommandArgs<byte[], byte[]> args, LettuceRound round, int node) {
+        AsyncCommand<byte[], byte[], Long> command = new AsyncCommand<>(
+                new Command<>(type, new IntegerOutput<>(ByteArrayCodec.INSTANCE), args));
+        connection.dispatch(command);
+        command.whenComplete((reply, failure) -> round.handle().onAnswer(round, node, reply, failure));
+    }
+
+    @Override
+    public void close() {
+        LettuceSession.shutDown(resources);
+    }
+}

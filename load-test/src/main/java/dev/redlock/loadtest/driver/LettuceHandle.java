@@ -1,0 +1,78 @@
+package dev.redlock.loadtest.driver;
+
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.CommandArgs;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+/**
+ * One lock over all nodes.
+ *
+ * @threading caller-confined between a call and its outcome
+ */
+final class LettuceHandle implements LockHandle {
+    private final LettuceSession session;
+    private final byte[] resource;
+    private final Duration ttl;
+    private final LockListener listener;
+    private byte[] token = {};
+
+    LettuceHandle(LettuceSession session, String resource, Duration ttl, LockListener listener) {
+        this.session = session;
+        this.resource = resource.getBytes(StandardCharsets.UTF_8);
+        this.ttl = ttl;
+        this.listener = listener;
+    }
+
+    @Override
+    public void acquire() {
+        token = session.freshToken();
+        session.begin(new LettuceRound(this, PeerScript.ACQUIRE, token, session.nodeCount(), false));
+    }
+
+    @Override
+    public void release() {
+        session.begin(new LettuceRound(this, PeerScript.RELEASE, token, session.nodeCount(), false));
+    }
+
+    int nodeCount() {
+        return session.nodeCount();
+    }
+
+    /** Sends a round to all nodes; what cannot be sent is a failed vote. */
+    void send(LettuceRound round) {
+        session.send(round, arguments(round, session.shaOf(round.script())));
+    }
+
+    void onAnswer(LettuceRound round, int node, Long reply, Throwable failure) {
+        if (failure == null) {
+            round.onReply(node, reply);
+        } else if (failure instanceof RedisNoScriptException) {
+            session.sendSource(round, node, arguments(round, round.script().source()));
+        } else {
+            round.onFailure(node);
+        }
+    }
+
+    /** {@code EVALSHA sha 1 resource token [ttl]}, or {@code EVAL} with the source. */
+    private CommandArgs<byte[], byte[]> arguments(LettuceRound round, String script) {
+        CommandArgs<byte[], byte[]> args = new CommandArgs<>(ByteArrayCodec.INSTANCE);
+        args.add(script).add(1).addKey(resource).addValue(round.token());
+        return round.script() == PeerScript.ACQUIRE ? args.add(ttl.toMillis()) : args;
+    }
+
+    void onDecided(LettuceRound round, VoteCount votes) {
+        if (round.script() == PeerScript.RELEASE) {
+            listener.onRelease(votes.released());
+            return;
+        }
+        long validityNs = VoteCount.validityNs(ttl, System.nanoTime() - round.startNs());
+        if (votes.isWon() && validityNs > 0) {
+            listener.onAcquire(AcquireVerdict.ACQUIRED, validityNs);
+            return;
+        }
+        session.begin(new LettuceRound(this, PeerScript.RELEASE, round.token(), session.nodeCount(), true));
+        listener.onAcquire(votes.isWon() ? AcquireVerdict.TOO_SLOW : votes.lost(), 0);
+    }
+}

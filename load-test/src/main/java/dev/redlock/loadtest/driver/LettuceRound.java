@@ -1,0 +1,82 @@
+package dev.redlock.loadtest.driver;
+
+/**
+ * One command to all nodes and their answers.
+ *
+ * @threading any thread; the votes are counted under its monitor
+ */
+final class LettuceRound {
+    private final LettuceHandle handle;
+    private final PeerScript script;
+    private final byte[] token;
+    private final long startNs;
+    private final VoteCount votes;
+    private final boolean isRollback;
+    private long answered;
+    private boolean isDecided;
+
+    LettuceRound(LettuceHandle handle, PeerScript script, byte[] token, int nodeCount, boolean isRollback) {
+        this.handle = handle;
+        this.script = script;
+        this.token = token;
+        this.startNs = System.nanoTime();
+        this.votes = new VoteCount(nodeCount);
+        this.isRollback = isRollback;
+    }
+
+    PeerScript script() {
+        return script;
+    }
+
+    LettuceHandle handle() {
+        return handle;
+    }
+
+    byte[] token() {
+        return token;
+    }
+
+    long startNs() {
+        return startNs;
+    }
+
+    void onReply(int node, long reply) {
+        onVote(node, true, reply);
+    }
+
+    void onFailure(int node) {
+        onVote(node, false, 0);
+    }
+
+    private void onVote(int node, boolean isAnswer, long reply) {
+        if (count(node, isAnswer, reply)) {
+            handle.onDecided(this, votes);
+        }
+    }
+
+    /** Counts a node's first answer; true for the vote that decides. */
+    private synchronized boolean count(int node, boolean isAnswer, long reply) {
+        if (isDecided || (answered & 1L << node) != 0) {
+            return false;
+        }
+        answered |= 1L << node;
+        if (isAnswer) {
+            votes.onReply(reply);
+        } else {
+            votes.onFailure();
+        }
+        isDecided = script == PeerScript.ACQUIRE ? votes.isDecided() : votes.isReleaseDecided();
+        return isDecided && !isRollback;
+    }
+
+    synchronized boolean isDecided() {
+        return isDecided;
+    }
+
+    /** The time is up: who has not answered has failed. */
+    void onTimeout(int nodeCount) {
+        for (int node = 0; node < nodeCount && !isDecided(); node++) {
+            onFailure(node);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+package dev.redlock.loadtest.driver;
+
+import dev.redlock.loadtest.nodes.NodeAddress;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.Base16;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.resource.ClientResources;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+
+/**
+ * One connection for each node. A node that is down when the session opens is tried again every second; later breaks
+ * are mended by Lettuce, which must not send anything a second time: its replay would turn a lost acquire into one that
+ * nobody waits for.
+ *
+ * @threading any thread
+ */
+final class LettuceSession implements LockSession {
+    static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+    private static final Duration OPEN_LIMIT = Duration.ofSeconds(5);
+
+    private final LettuceWire wire;
+    private final RedisClient client;
+    private final List<RedisURI> addresses;
+    private final PeerTokens tokens = new PeerTokens();
+    private final AtomicReferenceArray<StatefulRedisConnection<byte[], byte[]>> connections;
+    private final Map<PeerScript, String> shas = new EnumMap<>(PeerScript.class);
+    private volatile boolean isClosed;
+
+    private LettuceSession(List<NodeAddress> nodes, LettuceWire wire) {
+        this.wire = wire;
+        this.addresses = nodes.stream().map(LettuceSession::uri).toList();
+        this.connections = new AtomicReferenceArray<>(nodes.size());
+        this.client = RedisClient.create(wire.resources());
+        ClientOptions options = wire.options()
+                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                .replayFilter(command -> true)
+                .build();
+        client.setOptions(options);
+        for (PeerScript script : PeerScript.values()) {
+            shas.put(script, Base16.digest(
+                    script.source().getBytes(StandardCharsets.UTF_8)));
+        }
+    }
+
+    static LettuceSession open(List<NodeAddress> nodes, LettuceWire wire) throws IOException, InterruptedException {
+        LettuceSession session = new LettuceSession(nodes, wire);
+        try {
+            session.connectAll();
+            return session;
+        } catch (IOException | InterruptedException e) {
+            session.close();
+            throw e;
+        }
+    }
+
+    private static RedisURI uri(NodeAddress address) {
+        RedisURI.Builder uri = RedisURI.builder()
+                .withHost(address.host())
+                .withPort(address.port())
+                .withTimeout(NODE_TIMEOUT);
+        address.password().ifPresent(password -> {
+            if (address.user().isPresent()) {
+                uri.withAuthentication(address.user().get(), password.toCharArray());
+            } else {
+                uri.withPassword(password.toCharArray());
+            }
+        });
+        return uri.build();
+    }
+
+    private void connectAll() throws IOException, InterruptedException {
+        List<Future<?>> pending = new ArrayList<>();
+        for (int node = 0; node < addresses.size(); node++) {
+            pending.add(connect(node));
+        }
+        long deadlineNs = System.nanoTime() + OPEN_LIMIT.toNanos();
+        String problem = null;
+        for (Future<?> one : pending) {
+            try {
+                one.get(deadlineNs - System.nanoTime(), TimeUnit.NANOSECONDS);
+            } catch (ExecutionException | TimeoutException e) {
+                problem = String.valueOf(e.getCause() == null ? e : e.getCause().getMessage());
+            }
+        }
+        if (readyCount() < addresses.size() / 2 + 1) {
+            throw new IOException("only " + readyCount() + " of " + addresses.size() + " nodes are ready: " + problem);
+        }
+    }
+
+    private int readyCount() {
+        int ready = 0;
+        for (int node = 0; node < connections.length(); node++) {
+            ready += connections.get(node) == null ? 0 : 1;
+        }
+        return ready;
+    }
+
+    private Future<?> connect(int node) {
+        return client.connectAsync(ByteArrayCodec.INSTANCE, addresses.get(node))
+                .toCompletableFuture()
+                .thenCompose(connection -> connection.async()
+                        .scriptLoad(PeerScript.ACQUIRE.source())
+                        .thenCompose(sha -> connection.async().scriptLoad(PeerScript.RELEASE.source()))
+                        .thenAccept(sha -> onConnected(node, connection))
+                        .toCompletableFuture())
+                .whenComplete((nothing, failure) -> {
+                    if (failure != null && !isClosed) {
+                        wire.resources().eventExecutorGroup().schedule(() -> connect(node), 1, TimeUnit.SECONDS);
+                    }
+                });
+    }
+
+    private void onConnected(int node, StatefulRedisConnection<byte[], byte[]> connection) {
+        if (isClosed) {
+            throw new CompletionException(new IOException("the session was closed"));
+        }
+        wire.onConnected(connection);
+        connections.set(node, connection);
+    }
+
+    byte[] freshToken() {
+        return tokens.next();
+    }
+
+    int nodeCount() {
+        return addresses.size();
+    }
+
+    String shaOf(PeerScript script) {
+        return shas.get(script);
+    }
+
+    void begin(LettuceRound round) {
+        wire.execute(round);
+    }
+
+    void send(LettuceRound round, CommandArgs<byte[], byte[]> args) {
+        for (int node = 0; node < connections.length(); node++) {
+            send(round, node, CommandType.EVALSHA, args);
+        }
+    }
+
+    /** For a node that has lost the script. */
+    void sendSource(LettuceRound round, int node, CommandArgs<byte[], byte[]> args) {
+        send(round, node, CommandType.EVAL, args);
+    }
+
+    private void send(LettuceRound round, int node, CommandType type, CommandArgs<byte[], byte[]> args) {
+        StatefulRedisConnection<byte[], byte[]> connection = connections.get(node);
+        if (connection == null) {
+            round.onFailure(node);
+        } else {
+            wire.send(connection, type, args, round, node);
+        }
+    }
+
+    @Override
+    public LockHandle handle(String resource, Duration ttl, LockListener listener) {
+        return new LettuceHandle(this, resource, ttl, listener);
+    }
+
+    static void shutDown(ClientResources resources) {
+        resources.shutdown(0, 2, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+
+    @Override
+    public void close() {
+        isClosed = true;
+        client.shutdown(0, 2, TimeUnit.SECONDS);
+        wire.close();
+    }
+}

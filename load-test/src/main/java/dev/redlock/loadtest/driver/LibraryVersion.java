@@ -1,0 +1,31 @@
+package dev.redlock.loadtest.driver;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Properties;
+
+/**
+ * Which release of a library is on the class path, from the properties that Maven puts into every jar.
+ *
+ * @threading immutable
+ */
+final class LibraryVersion {
+    private LibraryVersion() {
+    }
+
+    static String of(String title, String group, String artifact) {
+        String name = "/META-INF/maven/" + group + "/" + artifact + "/pom.properties";
+        try (InputStream in = LibraryVersion.class.getResourceAsStream(name)) {
+            return title + " " + (in == null ? "(not from a jar)" : read(in));
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read " + name, e);
+        }
+    }
+
+    private static String read(InputStream in) throws IOException {
+        Properties properties = new Properties();
+        properties.load(in);
+        return properties.getProperty("version");
+    }
+}

@@ -1,0 +1,98 @@
+package dev.redlock.loadtest.driver;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RLock;
+
+/**
+ * One of Redisson's locks. It is released as the blocking {@code unlock()} of its RedLock does it, on every node
+ * whatever the others say, but on all nodes at once: the asynchronous {@code unlockAsync} fails when one node of the
+ * minority did not hold the lock.
+ *
+ * @threading caller-confined between a call and its outcome
+ */
+final class RedissonHandle implements LockHandle {
+    /** One attempt: any wait, also of zero, is a wait for the others' unlock messages. */
+    private static final long NO_WAIT = -1;
+
+    private final List<RLock> nodes;
+    private final RLock lock;
+    private final long threadId;
+    private final Duration ttl;
+    private final LockListener listener;
+
+    RedissonHandle(List<RLock> nodes, RLock lock, long threadId, Duration ttl, LockListener listener) {
+        this.nodes = nodes;
+        this.lock = lock;
+        this.threadId = threadId;
+        this.ttl = ttl;
+        this.listener = listener;
+    }
+
+    @Override
+    public void acquire() {
+        long startNs = System.nanoTime();
+        lock.tryLockAsync(NO_WAIT, ttl.toMillis(), TimeUnit.MILLISECONDS, threadId)
+                .whenComplete((isAcquired, failure) -> onOutcome(startNs, isAcquired, failure));
+    }
+
+    private void onOutcome(long startNs, Boolean isAcquired, Throwable failure) {
+        if (failure != null) {
+            listener.onAcquire(AcquireVerdict.NO_QUORUM, 0);
+        } else if (isAcquired) {
+            // The library tells no validity: the ttl less the time spent is the most that it can be.
+            long validityNs = ttl.toNanos() - (System.nanoTime() - startNs);
+            listener.onAcquire(AcquireVerdict.ACQUIRED, Math.max(0, validityNs));
+        } else {
+            listener.onAcquire(AcquireVerdict.CONTENDED, 0);
+        }
+    }
+
+    @Override
+    public void release() {
+        Release release = new Release();
+        for (RLock node : nodes) {
+            node.unlockAsync(threadId).whenComplete((nothing, failure) -> release.onAnswer(failure));
+        }
+    }
+
+    /**
+     * Counts the answers of one release.
+     *
+     * @threading any thread; counted under its monitor
+     */
+    private final class Release {
+        private final VoteCount votes = new VoteCount(nodes.size());
+        private boolean isDecided;
+
+        Release() {
+            // Fields say it all.
+        }
+
+        void onAnswer(Throwable failure) {
+            if (count(failure)) {
+                listener.onRelease(votes.released());
+            }
+        }
+
+        private synchronized boolean count(Throwable failure) {
+            if (isDecided) {
+                return false;
+            }
+            if (failure == null) {
+                votes.onReply(1);
+            } else if (isNotOurs(failure) || isNotOurs(failure.getCause())) {
+                votes.onReply(0);
+            } else {
+                votes.onFailure();
+            }
+            isDecided = votes.isReleaseDecided();
+            return isDecided;
+        }
+
+        private static boolean isNotOurs(Throwable failure) {
+            return failure instanceof IllegalMonitorStateException;
+        }
+    }
+}

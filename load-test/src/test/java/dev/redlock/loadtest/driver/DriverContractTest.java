@@ -1,0 +1,255 @@
+package dev.redlock.loadtest.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.TransportKind;
+import dev.redlock.loadtest.Await;
+import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.rig.LoadPlan;
+import dev.redlock.loadtest.rig.LoadResult;
+import dev.redlock.loadtest.rig.LoadTestRig;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** What every driver has to do on real nodes, and what each does when a minority of them is down. */
+class DriverContractTest {
+    private static final Duration TTL = Duration.ofSeconds(30);
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    @Nested
+    class Callback extends OnThreeNodes {
+        Callback() {
+            super(new RedlockDriver());
+        }
+    }
+
+    @Nested
+    class CallbackOverNio extends OnThreeNodes {
+        CallbackOverNio() {
+            super(new RedlockDriver(ApiForm.CALLBACK, TransportKind.NIO));
+        }
+    }
+
+    @Nested
+    class Blocking extends OnThreeNodes {
+        Blocking() {
+            super(new RedlockDriver(ApiForm.BLOCKING, TransportKind.AUTO));
+        }
+    }
+
+    @Nested
+    class Stages extends OnThreeNodes {
+        Stages() {
+            super(new RedlockDriver(ApiForm.STAGE, TransportKind.AUTO));
+        }
+    }
+
+    @Nested
+    class Lettuce extends OnThreeNodes {
+        Lettuce() {
+            super(new LettuceDriver(false));
+        }
+
+        @Test
+        void nodeThatLostItsScriptsIsSentThemAgain() throws Exception {
+            losesScripts();
+        }
+    }
+
+    @Nested
+    class LettuceBatched extends OnThreeNodes {
+        LettuceBatched() {
+            super(new LettuceDriver(true));
+        }
+
+        @Test
+        void nodeThatLostItsScriptsIsSentThemAgain() throws Exception {
+            losesScripts();
+        }
+    }
+
+    @Nested
+    class Redisson extends OnThreeNodes {
+        Redisson() {
+            super(new RedissonDriver(false));
+        }
+    }
+
+    @Nested
+    class RedissonSingle extends OnThreeNodes {
+        RedissonSingle() {
+            super(new RedissonDriver(true));
+        }
+    }
+
+    @Nested
+    class Jedis extends OnThreeNodes {
+        Jedis() {
+            super(new JedisDriver());
+        }
+
+        @Test
+        void nodeThatLostItsScriptsIsSentThemAgain() throws Exception {
+            losesScripts();
+        }
+    }
+
+    @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+    abstract static class OnThreeNodes {
+        private final LockDriver driver;
+        private RedisNodes nodes;
+        private int resourceCount;
+
+        OnThreeNodes(LockDriver driver) {
+            this.driver = driver;
+        }
+
+        @BeforeAll
+        void start() {
+            nodes = RequiredNodes.start(new RedisNodesContext().count(3).config("requirepass pass:w0rd"));
+        }
+
+        @AfterAll
+        void stop() {
+            if (nodes != null) {
+                nodes.close();
+            }
+        }
+
+        private LockSession open() throws IOException, InterruptedException {
+            return driver.open(addresses(nodes), true);
+        }
+
+        private String freshResource() {
+            return driver.name() + "-" + resourceCount++;
+        }
+
+        @Test
+        void excludesAndReleases() throws Exception {
+            try (LockSession one = open(); LockSession two = open()) {
+                String resource = freshResource();
+                BlockingLock ours = new BlockingLock(one, resource, TTL, LIMIT);
+                BlockingLock theirs = new BlockingLock(two, resource, TTL, LIMIT);
+                BlockingLock neighbour = new BlockingLock(one, resource, TTL, LIMIT);
+                assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
+                assertEquals(AcquireVerdict.CONTENDED, theirs.acquire());
+                assertEquals(AcquireVerdict.CONTENDED, neighbour.acquire(), "also within one client");
+                assertEquals(ReleaseVerdict.RELEASED, ours.release());
+                assertEquals(AcquireVerdict.ACQUIRED, theirs.acquire());
+                assertEquals(ReleaseVerdict.RELEASED, theirs.release());
+            }
+        }
+
+        @Test
+        void holdsAsManyNodesAsItSays() throws Exception {
+            try (LockSession session = open()) {
+                String resource = freshResource();
+                BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
+                assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
+                int expected = driver.isQuorum() ? 3 : 1;
+                Await.until(expected + " nodes hold the key", () -> holders(resource) == expected);
+                assertEquals(ReleaseVerdict.RELEASED, lock.release());
+                Await.until("no node holds the key", () -> holders(resource) == 0);
+            }
+        }
+
+        private int holders(String resource) throws IOException {
+            int holders = 0;
+            for (RedisNode node : nodes.nodes()) {
+                long leftMs = (Long) node.call("PTTL", resource);
+                holders += leftMs > 0 && leftMs <= TTL.toMillis() ? 1 : 0;
+            }
+            return holders;
+        }
+
+        @Test
+        void refusedAcquireLeavesNothingBehind() throws Exception {
+            try (LockSession session = open()) {
+                String resource = freshResource();
+                nodes.node(0).call("SET", resource, "somebody else's");
+                nodes.node(1).call("SET", resource, "somebody else's");
+                BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
+                // Redisson's locks are hashes: to its plain lock the string is an error of the node, not a holder.
+                boolean isHolderSeen = !driver.name().equals("redisson-single");
+                assertEquals(isHolderSeen ? AcquireVerdict.CONTENDED : AcquireVerdict.NO_QUORUM, lock.acquire());
+                Await.until("rolled back", () -> (Long) nodes.node(2).call("EXISTS", resource) == 0);
+            }
+        }
+
+        @Test
+        void rivalsOnOneResourceNeverOverlap() throws Exception {
+            try (LockSession one = open(); LockSession two = open()) {
+                LoadPlan plan = LoadPlan.closed(4)
+                        .resources(2)
+                        .hold(Duration.ofMillis(1))
+                        .duration(Duration.ofMillis(400))
+                        .ttl(TTL)
+                        .keyPrefix(freshResource());
+                LoadResult result = new LoadTestRig(plan, List.of(one, two)).run((elapsedNs, isMeasuring) -> {
+                });
+                assertEquals(List.of(), result.failures());
+                assertTrue(result.tally().holdings() > 5, result::toString);
+            }
+        }
+
+        @Test
+        void saysItsVersion() {
+            boolean isFromJar = !driver.name().startsWith("redlock");
+            assertTrue(driver.version().matches(isFromJar ? "[A-Z][a-z]+ [0-9]+\\.[0-9]+\\..+" : "redlock .+"),
+                    driver::version);
+        }
+
+        /** Kept away from the others' nodes. */
+        @Test
+        void oneOfThreeNodesDown() throws Exception {
+            try (RedisNodes own = RequiredNodes.start(new RedisNodesContext().count(3));
+                    LockSession early = driver.open(addresses(own), true)) {
+                own.node(2).kill();
+                assertCycles(early, "early");
+                try (LockSession late = driver.open(addresses(own), true)) {
+                    assertCycles(late, "late");
+                }
+            }
+        }
+
+        private void assertCycles(LockSession session, String resource) throws Exception {
+            BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
+            assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
+            assertEquals(ReleaseVerdict.RELEASED, lock.release());
+        }
+
+        @Test
+        void majorityDownIsAnErrorOfOpen() throws Exception {
+            NodeAddress nobody = NodeAddress.of("127.0.0.1", 1);
+            List<NodeAddress> addresses = List.of(nobody, NodeAddress.of("127.0.0.1", 2), addresses(nodes).get(0));
+            IOException failure = assertThrows(IOException.class, () -> driver.open(addresses, true));
+            assertTrue(failure.getMessage().startsWith("only "), failure::getMessage);
+        }
+
+        final void losesScripts() throws Exception {
+            try (LockSession session = open()) {
+                nodes.node(1).call("SCRIPT", "FLUSH");
+                nodes.node(2).call("SCRIPT", "FLUSH");
+                BlockingLock lock = new BlockingLock(session, freshResource(), TTL, LIMIT);
+                assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
+                assertEquals(ReleaseVerdict.RELEASED, lock.release());
+            }
+        }
+    }
+
+    private static List<NodeAddress> addresses(RedisNodes nodes) {
+        return nodes.nodes().stream().map(RedisNode::address).toList();
+    }
+}
