@@ -8,7 +8,9 @@ package dev.redlock.node;
  * @param timeSentNs     monotonic time at which its wall clock was asked for
  * @param timeReceivedNs monotonic time at which the answer was read
  * @param timeUs         its wall clock, microseconds since the epoch; means nothing where the clock watch is off
+ * @param dialect        which conditional commands it has
  * @threading immutable
  */
-record Introduction(String runId, long uptimeSeconds, long timeSentNs, long timeReceivedNs, long timeUs) {
+record Introduction(String runId, long uptimeSeconds, long timeSentNs, long timeReceivedNs, long timeUs,
+        Dialect dialect) {
 }

@@ -47,6 +47,7 @@ public final class Node {
     private NodeConnection connection;
     private Channel opening;
     private String runId;
+    private Dialect dialect = Dialect.SCRIPTS;
     private int failedConnects;
     private int segmentStart;
     private long sampleDueNs;
@@ -132,7 +133,7 @@ public final class Node {
         connection = next;
         setState(NodeState.HANDSHAKING);
         context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * MS);
-        new Handshake(this, next, address, options.clientName(), options.clockSampleMs() > 0).start();
+        new Handshake(this, next, address, options).start();
     }
 
     private void onHandshakeTimeout() {
@@ -150,6 +151,7 @@ public final class Node {
         context.timers().stop(handshakeTimer);
         runId = who.runId();
         failedConnects = 0;
+        dialect = who.dialect();
         segmentStart = fanOut.batchIndex();
         setProblem(null);
         startWatching();
@@ -267,11 +269,34 @@ public final class Node {
         return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;
     }
 
+    /** How this node is asked for what. */
+    CommandForm formOf(final LockRequest request, final Verb verb) {
+        return switch (verb) {
+            case ACQUIRE -> request.isRemainingTtlWanted() ? CommandForm.SCRIPT : CommandForm.PLAIN_SET;
+            case RELEASE -> dialect.releaseForm();
+            case EXTEND -> dialect.extendForm();
+            case ACQUIRE_FENCED, RAISE, RELEASE_FENCED, RELEASE_MANY -> CommandForm.SCRIPT;
+        };
+    }
+
+    CommandForm releaseForm() {
+        return dialect.releaseForm();
+    }
+
     /** Notes a request whose bytes stand in the shared batch, if this node takes it. */
-    VoteFailure enlist(final LockRequest request, final Verb verb, final int sequence) {
+    VoteFailure enlist(final LockRequest request, final Verb verb, final CommandForm form, final int sequence) {
         final VoteFailure refusal = refusalOf(verb);
         if (refusal == VoteFailure.NONE) {
-            connection.add(request, RequestRing.tag(verb, sequence, false));
+            connection.add(request, RequestRing.tag(verb, form, sequence, false));
+        }
+        return refusal;
+    }
+
+    /** Notes a batch of releases whose bytes stand in the shared batch, if this node takes it. */
+    VoteFailure enlist(final ReleaseBatch releases) {
+        final VoteFailure refusal = refusalOf(Verb.RELEASE);
+        if (refusal == VoteFailure.NONE) {
+            connection.add(releases, RequestRing.tag(Verb.RELEASE_MANY, CommandForm.SCRIPT, 0, false));
         }
         return refusal;
     }
@@ -306,9 +331,14 @@ public final class Node {
         } else {
             LockScripts.writeEvalSha(out, verb, request);
         }
+        writeAlone(request, RequestRing.tag(verb, CommandForm.SCRIPT, sequence, isSecondTry), out);
+    }
+
+    private void writeAlone(final Object request, final int tag, final ByteBuf command) {
+        fanOut.sealReleases();
         fanOut.writeShared(this);
-        connection.add(request, RequestRing.tag(verb, sequence, isSecondTry));
-        connection.write(out);
+        connection.add(request, tag);
+        connection.write(command);
         fanOut.scheduleFlush();
     }
 
@@ -329,16 +359,69 @@ public final class Node {
         request.onReply(index, RequestRing.verbOf(tag), RequestRing.sequenceOf(tag), value);
     }
 
+    /** {@code +OK} or null, the answer to a SET. */
+    void onSetReply(final LockRequest request, final int tag, final boolean isOk) {
+        final Verb verb = RequestRing.verbOf(tag);
+        final int sequence = RequestRing.sequenceOf(tag);
+        if (isOk) {
+            onReply(request, tag, 1);
+        } else if (verb.isAcquire()) {
+            onReply(request, tag, LockRequest.REFUSED_UNTOLD);
+        } else if (isSecondTryPossible(request, verb, sequence)) {
+            // The key is missing or somebody else's. The script knows which, and mends what is missing.
+            sendAlone(request, verb, sequence, false);
+        } else {
+            onReply(request, tag, 0);
+        }
+    }
+
+    private boolean isSecondTryPossible(final LockRequest request, final Verb verb, final int sequence) {
+        return refusalOf(verb) == VoteFailure.NONE && request.isSecondTryWanted(verb, sequence);
+    }
+
     void onError(final LockRequest request, final int tag, final VoteFailure failure) {
         final Verb verb = RequestRing.verbOf(tag);
         final int sequence = RequestRing.sequenceOf(tag);
         final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        if (isUnknownScript && refusalOf(verb) == VoteFailure.NONE && request.isSecondTryWanted(verb, sequence)) {
-            sendAlone(request, verb, sequence, true);
+        final boolean isUnknownCommand = isDialectRefused(verb, RequestRing.formOf(tag), failure);
+        if (isUnknownCommand) {
+            dialect = Dialect.SCRIPTS;
+        }
+        if ((isUnknownScript || isUnknownCommand) && isSecondTryPossible(request, verb, sequence)) {
+            sendAlone(request, verb, sequence, isUnknownScript);
             return;
         }
         statistics.onError();
         request.onError(index, verb, sequence, failure);
+    }
+
+    /** The node said that it has a command, and refuses it all the same: from here on it is asked by scripts. */
+    private static boolean isDialectRefused(final Verb verb, final CommandForm form, final VoteFailure failure) {
+        return form != CommandForm.SCRIPT && !verb.isAcquire()
+                && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
+    }
+
+    void onBatchReply(final ReleaseBatch releases, final long deletedMask) {
+        releases.onReply(this, deletedMask);
+        fanOut.onBatchAnswered(releases);
+    }
+
+    void onBatchError(final ReleaseBatch releases, final int tag, final VoteFailure failure) {
+        if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag)
+                && refusalOf(Verb.RELEASE) == VoteFailure.NONE) {
+            final ByteBuf out = fanOut.allocator().directBuffer(LockScripts.roomFor(releases, true));
+            LockScripts.writeBatch(out, releases, true);
+            writeAlone(releases, RequestRing.tag(Verb.RELEASE_MANY, CommandForm.SCRIPT, 0, true), out);
+            return;
+        }
+        statistics.onError();
+        releases.onError(this, failure);
+        fanOut.onBatchAnswered(releases);
+    }
+
+    void onBatchUnknown(final ReleaseBatch releases) {
+        releases.onUnknown(this);
+        fanOut.onBatchAnswered(releases);
     }
 
     void onUnknown(final LockRequest request, final int tag) {

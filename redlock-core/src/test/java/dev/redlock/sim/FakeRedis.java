@@ -41,8 +41,23 @@ public final class FakeRedis {
     private String password;
     private boolean isResp3Known = true;
     private boolean isLogging;
+    private Kind kind = Kind.REDIS_7;
+    private final Map<String, Integer> commandCounts = new TreeMap<>();
     private ExecuteListener listener = (client, command, reply) -> {
     };
+
+    /** Which server this is, by the conditional commands that it has. */
+    public enum Kind {
+        REDIS_7("", ""), REDIS_8_4("DELEX", "IFEQ"), VALKEY_8_1("", "IFEQ"), VALKEY_9("DELIFEQ", "IFEQ");
+
+        private final String conditionalDelete;
+        private final String setOption;
+
+        Kind(final String conditionalDelete, final String setOption) {
+            this.conditionalDelete = conditionalDelete;
+            this.setOption = setOption;
+        }
+    }
 
     /** Told of each lock command that was executed. */
     @FunctionalInterface
@@ -148,6 +163,15 @@ public final class FakeRedis {
     /** A server before version 6: it has no HELLO. */
     public void onlyResp2() {
         isResp3Known = false;
+    }
+
+    public void kind(final Kind newKind) {
+        kind = newKind;
+    }
+
+    /** @return how many commands of this name were executed; scripts by the script's name */
+    public int commandCount(final String command) {
+        return commandCounts.getOrDefault(command, 0);
     }
 
     public void flushScripts() {
@@ -257,7 +281,9 @@ public final class FakeRedis {
             case "EVALSHA" -> evalSha(session, script, words);
             case "EVAL" -> eval(session, script, words);
             case "GET" -> bulkOrNull(session, get(words.get(1)));
-            case "SET" -> plainSet(session, words);
+            case "SET" -> set(session, words);
+            case "COMMAND" -> commandInfo(session, words);
+            case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
             case "DEL" -> RespValue.integer(delete(words.get(1)) ? 1 : 0);
             case "PTTL" -> RespValue.integer(pttl(words.get(1)));
             default -> error("ERR unknown command '" + words.get(0) + "'");
@@ -319,10 +345,19 @@ public final class FakeRedis {
     private RespValue info(final Session session, final String section) {
         // Uptime is the difference of two rounded clocks, as in Redis.
         final String text = section.equals("server")
-                ? "# Server\r\nredis_version:7.0.15\r\nrun_id:" + runId + "\r\nuptime_in_seconds:"
+                ? "# Server\r\nredis_version:7.0.15\r\n" + valkeyVersion() + "run_id:" + runId
+                        + "\r\nuptime_in_seconds:"
                         + (wallUs() / US_PER_S - startSeconds) + "\r\n"
                 : "# Replication\r\nrole:" + role + "\r\nconnected_slaves:0\r\n";
         return session.isResp3 ? RespValue.verbatim("txt", latin(text)) : RespValue.bulk(text);
+    }
+
+    private String valkeyVersion() {
+        return switch (kind) {
+            case VALKEY_8_1 -> "server_name:valkey\r\nvalkey_version:8.1.3\r\n";
+            case VALKEY_9 -> "server_name:valkey\r\nvalkey_version:9.0.0\r\n";
+            default -> "";
+        };
     }
 
     private RespValue scriptCommand(final List<String> words) {
@@ -349,6 +384,15 @@ public final class FakeRedis {
 
     private RespValue run(final Session session, final String script, final List<String> words) {
         final int keyCount = Integer.parseInt(words.get(2));
+        commandCounts.merge(script, 1, Integer::sum);
+        if (script.equals("release_many")) {
+            final List<RespValue> replies = new ArrayList<>();
+            for (int i = 0; i < keyCount; i++) {
+                final String token = words.get(3 + keyCount + i);
+                replies.add(note(session, "release", words.get(3 + i), token, release(words.get(3 + i), token)));
+            }
+            return RespValue.array(replies.toArray(RespValue[]::new));
+        }
         final String key = words.get(3);
         final String token = words.get(3 + keyCount);
         final String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
@@ -361,11 +405,68 @@ public final class FakeRedis {
             case "extend" -> extend(key, token, Long.parseLong(argument));
             default -> throw new IllegalStateException("the model does not know script " + script);
         };
+        return note(session, script, key, token, reply);
+    }
+
+    private RespValue note(final Session session, final String verb, final String key, final String token,
+            final long reply) {
         if (isLogging) {
-            log.add(script + " " + key + " -> " + reply);
+            log.add(verb + " " + key + " -> " + reply);
         }
-        listener.onExecuted(session.client, script + " " + key + " " + token, Long.toString(reply));
+        listener.onExecuted(session.client, verb + " " + key + " " + token, Long.toString(reply));
         return RespValue.integer(reply);
+    }
+
+    // ---- conditional commands ---------------------------------------------------------------------------------------
+
+    private RespValue commandInfo(final Session session, final List<String> words) {
+        final List<RespValue> found = new ArrayList<>();
+        for (final String name : words.subList(2, words.size())) {
+            found.add(name.equalsIgnoreCase(kind.conditionalDelete)
+                    ? RespValue.array(RespValue.bulk(name), RespValue.integer(-2))
+                    : RespValue.nullOf(session.isResp3 ? RespType.NULL : RespType.ARRAY));
+        }
+        return RespValue.array(found.toArray(RespValue[]::new));
+    }
+
+    /** {@code DELEX key IFEQ token} or {@code DELIFEQ key token}. */
+    private RespValue conditionalDelete(final Session session, final String command, final List<String> words) {
+        if (!command.equals(kind.conditionalDelete)) {
+            return error("ERR unknown command '" + command + "'");
+        }
+        final boolean isRedis = command.equals("DELEX");
+        if (words.size() != (isRedis ? 4 : 3) || isRedis && !words.get(2).equals("IFEQ")) {
+            return error("ERR syntax error");
+        }
+        commandCounts.merge(command, 1, Integer::sum);
+        final String token = words.get(words.size() - 1);
+        return note(session, "release", words.get(1), token, release(words.get(1), token));
+    }
+
+    /** {@code SET key token IFEQ token PX ttl}. */
+    private RespValue setIfEqual(final Session session, final List<String> words) {
+        if (!kind.setOption.equals("IFEQ") || words.size() != 7 || !words.get(5).equals("PX")) {
+            return error("ERR syntax error");
+        }
+        commandCounts.merge("SET IFEQ", 1, Integer::sum);
+        final boolean isOurs = words.get(4).equals(get(words.get(1)));
+        if (isOurs) {
+            set(words.get(1), words.get(2), Long.parseLong(words.get(6)));
+        }
+        note(session, "extend", words.get(1), words.get(2), isOurs ? 1 : 0);
+        return isOurs ? RespValue.text(RespType.SIMPLE_STRING, "OK") : bulkOrNull(session, null);
+    }
+
+    private RespValue set(final Session session, final List<String> words) {
+        if (words.size() > 3 && words.get(3).equals("IFEQ")) {
+            return setIfEqual(session, words);
+        }
+        final RespValue reply = plainSet(session, words);
+        if (words.size() == 6 && words.get(2).length() == 20 && !reply.isError()) {
+            commandCounts.merge("SET NX", 1, Integer::sum);
+            note(session, "acquire", words.get(1), words.get(2), reply.isNull() ? 0 : 1);
+        }
+        return reply;
     }
 
     private long acquire(final String key, final String token, final long ttlMs) {

@@ -1,6 +1,8 @@
 package dev.redlock.sim;
 
+import dev.redlock.CommandMode;
 import dev.redlock.RestartGuardMode;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -55,6 +57,11 @@ public final class SimPlan {
     /** For how long after a clock's jump two leases may overlap, because nobody can know yet. */
     long jumpGraceMs;
 
+    /** Which server each node is; Redis 7 where the list ends. */
+    final List<FakeRedis.Kind> kinds = new ArrayList<>();
+    /** How each client asks, in turn; by the default where the list is empty. */
+    final List<CommandMode> commands = new ArrayList<>();
+
     private SimPlan(final long seed) {
         this.seed = seed;
     }
@@ -91,7 +98,17 @@ public final class SimPlan {
         if (!plan.isTidy && random.nextInt(4) == 0) {
             plan.nodeInFlightMax = 16;
         }
+        for (int i = 0; i < plan.nodeCount; i++) {
+            plan.kinds.add(drawn(random, FakeRedis.Kind.values()));
+        }
+        for (int i = 0; i < plan.clientCount; i++) {
+            plan.commands.add(drawn(random, CommandMode.values()));
+        }
         return plan;
+    }
+
+    private static <T> T drawn(final SplittableRandom random, final T[] values) {
+        return values[random.nextInt(values.length)];
     }
 
     /** A quiet world in which nothing but the given faults happens, to three nodes. */
@@ -118,6 +135,8 @@ public final class SimPlan {
                 + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (isFenced ? ", fenced" : "")
-                + (isLateExecuted ? ", late execution" : "") + ", debtMax " + debtMax;
+                + (isLateExecuted ? ", late execution" : "") + ", debtMax " + debtMax + ", nodes " + kinds
+                + ", clients "
+                + commands;
     }
 }

@@ -71,6 +71,9 @@ public final class Simulation {
         releasedTokens.add(released);
         node.executeLate(plan.isLateExecuted);
         usualDelay(node);
+        if (index < plan.kinds.size()) {
+            node.redis().kind(plan.kinds.get(index));
+        }
         node.redis().listener((client, command, reply) -> onExecuted(index, released, command, reply));
     }
 
