@@ -214,6 +214,16 @@ public final class FakeRedis {
         return expiresAtMs < 0 ? -1 : expiresAtMs - wallMs();
     }
 
+    /** @return where a counter stands; 0 if there is none */
+    public long counter(final String resource) {
+        return countOf(resource + COUNTER_SUFFIX);
+    }
+
+    /** @return what a counter that is missing would start at now */
+    public long counterSeed() {
+        return wallUs() / US_PER_S << 20;
+    }
+
     /** Forgets the fencing counters and nothing else, as if they had expired. */
     public void loseCounters() {
         keys.keySet().removeIf(key -> key.endsWith(COUNTER_SUFFIX));
@@ -399,7 +409,7 @@ public final class FakeRedis {
         if (reply != 1) {
             return reply;
         }
-        final long value = get(counter) == null ? wallUs() / US_PER_S << 20 : Long.parseLong(get(counter)) + 1;
+        final long value = get(counter) == null ? counterSeed() : Long.parseLong(get(counter)) + 1;
         set(counter, Long.toString(value), counterTtlMs);
         return value;
     }
