@@ -12,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * What one Redis server knows and does, without network: keys with expiry on a wall clock of its own, scripts,
@@ -20,13 +21,15 @@ import java.util.TreeMap;
 public final class FakeRedis {
 
     private static final long US_PER_S = 1_000_000;
+    private static final String COUNTER_SUFFIX = ":redlock:fence";
+    /** Where Lua's numbers end. */
+    private static final long COUNTER_MAX = 9_007_199_254_740_991L;
+    private static final long COUNTER_ENDED = Long.MIN_VALUE;
     private static final long EPOCH_US = 1_800_000_000L * US_PER_S;
 
     private final Timeline timeline;
     private final String name;
     private final Map<String, Key> keys = new TreeMap<>();
-    /** Fencing counters, apart from the locks, so that a test can ask for the locks that are left. */
-    private final Map<String, Long> counters = new TreeMap<>();
     private final Set<String> scripts = new HashSet<>();
     private final List<InjectedError> injected = new ArrayList<>();
     private final List<String> log = new ArrayList<>();
@@ -112,7 +115,6 @@ public final class FakeRedis {
 
     public void loseData() {
         keys.clear();
-        counters.clear();
     }
 
     /** The wall clock, microseconds since the epoch. */
@@ -236,7 +238,22 @@ public final class FakeRedis {
         return expiresAtMs < 0 ? -1 : expiresAtMs - wallMs();
     }
 
-    /** @return the keys that stand now */
+    /** @return where a counter stands; 0 if there is none */
+    public long counter(final String resource) {
+        return countOf(resource + COUNTER_SUFFIX);
+    }
+
+    /** @return what a counter that is missing would start at now */
+    public long counterSeed() {
+        return wallUs() / US_PER_S << 20;
+    }
+
+    /** Forgets the fencing counters and nothing else, as if they had expired. */
+    public void loseCounters() {
+        keys.keySet().removeIf(key -> key.endsWith(COUNTER_SUFFIX));
+    }
+
+    /** @return the keys that stand now, without fencing counters: the locks that are left */
     public Set<String> keys() {
         for (final Iterator<Map.Entry<String, Key>> i = keys.entrySet().iterator(); i.hasNext();) {
             final Key key = i.next().getValue();
@@ -244,7 +261,9 @@ public final class FakeRedis {
                 i.remove();
             }
         }
-        return keys.keySet();
+        final Set<String> locks = new TreeSet<>(keys.keySet());
+        locks.removeIf(key -> key.endsWith(COUNTER_SUFFIX));
+        return locks;
     }
 
     // ---- commands ---------------------------------------------------------------------------------------------------
@@ -399,9 +418,11 @@ public final class FakeRedis {
         final long reply = switch (script) {
             case "acquire" -> acquire(key, token, Long.parseLong(argument));
             case "release" -> release(key, token);
-            case "acquire_fenced" -> acquireFenced(key, words.get(4), token, Long.parseLong(argument));
-            case "raise" -> raise(key, words.get(4), token, Long.parseLong(argument));
-            case "release_fenced" -> releaseFenced(key, words.get(4), token, Long.parseLong(argument));
+            case "acquire_fenced" -> acquireFenced(key, words.get(4), token, Long.parseLong(argument),
+                    Long.parseLong(words.get(7)));
+            case "raise" -> raise(key, words.get(4), token, Long.parseLong(argument), Long.parseLong(words.get(7)));
+            case "release_fenced" -> releaseFenced(key, words.get(4), token, Long.parseLong(argument),
+                    Long.parseLong(words.get(7)));
             case "extend" -> extend(key, token, Long.parseLong(argument));
             default -> throw new IllegalStateException("the model does not know script " + script);
         };
@@ -414,7 +435,9 @@ public final class FakeRedis {
             log.add(verb + " " + key + " -> " + reply);
         }
         listener.onExecuted(session.client, verb + " " + key + " " + token, Long.toString(reply));
-        return RespValue.integer(reply);
+        return reply == COUNTER_ENDED
+                ? error("FENCE the counter is no count, or it has reached its end")
+                : RespValue.integer(reply);
     }
 
     // ---- conditional commands ---------------------------------------------------------------------------------------
@@ -478,26 +501,38 @@ public final class FakeRedis {
         return left == -1 ? -9_007_199_254_740_991L : -left;
     }
 
-    private long acquireFenced(final String key, final String counter, final String token, final long ttlMs) {
+    private long acquireFenced(final String key, final String counter, final String token, final long ttlMs,
+            final long counterTtlMs) {
+        if (get(key) == null && get(counter) != null && Long.parseLong(get(counter)) >= COUNTER_MAX) {
+            return COUNTER_ENDED;
+        }
         final long reply = acquire(key, token, ttlMs);
         if (reply != 1) {
             return reply;
         }
-        final Long before = counters.get(counter);
-        counters.put(counter, before == null ? wallUs() / US_PER_S << 20 : before + 1);
-        return counters.get(counter);
+        final long value = get(counter) == null ? counterSeed() : Long.parseLong(get(counter)) + 1;
+        set(counter, Long.toString(value), counterTtlMs);
+        return value;
     }
 
-    private long raise(final String key, final String counter, final String token, final long value) {
-        if (!token.equals(get(key)) || counters.getOrDefault(counter, 0L) > value) {
+    private long countOf(final String counter) {
+        return get(counter) == null ? 0 : Long.parseLong(get(counter));
+    }
+
+    private long raise(final String key, final String counter, final String token, final long value,
+            final long counterTtlMs) {
+        if (!token.equals(get(key)) || countOf(counter) > value) {
             return 0;
         }
-        counters.put(counter, value);
+        set(counter, Long.toString(value), counterTtlMs);
         return 1;
     }
 
-    private long releaseFenced(final String key, final String counter, final String token, final long highest) {
-        counters.merge(counter, highest, Math::max);
+    private long releaseFenced(final String key, final String counter, final String token, final long highest,
+            final long counterTtlMs) {
+        if (countOf(counter) < highest) {
+            set(counter, Long.toString(highest), counterTtlMs);
+        }
         return release(key, token);
     }
 

@@ -21,12 +21,15 @@ public final class SimPlan {
         CRASH_KEEP, CRASH_LOSE, PAUSE_NODE, SLOW, FLUSH_SCRIPTS, ERRORS,
         // of a node's clock
         CLOCK_RATE, CLOCK_BACK, CLOCK_FORWARD,
+        // of what is not promised to last: the counters behind fencing tokens
+        LOSE_COUNTERS,
         // of a client's process
         PAUSE_CLIENT, CLOSE_CLIENT, KILL_CLIENT
     }
 
     /** Faults under which no two leases may ever overlap. */
-    public static final Set<Fault> ASSUMED = EnumSet.complementOf(EnumSet.of(Fault.CLOCK_FORWARD));
+    public static final Set<Fault> ASSUMED = EnumSet.complementOf(
+            EnumSet.of(Fault.CLOCK_FORWARD, Fault.LOSE_COUNTERS));
     /** Faults after which every key that is not wanted is gone soon, not only when its ttl ends. */
     private static final Set<Fault> TIDY = EnumSet.of(Fault.BREAK, Fault.CUT, Fault.LOSE_REQUESTS, Fault.LOSE_REPLIES,
             Fault.CRASH_KEEP, Fault.PAUSE_NODE, Fault.SLOW, Fault.FLUSH_SCRIPTS, Fault.PAUSE_CLIENT, Fault.CLOCK_RATE);
@@ -54,6 +57,10 @@ public final class SimPlan {
     boolean isExtending = true;
     /** Every grant has a fencing token. */
     boolean isFenced;
+    /** Leases may overlap, so of two attempts under way at once either may get the greater fencing token. */
+    boolean isOverlapExpected;
+    /** Counters are lost only where the node's clock is past every number that any node has counted to. */
+    boolean isCounterLossSafe = true;
     /** For how long after a clock's jump two leases may overlap, because nobody can know yet. */
     long jumpGraceMs;
 

@@ -32,6 +32,7 @@ final class SimWorker implements LeaseListener {
     private long pausedAtStartNs;
     private long limitNs;
     private long grantedNs;
+    private long acquireBegunNs;
     private long ttlMs;
     private int round;
     private boolean isCancelled;
@@ -120,6 +121,7 @@ final class SimWorker implements LeaseListener {
         isCancelled = false;
         // A fenced acquire may need a second round, to raise counters.
         begin(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced ? 2 : 1));
+        acquireBegunNs = simulation.world.nowNs();
         round++;
         final int thisRound = round;
         final ResourceKey key = client.redlock().key(resource);
@@ -152,7 +154,7 @@ final class SimWorker implements LeaseListener {
             simulation.violate(name + " got the lock after it had cancelled");
         }
         if (simulation.plan.isFenced) {
-            simulation.onFenced(this, lease.fencingToken());
+            simulation.onFenced(this, lease.fencingToken(), acquireBegunNs);
         }
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();

@@ -31,7 +31,7 @@ public final class Simulation {
     private final ArrayDeque<TraceLine> trace = new ArrayDeque<>();
     private final Map<String, Integer> counts = new TreeMap<>();
     private final List<Set<String>> releasedTokens = new ArrayList<>();
-    private final Map<String, Long> fencingTokens = new TreeMap<>();
+    private final Map<String, List<Fenced>> fencingTokens = new TreeMap<>();
     private final List<Closing> closings = new ArrayList<>();
     private long traceHash = 17;
     private long traceCount;
@@ -47,6 +47,10 @@ public final class Simulation {
         public String toString() {
             return String.format("%6d %12.3f ms  %s", number, atNs / 1e6, text);
         }
+    }
+
+    /** A token and when its grant was decided. */
+    private record Fenced(long token, long decidedNs) {
     }
 
     private record Closing(SimClient client, long startNs, long pausedBeforeNs, Runnable closed) {
@@ -135,13 +139,21 @@ public final class Simulation {
         }
     }
 
-    /** Each grant of a resource has a greater number than the one before, as long as no node loses its counter. */
-    void onFenced(final SimWorker worker, final long fencingToken) {
+    /**
+     * Each grant of a resource has a greater number than every one that was decided before it began, and no number comes
+     * twice, as long as no node loses its counter.
+     */
+    void onFenced(final SimWorker worker, final long fencingToken, final long begunNs) {
         trace(worker.name + " fencing token " + fencingToken);
-        final Long before = fencingTokens.put(worker.resource, fencingToken);
-        if (before != null && fencingToken <= before && !plan.faults.contains(Fault.CRASH_LOSE)) {
-            violate(worker + " got fencing token " + fencingToken + " after " + before);
+        count("FENCED");
+        final List<Fenced> all = fencingTokens.computeIfAbsent(worker.resource, resource -> new ArrayList<>());
+        for (final Fenced before : plan.faults.contains(Fault.CRASH_LOSE) ? List.<Fenced>of() : all) {
+            final boolean isBefore = !plan.isOverlapExpected || before.decidedNs - begunNs < 0;
+            if (before.token == fencingToken || isBefore && before.token > fencingToken) {
+                violate(worker + " got fencing token " + fencingToken + " after " + before.token);
+            }
         }
+        all.add(new Fenced(fencingToken, world.nowNs()));
     }
 
     void whenClosed(final SimClient client, final long startNs, final long pausedBeforeNs, final Runnable closed) {
@@ -236,6 +248,7 @@ public final class Simulation {
                 node.redis().clockJump(-ms);
             }
             case CLOCK_FORWARD -> jumpForward();
+            case LOSE_COUNTERS -> loseCounters();
             case FLUSH_SCRIPTS -> node.redis().flushScripts();
             case ERRORS -> node.redis()
                     .failNext(SCRIPTS.get(random.nextInt(SCRIPTS.size())),
@@ -252,6 +265,21 @@ public final class Simulation {
                     clients.remove(client);
                     newClient();
                 }
+            }
+        }
+    }
+
+    /** They expire on all nodes at about the same time, because they were used at about the same time. */
+    private void loseCounters() {
+        long greatest = 0;
+        for (int r = 0; r < plan.resourceCount; r++) {
+            for (final FakeNode node : world.nodes()) {
+                greatest = Math.max(greatest, node.redis().counter("resource-" + r));
+            }
+        }
+        for (final FakeNode node : world.nodes()) {
+            if (!plan.isCounterLossSafe || node.redis().counterSeed() > greatest) {
+                node.redis().loseCounters();
             }
         }
     }
