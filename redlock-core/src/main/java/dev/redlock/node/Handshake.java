@@ -47,8 +47,6 @@ final class Handshake {
     private String valkeyVersion;
     private long uptimeSeconds = UNKNOWN;
     private long timeSentNs;
-    private long timeReceivedNs;
-    private long timeUs = UNKNOWN;
     private int scriptsLeft;
 
     Handshake(final Node node, final NodeConnection connection, final NodeAddress address, final NodeOptions options) {
@@ -195,9 +193,10 @@ final class Handshake {
         if (isOver || isWaitingForResp2() || reply == null || isNotReady(reply)) {
             return;
         }
-        timeReceivedNs = node.nowNs();
-        timeUs = microsecondsOf(reply);
-        if (timeUs < 0 && isClockWatched) {
+        final long microseconds = microsecondsOf(reply);
+        if (microseconds >= 0) {
+            node.onClockSample(timeSentNs, node.nowNs(), microseconds);
+        } else if (isClockWatched) {
             refuse("it does not tell its TIME, without which jumps of its clock cannot be seen (allow that command, or "
                     + "switch the clock watch off): " + (reply.isError() ? codeOf(reply.asText()) : reply.type()));
         }
@@ -227,8 +226,8 @@ final class Handshake {
             refuse("it refuses the lock scripts: " + codeOf(reply.asText()));
         } else if (scriptsLeft == 0) {
             isOver = true;
-            final Dialect dialect = isNativeUsed ? Dialect.of(commandInfo, valkeyVersion) : Dialect.SCRIPTS;
-            node.onIntroduced(new Introduction(runId, uptimeSeconds, timeSentNs, timeReceivedNs, timeUs, dialect));
+            node.onIntroduced(runId, uptimeSeconds,
+                    isNativeUsed ? Dialect.of(commandInfo, valkeyVersion) : Dialect.SCRIPTS);
         }
     }
 

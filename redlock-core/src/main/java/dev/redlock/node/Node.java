@@ -48,6 +48,7 @@ public final class Node {
     private Channel opening;
     private String runId;
     private Dialect dialect = Dialect.SCRIPTS;
+    private String quarantineReason;
     private int failedConnects;
     private int segmentStart;
     private long sampleDueNs;
@@ -141,35 +142,32 @@ public final class Node {
     }
 
     /** The handshake is over and the node may be used. */
-    void onIntroduced(final Introduction who) {
-        final Node twin = twinOf(who.runId());
+    void onIntroduced(final String newRunId, final long uptimeSeconds, final Dialect newDialect) {
+        final Node twin = twinOf(newRunId);
         if (twin != null) {
             onRefused("it is the same server as node " + twin.index + " (" + twin.address
                     + "): one server has one vote, so each address must be a server of its own");
             return;
         }
         context.timers().stop(handshakeTimer);
-        runId = who.runId();
+        runId = newRunId;
         failedConnects = 0;
-        dialect = who.dialect();
+        dialect = newDialect;
         segmentStart = fanOut.batchIndex();
         setProblem(null);
         startWatching();
-        final long quarantineMs = restartGuard.quarantineMs(runId, who.uptimeSeconds(), nowNs());
-        final long leftNs = Math.max(quarantineMs * MS, quarantineLeftNs());
-        // The clock is looked at before the node may vote: it may have jumped while we were apart.
-        final boolean hasJumped = isJump(who.timeSentNs(), who.timeReceivedNs(), who.timeUs());
+        final long guardNs = restartGuard.quarantineMs(newRunId, uptimeSeconds, nowNs()) * MS;
+        if (guardNs > quarantineLeftNs()) {
+            startQuarantine(guardNs, "restart guard: its process says that it has been up for " + uptimeSeconds
+                    + " s, it votes when every lock it may have lost has expired");
+        }
         // Releases first: what the node is owed goes out before anything that it may vote on.
         setState(NodeState.QUARANTINED);
         payDebt();
-        if (leftNs > 0) {
-            quarantine(leftNs, "restart guard: its process has been up for " + who.uptimeSeconds()
-                    + " s, it votes when every lock it may have lost has expired");
-        } else if (!hasJumped) {
+        if (quarantineLeftNs() > 0) {
+            setProblem(quarantineProblem());
+        } else {
             setState(NodeState.READY);
-        }
-        if (hasJumped) {
-            onClockJump();
         }
     }
 
@@ -186,10 +184,14 @@ public final class Node {
         return quarantineTimer.isStarted() ? quarantineTimer.deadlineNs() - nowNs() : 0;
     }
 
-    private void quarantine(final long durationNs, final String reason) {
+    /** It goes on while the node is not connected. */
+    private void startQuarantine(final long durationNs, final String reason) {
         context.timers().start(quarantineTimer, nowNs() + durationNs);
-        setProblem("in quarantine for " + (durationNs / MS + 1) + " ms; " + reason);
-        setState(NodeState.QUARANTINED);
+        quarantineReason = reason;
+    }
+
+    private String quarantineProblem() {
+        return "in quarantine for " + (quarantineLeftNs() / MS + 1) + " ms; " + quarantineReason;
     }
 
     private void onQuarantineServed() {
@@ -499,20 +501,22 @@ public final class Node {
         final long receivedNs = nowNs();
         roundTripNs = receivedNs - timeSentNs;
         restartGuard.onAnswer(receivedNs);
-        if (isJump(timeSentNs, receivedNs, microseconds)) {
-            onClockJump();
+        onClockSample(timeSentNs, receivedNs, microseconds);
+    }
+
+    /** The node's clock was read; in its handshake too, since it may have jumped while we were apart. */
+    void onClockSample(final long sentNs, final long receivedNs, final long microseconds) {
+        if (options.clockSampleMs() == 0 || !clockWatch.onSample(sentNs, receivedNs, microseconds * 1000)) {
+            return;
         }
-    }
-
-    private boolean isJump(final long sentNs, final long receivedNs, final long timeUs) {
-        return options.clockSampleMs() > 0 && clockWatch.onSample(sentNs, receivedNs, timeUs * 1000);
-    }
-
-    private void onClockJump() {
         statistics.onClockJump();
-        if (state != NodeState.DRAINING) {
-            quarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()),
+        if (state != NodeState.DRAINING && state != NodeState.CLOSED) {
+            startQuarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()),
                     "clock watch: its clock has jumped, keys may have expired early");
+            if (state.isConnected()) {
+                setProblem(quarantineProblem());
+                setState(NodeState.QUARANTINED);
+            }
         }
         context.listener().onClockJump(this);
     }

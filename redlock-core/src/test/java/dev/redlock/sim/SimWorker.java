@@ -24,13 +24,14 @@ final class SimWorker implements LeaseListener {
     final String name;
     final String resource;
     private final Simulation simulation;
-    private final SimClient client;
+    final SimClient client;
     private final SplittableRandom random;
     private Doing doing = Doing.IDLE;
     private Lease lease;
     private long startedNs;
     private long pausedAtStartNs;
     private long limitNs;
+    private long askedNs;
     private long grantedNs;
     private long acquireBegunNs;
     private long ttlMs;
@@ -64,6 +65,11 @@ final class SimWorker implements LeaseListener {
         return simulation.plan.isValidityIgnored
                 ? simulation.world.nowNs() - grantedNs < ttlMs * MS
                 : lease.isHeld();
+    }
+
+    /** When the lease that it has was asked for. */
+    long sinceNs() {
+        return askedNs;
     }
 
     /** Runs something in this worker's process, which may be paused then, or gone. */
@@ -120,6 +126,7 @@ final class SimWorker implements LeaseListener {
         }
         isCancelled = false;
         // A fenced acquire may need a second round, to raise counters.
+        askedNs = simulation.world.nowNs();
         begin(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced ? 2 : 1));
         acquireBegunNs = simulation.world.nowNs();
         round++;

@@ -70,10 +70,11 @@ class SimulationTest {
 
     @Test
     void withoutClockWatchNodesWhoseClocksJumpLetTwoIn() {
-        final Consumer<SimPlan> graceful = plan -> plan.jumpGraceMs = 1_400;
-        assertEquals(0, overlaps(graceful, Fault.CLOCK_FORWARD), "with the watch, once it can know");
-        assertEquals(0, overlaps(graceful.andThen(plan -> plan.isFenced = true), Fault.CLOCK_FORWARD), "fenced too");
-        assertTrue(overlaps(graceful.andThen(plan -> plan.clockSampleMs = 0), Fault.CLOCK_FORWARD) > 0,
+        final Consumer<SimPlan> usual = plan -> {
+        };
+        assertEquals(0, overlaps(usual, Fault.CLOCK_FORWARD), "with the watch, once it can know");
+        assertEquals(0, overlaps(usual.andThen(plan -> plan.isFenced = true), Fault.CLOCK_FORWARD), "fenced too");
+        assertTrue(overlaps(usual.andThen(plan -> plan.clockSampleMs = 0), Fault.CLOCK_FORWARD) > 0,
                 "without the watch the known violation has to appear");
     }
 
