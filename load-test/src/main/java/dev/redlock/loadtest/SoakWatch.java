@@ -92,9 +92,9 @@ final class SoakWatch implements SeriesWatch, Closeable {
 
     private static String line(Sample sample) {
         Map<String, Double> values = sample.values();
-        return String.format(Locale.ROOT, "%.0f cycles/s, p99 %.2f ms, heap %.1f MB, RSS %.0f MB, %.0f threads",
+        return String.format(Locale.ROOT, "%.0f/s, p99 %.1f ms, heap %.1f MB, RSS %.0f MB",
                 values.get("cyclesPerSecond"), values.get("cycleP99Us") / 1e3, values.get(ProcessGauges.HEAP) / MB,
-                values.getOrDefault(ProcessGauges.RSS, 0.0) / MB, values.get(ProcessGauges.THREADS));
+                values.getOrDefault(ProcessGauges.RSS, 0.0) / MB);
     }
 
     @Override

@@ -194,7 +194,8 @@ class MainTest {
             out.getBuffer().setLength(0);
             assertEquals(0, run(command, "--help"));
             assertTrue(out.toString().contains("Examples:"), out::toString);
-            assertTrue(out.toString().contains("load-test " + command), out::toString);
+            assertTrue(out.toString().contains("load-test " + command + " [OPTIONS]"), out::toString);
+            assertTrue(out.toString().contains("Exit codes:"), out::toString);
             assertFalse(out.toString().contains("${"), out::toString);
         }
     }
