@@ -2,10 +2,11 @@ package dev.redlock;
 
 import dev.redlock.node.NodeOptions;
 import dev.redlock.node.RestartGuard;
+import dev.redlock.quorum.Drift;
 import dev.redlock.quorum.Quorum;
-import dev.redlock.quorum.Validity;
 import dev.redlock.transport.NodeAddress;
 import io.netty.channel.EventLoop;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,6 +53,7 @@ public final class RedlockContext {
     private int nodeUnsentBytesMax = 1 << 20;
     private int nodeDebtMax = 65_536;
     private int eventLoopCount = 1;
+    private Drift drift = Drift.DEFAULT;
     private RestartGuardMode restartGuard = RestartGuardMode.UPTIME;
     private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * MS, 50 * MS);
     private IdlePolicy idlePolicy = IdlePolicy.BLOCK;
@@ -94,7 +96,7 @@ public final class RedlockContext {
      * exclude
      * ours and the reverse.
      *
-     * @param prefix the prefix, may be empty
+     * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
      * @return this
      */
     public RedlockContext keyPrefix(final String prefix) {
@@ -194,6 +196,24 @@ public final class RedlockContext {
     public RedlockContext minValidity(final Duration minValidity) {
         checkOpen();
         minValidityNs = AcquireOptions.nanosOf("minimum validity", minValidity);
+        return this;
+    }
+
+    /**
+     * How far clocks may run apart: the validity of a lease is its ttl less what the acquisition took and less ttl *
+     * rate + constant; a restarted node sits out that much longer; a node whose clock moves by more between two samples
+     * is distrusted. Only for clocks that are known to be better (or worse) than the default: too little lets a node
+     * with a fast clock give a held lock to somebody else.
+     *
+     * @param ratePpm  parts per million, default 10 000 (one percent), 0 to 500 000
+     * @param constant for the precision of expiry, default 2 ms, 0 to 60 s
+     * @return this
+     * @throws IllegalArgumentException if one is out of range
+     */
+    public RedlockContext drift(final int ratePpm, final Duration constant) {
+        checkOpen();
+        final long constantNs = AcquireOptions.nanosOf("drift constant", constant);
+        drift = new Drift(ratePpm, inRange("drift constant", constantNs, 0, 60_000 * MS, "ns"));
         return this;
     }
 
@@ -466,18 +486,32 @@ public final class RedlockContext {
             throw new IllegalArgumentException("nodeTimeout " + nodeTimeoutNs / MS + " ms is longer than maxTtl "
                     + maxTtlMs + " ms: no lock could outlive one slow answer");
         }
-        if (minValidityNs >= maxTtlMs * MS - Validity.driftNs(maxTtlMs * MS)) {
-            throw new IllegalArgumentException(
-                    "minValidity " + minValidityNs / MS + " ms is not below maxTtl " + maxTtlMs
-                            + " ms less its drift: no lock could ever be acquired");
+        final long driftNs = drift.ofNs(maxTtlMs * MS);
+        final long neededNs = minValidityNs(maxTtlMs, AcquireOptions.UNSET);
+        if (neededNs >= maxTtlMs * MS - driftNs) {
+            throw new IllegalArgumentException("minValidity " + neededNs / 1000 + " us is not below maxTtl "
+                    + maxTtlMs + " ms less its drift of " + driftNs / 1000
+                    + " us: no lock could ever be acquired; lower minValidity or drift, or raise maxTtl");
         }
         if (fenceCounterTtlMs < 10 * maxTtlMs) {
             throw new IllegalArgumentException(
                     "fenceCounterTtl " + fenceCounterTtlMs + " ms is less than ten times maxTtl "
                             + maxTtlMs + " ms: counters must outlive the leases that they number");
         }
+        checkPrefix();
         isConcluded = true;
         return this;
+    }
+
+    private void checkPrefix() {
+        final int lengthBytes = keyPrefix.getBytes(StandardCharsets.UTF_8).length;
+        if (lengthBytes >= resourceLengthMax) {
+            throw new IllegalArgumentException(
+                    "keyPrefix is " + lengthBytes + " bytes long and resourceLengthMax, which"
+                            + " counts it, is " + resourceLengthMax
+                            + ": no resource could have a name; shorten keyPrefix or raise"
+                            + " resourceLengthMax");
+        }
     }
 
     private void checkOpen() {
@@ -505,7 +539,7 @@ public final class RedlockContext {
             throw new IllegalArgumentException("ttl " + ttlMs + " ms is longer than maxTtl " + maxTtlMs
                     + " ms: ask for less, or raise RedlockContext.maxTtl");
         }
-        final long driftNs = Validity.driftNs(ttlMs * MS);
+        final long driftNs = drift.ofNs(ttlMs * MS);
         final long needed = minValidityNs(ttlMs, minValidity);
         if (ttlMs < 1 || ttlMs * MS - driftNs <= needed) {
             throw new IllegalArgumentException("ttl " + ttlMs + " ms is too short: it must be above its drift of "
@@ -535,8 +569,9 @@ public final class RedlockContext {
 
     NodeOptions nodeOptions() {
         return new NodeOptions(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs, reconnectDelayMsMin,
-                reconnectDelayMsMax, maxTtlMs, RestartGuard.Mode.valueOf(restartGuard.name()), clockSampleMs,
-                nodeInFlightMax, nodeUnsentBytesMax, nodeDebtMax, clientName.isEmpty() ? null : clientName);
+                reconnectDelayMsMax, maxTtlMs, RestartGuard.Mode.valueOf(restartGuard.name()), drift,
+                clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax, nodeDebtMax,
+                clientName.isEmpty() ? null : clientName);
     }
 
     List<NodeAddress> nodes() {
@@ -549,6 +584,10 @@ public final class RedlockContext {
 
     String keyPrefix() {
         return keyPrefix;
+    }
+
+    Drift drift() {
+        return drift;
     }
 
     long fenceCounterTtlMs() {

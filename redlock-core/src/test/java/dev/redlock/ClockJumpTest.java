@@ -11,6 +11,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A node's clock jumps: what it granted is worth nothing any more, and it does not vote for a while. */
 class ClockJumpTest extends VirtualTest {
@@ -104,6 +107,66 @@ class ClockJumpTest extends VirtualTest {
         world.await("votes again", 5_000, () -> status(client, 0).state() == NodeStatus.State.READY);
         assertTrue(nowMs() - backMs >= 3_000, "two seconds of ttl and one of rounding, but it was "
                 + (nowMs() - backMs) + " ms");
+    }
+
+    /** Whatever the process did: the clock belongs to the machine, and keys read back from disk expire by it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aJumpWhileTheNodeIsAwayIsSeenBeforeItVotes(final boolean isRestarted) {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
+        node(2).crash();
+        world.runMs(10);
+        final Lease lease = lease(client);
+        eachNode(node -> node.delay(() -> 5_000_000));
+        node(0).crash();
+        node(0).redis().clockJump(60_000);
+        world.runMs(700);
+        if (isRestarted) {
+            node(0).restart(true);
+        } else {
+            node(0).start();
+        }
+        world.await("back", 2_000, () -> status(client, 0).state() == NodeStatus.State.QUARANTINED
+                || status(client, 0).state() == NodeStatus.State.READY);
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "it has not voted for a moment");
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is counted once");
+        assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
+        assertTrue(status(client, 0).problem().contains("jumped"), status(client, 0).problem());
+        world.runMs(61_000);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "after the longest ttl it votes again");
+        assertEquals(1, status(client, 0).clockJumpCount(), "the new time is the reference");
+    }
+
+    @Test
+    void aRestartWithoutAJumpIsNone() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
+        final Lease lease = lease(client);
+        node(0).redis().clockRate(5_000);
+        for (int i = 0; i < 5; i++) {
+            node(0).crash();
+            world.runMs(1_000);
+            node(0).restart(true);
+            world.await("back", 2_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        }
+        assertEquals(0, status(client, 0).clockJumpCount(), "half a percent is drift");
+        assertTrue(lease.isHeld(), lease::toString);
+    }
+
+    /** An address may lead to another machine after a reconnect. Its clock is judged as if it were the same. */
+    @ParameterizedTest
+    @CsvSource({"1, READY", "1000, QUARANTINED", "-1000, QUARANTINED"})
+    void anotherMachineBehindTheAddressMustAgreeWithTheOneBefore(final long apartMs, final NodeStatus.State state) {
+        world = new VirtualWorld(2);
+        final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1")
+                .restartGuard(RestartGuardMode.OFF));
+        node(1).redis().clockJump(apartMs);
+        node(0).crash();
+        world.moveName(0, 1);
+        world.await("there", 3_000, () -> node(1).connectionCount() == 1);
+        world.runMs(100);
+        assertEquals(state, status(client, 0).state(), status(client, 0).problem());
     }
 
     @Test

@@ -8,6 +8,7 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The guards of a node: who may vote, when, and what is noticed. */
@@ -107,6 +108,52 @@ class NodeLifeTest extends VirtualTest {
         world.moveName(0, 1);
         world.await("there", 3_000, () -> node(1).connectionCount() == 1);
         assertTrue(client.transport().lookupCount() >= 2, "looked up again for each connection");
+    }
+
+    /** Its process has been up for long, but it was not the one that granted our locks. */
+    @Test
+    void aNameThatMovedToAnotherServerIsGuardedLikeARestart() {
+        world = new VirtualWorld(2);
+        final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1"));
+        node(0).crash();
+        world.moveName(0, 1);
+        world.await("there", 3_000, () -> node(1).connectionCount() == 1);
+        world.runMs(10);
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), status(client, 0).problem());
+    }
+
+    /** A machine boots with a slow clock and sets it a moment later: its uptime says that it has always been there. */
+    @Test
+    void anUptimeThatAJumpMadeLongIsNotBelieved() {
+        world = new VirtualWorld(1);
+        final VirtualWorld.Client client = client(context().clockSampleMs(0));
+        // We have known it for longer than it claims to be up, so only what it answered of late tells against that.
+        world.runMs(100_000);
+        lease(client);
+        node(0).crash();
+        world.runMs(500);
+        node(0).redis().clockJump(-90_000);
+        node(0).restart(false);
+        node(0).redis().clockJump(90_000);
+        world.await("back", 3_000, () -> status(client, 0).state().ordinal() >= NodeStatus.State.QUARANTINED.ordinal());
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "it may have lost its keys");
+        world.runMs(GUARD_MS - 100);
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "not yet");
+        world.runMs(200);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "every lost lock has expired");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1000, WAITING", "0, READY"})
+    void aNodeThatDoesNotTellItsTimeIsNotUsedWhereClocksAreWatched(final int sampleMs, final NodeStatus.State state) {
+        world = new VirtualWorld(1);
+        node(0).redis().failNext("TIME", "NOPERM User app has no permissions to run the 'time' command", 100);
+        final VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
+        assertEquals(state, status(client, 0).state());
+        if (state == NodeStatus.State.WAITING) {
+            assertTrue(status(client, 0).problem().contains("TIME") && status(client, 0).problem().contains("NOPERM"),
+                    status(client, 0).problem());
+        }
     }
 
     @Test

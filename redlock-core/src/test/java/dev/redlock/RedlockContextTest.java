@@ -42,6 +42,7 @@ class RedlockContextTest {
                 range("fenceCounterTtl", "ms", 1_000, 315_360_000_000L,
                         (c, v) -> c.fenceCounterTtl(Duration.ofMillis(v))),
                 range("nodeTimeout", "ms", 1, 60_000, (c, v) -> c.nodeTimeout(Duration.ofMillis(v))),
+                range("drift constant", "ns", 0, 60_000_000_000L, (c, v) -> c.drift(0, Duration.ofNanos(v))),
                 range("blocking spin", "ns", 0, 10_000_000, (c, v) -> c.blockingSpin(Duration.ofNanos(v))));
     }
 
@@ -55,6 +56,7 @@ class RedlockContextTest {
                 what + " " + (max + 1) + " is out of range: " + min + " to " + max + " " + unit + " are allowed",
                 () -> option.set(context, max + 1));
         final boolean isDuration = what.equals("maxTtl") || what.equals("nodeTimeout") || what.equals("blocking spin")
+                || what.equals("drift constant")
                 || what.equals("fenceCounterTtl");
         if (!isDuration) {
             Refusal.ofArgument(
@@ -81,10 +83,21 @@ class RedlockContextTest {
                 () -> context.defaultWait(negative));
         Refusal.ofArgument("minimum validity PT-0.000000001S is negative: give zero or more",
                 () -> context.minValidity(negative));
+        Refusal.ofArgument("drift constant PT-0.000000001S is negative: give zero or more",
+                () -> context.drift(0, negative));
         Refusal.ofArgument("close timeout PT-0.000000001S is negative: give zero or more",
                 () -> context.closeTimeout(negative));
         Refusal.ofArgument("blocking spin PT-0.000000001S is negative: give zero or more",
                 () -> context.blockingSpin(negative));
+    }
+
+    @Test
+    void aDriftRateIsHalfOfTheTimeAtMost() {
+        context.drift(0, Duration.ZERO).drift(500_000, Duration.ZERO);
+        for (final int rate : new int[]{-1, 500_001, Integer.MIN_VALUE, Integer.MAX_VALUE}) {
+            Refusal.ofArgument("drift rate " + rate + " is out of range: 0 to 500000 parts per million are allowed",
+                    () -> context.drift(rate, Duration.ZERO));
+        }
     }
 
     @Test
@@ -109,6 +122,7 @@ class RedlockContextTest {
         Refusal.ofNull("default wait is null: give a duration", () -> context.defaultWait(null));
         Refusal.ofNull("nodeTimeout is null: give a duration", () -> context.nodeTimeout(null));
         Refusal.ofNull("minimum validity is null: give a duration", () -> context.minValidity(null));
+        Refusal.ofNull("drift constant is null: give a duration", () -> context.drift(0, null));
         Refusal.ofNull("close timeout is null: give a duration", () -> context.closeTimeout(null));
         Refusal.ofNull("blocking spin is null: give a duration", () -> context.blockingSpin(null));
         Refusal.ofNull("restart guard mode is null", () -> context.restartGuard(null));
@@ -172,11 +186,22 @@ class RedlockContextTest {
                         .nodeTimeout(Duration.ofSeconds(2))
                         .conclude());
         Refusal.ofArgument(
-                "minValidity 988 ms is not below maxTtl 1000 ms less its drift: no lock could ever be acquired",
+                "minValidity 988000 us is not below maxTtl 1000 ms less its drift of 12000 us: no lock could ever be"
+                        + " acquired; lower minValidity or drift, or raise maxTtl",
                 () -> new RedlockContext().nodes("h:1")
                         .maxTtl(Duration.ofSeconds(1))
                         .minValidity(Duration.ofMillis(988))
                         .conclude());
+        Refusal.ofArgument(
+                "minValidity 10000 us is not below maxTtl 100 ms less its drift of 90000 us: no lock could ever be"
+                        + " acquired; lower minValidity or drift, or raise maxTtl",
+                () -> new RedlockContext().nodes("h:1")
+                        .maxTtl(Duration.ofMillis(100))
+                        .drift(500_000, Duration.ofMillis(40))
+                        .conclude());
+        Refusal.ofArgument("keyPrefix is 7 bytes long and resourceLengthMax, which counts it, is 7: no resource could"
+                + " have a name; shorten keyPrefix or raise resourceLengthMax",
+                () -> new RedlockContext().nodes("h:1").keyPrefix("locks\u00fc").resourceLengthMax(7).conclude());
         Refusal.ofArgument("fenceCounterTtl 599999 ms is less than ten times maxTtl 60000 ms: counters must outlive the"
                 + " leases that they number",
                 () -> new RedlockContext().nodes("h:1")
@@ -191,6 +216,12 @@ class RedlockContextTest {
                 .nodeTimeout(Duration.ofSeconds(1))
                 .minValidity(Duration.ofMillis(988).minusNanos(1))
                 .fenceCounterTtl(Duration.ofSeconds(10))
+                .keyPrefix("locks\u00fc")
+                .resourceLengthMax(8)
+                .conclude();
+        new RedlockContext().nodes("h:1")
+                .maxTtl(Duration.ofMillis(100))
+                .drift(500_000, Duration.ofNanos(39_999_999))
                 .conclude();
     }
 
@@ -198,7 +229,8 @@ class RedlockContextTest {
         final Duration second = Duration.ofSeconds(1);
         return Stream.of(c -> c.nodes("h:2"), c -> c.keyPrefix("p"), c -> c.clientName("n"), c -> c.maxTtl(second),
                 c -> c.fenceCounterTtl(second), c -> c.defaultWait(second), c -> c.nodeTimeout(second),
-                c -> c.minValidity(second), c -> c.closeTimeout(second), c -> c.blockingSpin(Duration.ZERO),
+                c -> c.minValidity(second), c -> c.drift(0, second), c -> c.closeTimeout(second),
+                c -> c.blockingSpin(Duration.ZERO),
                 c -> c.connectTimeoutMs(1), c -> c.unansweredTimeoutMs(100), c -> c.reconnectDelayMs(1, 1),
                 c -> c.clockSampleMs(0), c -> c.restartGuard(RestartGuardMode.OFF),
                 c -> c.retryPolicy(RetryPolicy.jittered(0, 0)), c -> c.resourceLengthMax(1), c -> c.inFlightMax(1),

@@ -1,31 +1,34 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Drift;
+
 /**
  * Compares a node's wall clock with the local monotonic clock, sample by sample, and finds steps.
  *
  * <p>A sample says: at some moment between sending TIME and receiving its answer the node's clock stood at T. So the
- * offset
- * (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
- * interval by
- * no more than the drift that validity allows for, elapsed/100 + 2 ms. A sample whose interval does not meet the
- * widened
- * interval of the one before is a step. A slow answer only widens the interval, so delay alone never looks like a step.
+ * offset (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
+ * interval by no more than the drift that validity allows for. A sample whose interval does not
+ * meet the widened interval of the one before is a step. A slow answer only widens the interval, so delay alone never
+ * looks like a step.
+ *
+ * <p>The reference is never forgotten while the node exists. It belongs to the clock of the machine behind the address,
+ * not to a connection or a process: a clock that steps while the node is away, or while its process is replaced, has
+ * expired the keys that are read back from disk just the same. An address that leads to another machine after a
+ * reconnect brings another clock; if that one stands further away than drift allows, it counts as a step too, and the
+ * node sits out its quarantine, which is safe.
  *
  * @threading event-loop-confined
  */
 final class ClockWatch {
 
-    private static final long DRIFT_DIVISOR = 100;
-    private static final long DRIFT_FLOOR_NS = 2_000_000;
-
+    private final Drift drift;
     private boolean hasReference;
     private long askedNs;
     private long offsetNsMin;
     private long offsetNsMax;
 
-    /** Forgets the reference: the next sample sets it. */
-    void reset() {
-        hasReference = false;
+    ClockWatch(final Drift drift) {
+        this.drift = drift;
     }
 
     /**
@@ -41,9 +44,7 @@ final class ClockWatch {
         final long max = serverNs - sentNs;
         // From one answer to the next may pass all the time since the one before was asked for: drift counts for it
         // all.
-        final long allowanceNs = hasReference
-                ? Math.max(0, receivedNs - askedNs) / DRIFT_DIVISOR + DRIFT_FLOOR_NS
-                : 0;
+        final long allowanceNs = hasReference ? drift.ofNs(Math.max(0, receivedNs - askedNs)) : 0;
         final boolean isJump = hasReference
                 && (min - offsetNsMax > allowanceNs || offsetNsMin - max > allowanceNs);
         if (isJump || !hasReference) {

@@ -14,13 +14,13 @@ import java.util.List;
  * know.
  *
  * <pre>
- * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT SETINFO ... | INFO server | INFO replication | SCRIPT LOAD ...
+ * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT SETINFO ... | INFO server | INFO replication | TIME
+ *     | SCRIPT LOAD ...
  * </pre>
  *
  * A server that refuses RESP3 is asked the same again with AUTH and CLIENT SETNAME in RESP2. A replica, a node that
- * does not
- * let us in, or one that refuses a script cannot be used, and trying again soon does not help; a node that is loading
- * can.
+ * does not let us in, or one that refuses a script or a guard's question cannot be used, and trying again soon does not
+ * help; a node that is loading can.
  *
  * @threading event-loop-confined
  */
@@ -36,18 +36,24 @@ final class Handshake {
     private final NodeConnection connection;
     private final NodeAddress address;
     private final String clientName;
+    private final boolean isClockWatched;
     private boolean isResp2;
     private boolean isResp2Greeted;
     private boolean isOver;
     private String runId;
     private long uptimeSeconds = UNKNOWN;
+    private long timeSentNs;
+    private long timeReceivedNs;
+    private long timeUs = UNKNOWN;
     private int scriptsLeft;
 
-    Handshake(final Node node, final NodeConnection connection, final NodeAddress address, final String clientName) {
+    Handshake(final Node node, final NodeConnection connection, final NodeAddress address, final String clientName,
+            final boolean isClockWatched) {
         this.node = node;
         this.connection = connection;
         this.address = address;
         this.clientName = clientName;
+        this.isClockWatched = isClockWatched;
     }
 
     void start() {
@@ -60,6 +66,8 @@ final class Handshake {
         send(command(LIBRARY_NAME), this::onIgnored);
         send(command(INFO_SERVER), this::onInfoServer);
         send(command(INFO_REPLICATION), this::onInfoReplication);
+        timeSentNs = node.nowNs();
+        send(command(TIME), this::onTime);
         for (final Verb verb : Verb.values()) {
             send(scriptLoad(verb), this::onScriptLoaded);
         }
@@ -175,6 +183,18 @@ final class Handshake {
         }
     }
 
+    private void onTime(final RespValue reply) {
+        if (isOver || isWaitingForResp2() || reply == null || isNotReady(reply)) {
+            return;
+        }
+        timeReceivedNs = node.nowNs();
+        timeUs = microsecondsOf(reply);
+        if (timeUs < 0 && isClockWatched) {
+            refuse("it does not tell its TIME, without which jumps of its clock cannot be seen (allow that command, or "
+                    + "switch the clock watch off): " + (reply.isError() ? codeOf(reply.asText()) : reply.type()));
+        }
+    }
+
     private void onScriptLoaded(final RespValue reply) {
         scriptsLeft--;
         if (isOver || reply == null) {
@@ -194,7 +214,7 @@ final class Handshake {
             refuse("it refuses the lock scripts: " + codeOf(reply.asText()));
         } else if (scriptsLeft == 0) {
             isOver = true;
-            node.onIntroduced(runId, uptimeSeconds);
+            node.onIntroduced(new Introduction(runId, uptimeSeconds, timeSentNs, timeReceivedNs, timeUs));
         }
     }
 

@@ -18,8 +18,7 @@ import java.net.SocketAddress;
  * again for ever when the connection ends. See {@link NodeState} for its life.
  *
  * <p>Guarantees: commands reach the node in the order in which they were enlisted; nothing is sent again after a
- * reconnect
- * but the releases it is owed, and those go first; every enlisted request is answered exactly once.
+ * reconnect but the releases it is owed, and those go first; every enlisted request is answered exactly once.
  *
  * @threading event-loop-confined, except {@link #state}, {@link #problem}, {@link #roundTripNs} and {@link #statistics}
  */
@@ -37,7 +36,7 @@ public final class Node {
     private final NodeContext context;
     private final NodeOptions options;
     private final RestartGuard restartGuard;
-    private final ClockWatch clockWatch = new ClockWatch();
+    private final ClockWatch clockWatch;
     private final ReleaseDebt debt;
     private final NodeStatistics statistics = new NodeStatistics();
     private final DeadlineTimer reconnectTimer = new DeadlineTimer(nowNs -> connect());
@@ -69,7 +68,8 @@ public final class Node {
         this.address = address;
         this.context = context;
         this.options = context.options();
-        this.restartGuard = new RestartGuard(options.guardMode(), options.maxTtlMs());
+        this.restartGuard = new RestartGuard(options.guardMode(), options.maxTtlMs(), options.drift());
+        this.clockWatch = new ClockWatch(options.drift());
         this.debt = new ReleaseDebt(options.debtMax());
     }
 
@@ -132,7 +132,7 @@ public final class Node {
         connection = next;
         setState(NodeState.HANDSHAKING);
         context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * MS);
-        new Handshake(this, next, address, options.clientName()).start();
+        new Handshake(this, next, address, options.clientName(), options.clockSampleMs() > 0).start();
     }
 
     private void onHandshakeTimeout() {
@@ -140,32 +140,34 @@ public final class Node {
     }
 
     /** The handshake is over and the node may be used. */
-    void onIntroduced(final String newRunId, final long uptimeSeconds) {
-        final Node twin = twinOf(newRunId);
+    void onIntroduced(final Introduction who) {
+        final Node twin = twinOf(who.runId());
         if (twin != null) {
             onRefused("it is the same server as node " + twin.index + " (" + twin.address
                     + "): one server has one vote, so each address must be a server of its own");
             return;
         }
         context.timers().stop(handshakeTimer);
-        if (!newRunId.equals(runId)) {
-            clockWatch.reset();
-        }
-        runId = newRunId;
+        runId = who.runId();
         failedConnects = 0;
         segmentStart = fanOut.batchIndex();
         setProblem(null);
         startWatching();
-        final long quarantineMs = restartGuard.quarantineMs(newRunId, uptimeSeconds);
+        final long quarantineMs = restartGuard.quarantineMs(runId, who.uptimeSeconds(), nowNs());
         final long leftNs = Math.max(quarantineMs * MS, quarantineLeftNs());
+        // The clock is looked at before the node may vote: it may have jumped while we were apart.
+        final boolean hasJumped = isJump(who.timeSentNs(), who.timeReceivedNs(), who.timeUs());
         // Releases first: what the node is owed goes out before anything that it may vote on.
         setState(NodeState.QUARANTINED);
         payDebt();
         if (leftNs > 0) {
-            quarantine(leftNs, "restart guard: its process has been up for " + uptimeSeconds
+            quarantine(leftNs, "restart guard: its process has been up for " + who.uptimeSeconds()
                     + " s, it votes when every lock it may have lost has expired");
-        } else {
+        } else if (!hasJumped) {
             setState(NodeState.READY);
+        }
+        if (hasJumped) {
+            onClockJump();
         }
     }
 
@@ -413,14 +415,23 @@ public final class Node {
         }
         final long receivedNs = nowNs();
         roundTripNs = receivedNs - timeSentNs;
-        if (options.clockSampleMs() > 0 && clockWatch.onSample(timeSentNs, receivedNs, microseconds * 1000)) {
-            statistics.onClockJump();
-            if (state != NodeState.DRAINING) {
-                quarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()),
-                        "clock watch: its clock has jumped, keys may have expired early");
-            }
-            context.listener().onClockJump(this);
+        restartGuard.onAnswer(receivedNs);
+        if (isJump(timeSentNs, receivedNs, microseconds)) {
+            onClockJump();
         }
+    }
+
+    private boolean isJump(final long sentNs, final long receivedNs, final long timeUs) {
+        return options.clockSampleMs() > 0 && clockWatch.onSample(sentNs, receivedNs, timeUs * 1000);
+    }
+
+    private void onClockJump() {
+        statistics.onClockJump();
+        if (state != NodeState.DRAINING) {
+            quarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()),
+                    "clock watch: its clock has jumped, keys may have expired early");
+        }
+        context.listener().onClockJump(this);
     }
 
     // ---- closing ----------------------------------------------------------------------------------------------------
@@ -483,7 +494,7 @@ public final class Node {
         return statistics;
     }
 
-    private long nowNs() {
+    long nowNs() {
         return context.clock().nanoTime();
     }
 

@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Drift;
+
 /**
  * What a node needs to know of the configuration. Durations are checked where they are configured.
  *
@@ -10,6 +12,7 @@ package dev.redlock.node;
  * @param reconnectDelayMsMax longest delay before connecting again
  * @param maxTtlMs            longest ttl that any lock may have: what a restarted node has to sit out
  * @param guardMode           how restarts are guarded against
+ * @param drift               how far clocks may run apart without being distrusted
  * @param clockSampleMs       how often the node's clock is read; 0 for never
  * @param inFlightMax         unanswered requests after which further votes fail at once
  * @param unsentBytesMax      bytes waiting for the socket after which further votes fail at once
@@ -18,6 +21,6 @@ package dev.redlock.node;
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
-        int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuard.Mode guardMode, int clockSampleMs,
-        int inFlightMax, int unsentBytesMax, int debtMax, String clientName) {
+        int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuard.Mode guardMode, Drift drift,
+        int clockSampleMs, int inFlightMax, int unsentBytesMax, int debtMax, String clientName) {
 }

@@ -1,33 +1,17 @@
 package dev.redlock.quorum;
 
 /**
- * How long a holder may rely on a lock: validity = ttl - (t2 - t1) - drift, with drift = ttl/100 + 2 ms.
+ * How long a holder may rely on a lock: validity = ttl - (t2 - t1) - drift, with the drift that {@link Drift} allows.
  *
  * <p>t1 is read before the first byte is handed to a socket, t2 at the deciding vote, both on the monotonic clock. All
  * values are integer nanoseconds; sums saturate instead of wrapping. Source of the formula: Redlock, redis.io, "Is the
- * algorithm asynchronous?" and its reference implementations (clock drift factor 0.01, plus 2 ms for the precision of
- * expiry in Redis).
+ * algorithm asynchronous?".
  *
  * @threading immutable
  */
 public final class Validity {
 
-    /** The part of the drift that does not depend on the ttl: 2 ms. */
-    public static final long DRIFT_FLOOR_NS = 2_000_000;
-    /** The ttl is divided by this for the part that does: 1 %. */
-    public static final long DRIFT_DIVISOR = 100;
-
     private Validity() {
-    }
-
-    /**
-     * What a node's clock may gain on ours while a lock stands.
-     *
-     * @param ttlNs time to live, nanoseconds, not negative
-     * @return ttl/100 + 2 ms, nanoseconds
-     */
-    public static long driftNs(final long ttlNs) {
-        return ttlNs / DRIFT_DIVISOR + DRIFT_FLOOR_NS;
     }
 
     /**

@@ -95,7 +95,8 @@ public final class TimerWheel {
     }
 
     /**
-     * Calls the handler of each timer whose deadline has passed.
+     * Calls the handler of each timer whose deadline has passed. If one throws, its timer has had its call; whatever
+     * this poll did not come to is due at the next, which has to follow at once.
      *
      * @param nowNs monotonic now
      * @return handlers called
@@ -106,14 +107,11 @@ public final class TimerWheel {
         final long firstCoarseTick = (fineTick >> SPOKES_SHIFT) + 1;
         fineTick = nowTick;
         cascade(firstCoarseTick, nowTick >> SPOKES_SHIFT);
-        int expired = 0;
+        // All of them first: the wheel has moved on, so none may be left behind in its spoke if a handler throws.
         for (long tick = firstTick; tick <= nowTick; tick++) {
-            final TimerList spoke = fine[(int) tick & SPOKE_MASK];
-            if (!spoke.isEmpty()) {
-                expired += expire(spoke, nowNs);
-            }
+            fine[(int) tick & SPOKE_MASK].drainTo(due);
         }
-        return expired;
+        return expireDue(nowNs);
     }
 
     /**
@@ -122,6 +120,9 @@ public final class TimerWheel {
      * @return the earliest time at which something may be due; far away if no timer is started
      */
     public long wakeAtNs() {
+        if (!due.isEmpty()) {
+            return earliest(due);
+        }
         final int fineSpoke = firstUsed(fineUsed, (int) fineTick & SPOKE_MASK);
         final long coarseTick = (fineTick >> SPOKES_SHIFT) + 1;
         final int coarseSpoke = firstUsed(coarseUsed, (int) coarseTick & SPOKE_MASK);
@@ -169,9 +170,8 @@ public final class TimerWheel {
         }
     }
 
-    private int expire(final TimerList spoke, final long nowNs) {
+    private int expireDue(final long nowNs) {
         int expired = 0;
-        spoke.drainTo(due);
         for (DeadlineTimer timer = due.head(); timer != null; timer = due.head()) {
             due.remove(timer);
             if (timer.deadlineNs - nowNs <= 0) {

@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.redlock.quorum.Drift;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -9,13 +10,18 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class RestartGuardTest {
 
+    private static final long MS = 1_000_000;
+    private static final long SECOND = 1_000 * MS;
+    /** Any moment will do; this one makes an overflow show. */
+    private static final long NOW_NS = Long.MAX_VALUE - 5 * SECOND;
+
     /** maxTtl + 1 % + 2 ms + 1 s, in whole seconds of uptime: 60 000 + 600 + 2 + 1000 = 61 602 ms. */
     @ParameterizedTest
     @CsvSource({"0, 61602", "1, 60602", "60, 1602", "61, 602", "62, 0", "63, 0", "100000, 0",
         "9223372036854775, 0", "-1, 61602"})
     void aNodeWaitsUntilEveryLockItMayHaveLostHasExpired(final long uptimeSeconds, final long quarantineMs) {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000);
-        assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds));
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000, Drift.DEFAULT);
+        assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds, NOW_NS));
     }
 
     /** 98 000 + 980 + 2 + 1 000 = 99 982; 98 998 + 989 + 2 + 1 000 = 100 989; with 98 035: exactly 100 017. */
@@ -23,51 +29,105 @@ class RestartGuardTest {
     @CsvSource({"98000, 99, 982", "98000, 100, 0", "100, 1, 103", "100, 2, 0", "86400000, 87265, 2",
         "86400000, 87266, 0"})
     void standsAtTheBound(final long maxTtlMs, final long uptimeSeconds, final long quarantineMs) {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, maxTtlMs);
-        assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds));
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, maxTtlMs, Drift.DEFAULT);
+        assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds, NOW_NS));
     }
 
     @Test
     void anUptimeOfExactlyWhatIsNeededIsEnough() {
-        // 1 980 + 19 + 2 + 1 000 = 3 001 ms and 1 979 + 19 + 2 + 1 000 = 3 000 ms
-        assertEquals(1, new RestartGuard(RestartGuard.Mode.UPTIME, 1_980).quarantineMs("a", 3));
-        assertEquals(0, new RestartGuard(RestartGuard.Mode.UPTIME, 1_979).quarantineMs("a", 3));
+        // 1 979 + 19.79, rounded up, + 2 + 1 000 = 3 001 ms and 1 978 + 20 + 2 + 1 000 = 3 000 ms
+        assertEquals(1, new RestartGuard(RestartGuard.Mode.UPTIME, 1_979, Drift.DEFAULT).quarantineMs("a", 3, NOW_NS));
+        assertEquals(0, new RestartGuard(RestartGuard.Mode.UPTIME, 1_978, Drift.DEFAULT).quarantineMs("a", 3, NOW_NS));
     }
 
     @Test
     void uptimeModeTrustsNobodyAtFirstContact() {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000);
-        assertEquals(61_602, guard.quarantineMs("a", 0));
-        assertEquals(58_602, guard.quarantineMs("a", 3), "asking does not make it trusted");
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000, Drift.DEFAULT);
+        assertEquals(61_602, guard.quarantineMs("a", 0, NOW_NS));
+        assertEquals(58_602, guard.quarantineMs("a", 3, NOW_NS), "asking does not make it trusted");
     }
 
     @ParameterizedTest
     @EnumSource(value = RestartGuard.Mode.class, names = {"UPTIME", "AFTER_FIRST_CONTACT"})
     void whoHasServedIsTrustedUntilItRestarts(final RestartGuard.Mode mode) {
-        final RestartGuard guard = new RestartGuard(mode, 60_000);
-        guard.quarantineMs("first", 0);
+        final RestartGuard guard = new RestartGuard(mode, 60_000, Drift.DEFAULT);
+        guard.quarantineMs("first", 0, NOW_NS);
         guard.onServed("first");
-        assertEquals(0, guard.quarantineMs("first", 0), "the same process again, whatever it says of its uptime");
-        assertEquals(61_602, guard.quarantineMs("second", 0), "a new process");
+        assertEquals(0, guard.quarantineMs("first", 0, NOW_NS),
+                "the same process again, whatever it says of its uptime");
+        assertEquals(61_602, guard.quarantineMs("second", 0, NOW_NS), "a new process");
         guard.onServed("second");
-        assertEquals(0, guard.quarantineMs("second", 0));
-        assertEquals(61_602, guard.quarantineMs("first", 0), "the old name does not come back");
+        assertEquals(0, guard.quarantineMs("second", 0, NOW_NS));
+        assertEquals(61_602, guard.quarantineMs("first", 0, NOW_NS), "the old name does not come back");
     }
 
     @Test
     void afterFirstContactTrustsTheFirstProcessAlone() {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.AFTER_FIRST_CONTACT, 60_000);
-        assertEquals(0, guard.quarantineMs("a", 0));
-        assertEquals(0, guard.quarantineMs("a", 0));
-        assertEquals(61_602, guard.quarantineMs("b", 0));
-        assertEquals(602, guard.quarantineMs("b", 61));
-        assertEquals(0, guard.quarantineMs("b", 62));
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.AFTER_FIRST_CONTACT, 60_000, Drift.DEFAULT);
+        assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
+        assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
+        assertEquals(61_602, guard.quarantineMs("b", 0, NOW_NS));
+        assertEquals(602, guard.quarantineMs("b", 61, NOW_NS + 61 * SECOND));
+        assertEquals(0, guard.quarantineMs("b", 62, NOW_NS + 62 * SECOND));
     }
 
     @Test
     void offTrustsAlways() {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.OFF, 60_000);
-        assertEquals(0, guard.quarantineMs("a", 0));
-        assertEquals(0, guard.quarantineMs("b", 0));
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.OFF, 60_000, Drift.DEFAULT);
+        assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
+        assertEquals(0, guard.quarantineMs("b", 0, NOW_NS));
+    }
+
+    /** A guard in UPTIME mode that has met "old", trusts it, and heard of it last at NOW_NS. */
+    private static RestartGuard acquainted(final String runId) {
+        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000, Drift.DEFAULT);
+        guard.quarantineMs(runId, 100_000, NOW_NS - 10 * SECOND);
+        guard.onServed(runId);
+        guard.onAnswer(NOW_NS);
+        return guard;
+    }
+
+    /**
+     * What a process says of its uptime is the difference of two wall clocks. After an absence of 70 s an uptime of
+     * 71 s is possible (rounding, drift), one of 72 s is not: 70 000 + 700 + 2 + 1 000 = 71 702 ms.
+     */
+    @ParameterizedTest
+    @CsvSource({"0, 61602", "61, 61602", "62, 0", "71, 0", "72, 61602", "1000000, 61602",
+        "999999999999999999, 61602"})
+    void aSuccessorIsNoOlderThanTheAbsence(final long uptimeSeconds, final long quarantineMs) {
+        assertEquals(quarantineMs, acquainted("old").quarantineMs("new", uptimeSeconds, NOW_NS + 70 * SECOND));
+    }
+
+    @Test
+    void aSuccessorThatIsTooYoungWaitsByTheLocalClockWhateverItsOwnSays() {
+        final RestartGuard guard = acquainted("old");
+        assertEquals(61_602, guard.quarantineMs("new", 1, NOW_NS + 2 * SECOND));
+        assertEquals(61_602 - 8_000, guard.quarantineMs("new", 0, NOW_NS + 10 * SECOND), "set back meanwhile");
+        assertEquals(61_602 - 18_000, guard.quarantineMs("new", 3_600, NOW_NS + 20 * SECOND), "set ahead meanwhile");
+        assertEquals(1, guard.quarantineMs("new", 60, NOW_NS + 2 * SECOND + 61_601 * MS));
+        assertEquals(0, guard.quarantineMs("new", 60, NOW_NS + 2 * SECOND + 61_602 * MS));
+        assertEquals(0, guard.quarantineMs("new", 60, NOW_NS + 3_600 * SECOND), "and long after");
+    }
+
+    @Test
+    void theAbsenceBeginsWithTheLastAnswerOfTheForerunner() {
+        final RestartGuard guard = acquainted("old");
+        guard.quarantineMs("old", 100_005, NOW_NS + 5 * SECOND);
+        assertEquals(61_602, guard.quarantineMs("new", 72, NOW_NS + 70 * SECOND), "65 s after the connection before");
+        assertEquals(0, acquainted("old").quarantineMs("new", 66, NOW_NS + 65 * SECOND));
+    }
+
+    @Test
+    void aSuccessorOfASuccessorIsMeasuredAgainstThatOne() {
+        final RestartGuard guard = acquainted("old");
+        assertEquals(61_602, guard.quarantineMs("new", 1, NOW_NS + 100 * SECOND));
+        assertEquals(61_602, guard.quarantineMs("newer", 90, NOW_NS + 110 * SECOND));
+        assertEquals(0, guard.quarantineMs("old", 0, NOW_NS + 120 * SECOND), "the trusted process was never away");
+    }
+
+    @Test
+    void anAddressThatNowLeadsToAnOldServerIsNotTrustedForItsAge() {
+        // That server was up while the one before answered, so it is another one and has none of its keys.
+        assertEquals(61_602, acquainted("here").quarantineMs("there", 86_400, NOW_NS + SECOND));
     }
 }

@@ -45,6 +45,11 @@ final class RoundOracle {
         return state + (digit - digit(state, nodeIndex)) * weight[nodeIndex];
     }
 
+    /** The state after a vote of a node that is pending. */
+    int afterVote(final int state, final int nodeIndex, final Vote vote) {
+        return state + (vote.ordinal() - PENDING) * weight[nodeIndex];
+    }
+
     /** The only right decision in a state. */
     Decision decision(final int state) {
         return switch (endsOf(state)) {

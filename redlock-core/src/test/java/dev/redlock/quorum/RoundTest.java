@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -41,16 +43,21 @@ class RoundTest {
         }
     }
 
-    /** The same without the induction: each order is played from its first vote to its last. */
+    /**
+     * The same without the induction: every order of every vote is played, 82 575 360 of them for seven nodes, and the
+     * decision after each vote is compared. Orders that begin alike share what is checked of their beginning.
+     */
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 4, 5, 6})
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7})
     void decidesTheSameInEveryOrder(final int nodeCount) {
         final RoundOracle oracle = new RoundOracle(nodeCount);
-        final Round[] rounds = new Round[nodeCount + 1];
-        for (int i = 0; i <= nodeCount; i++) {
-            rounds[i] = new Round(nodeCount);
-        }
-        final long orders = playOn(oracle, rounds, new int[nodeCount], 0, oracle.allPending());
+        final Decision[] decisions = new Decision[oracle.stateCount()];
+        Arrays.setAll(decisions, oracle::decision);
+        final long orders = IntStream.range(0, nodeCount * VOTES.length)
+                .parallel()
+                .mapToLong(first -> new Orders(oracle, decisions, nodeCount).playFrom(first / VOTES.length,
+                        VOTES[first % VOTES.length]))
+                .sum();
         long expected = 1;
         for (int i = 1; i <= nodeCount; i++) {
             expected *= i * (long) VOTES.length;
@@ -58,33 +65,58 @@ class RoundTest {
         assertEquals(expected, orders, "orders of " + nodeCount + " votes");
     }
 
-    private static long playOn(final RoundOracle oracle, final Round[] rounds, final int[] path, final int depth,
-            final int state) {
-        long orders = 0;
-        for (int node = 0; node < path.length; node++) {
-            if (oracle.digit(state, node) != RoundOracle.PENDING) {
-                continue;
-            }
-            for (final Vote vote : VOTES) {
-                final int next = oracle.with(state, node, vote.ordinal());
-                path[depth] = node << 8 | vote.ordinal();
-                final Round round = rounds[depth + 1];
-                replay(round, path, depth + 1);
-                final Decision decision = round.decision();
-                if (decision != oracle.decision(next)) {
-                    throw new AssertionError(round + " says " + decision + ", not " + oracle.decision(next));
-                }
-                assertStands(depth == 0 ? Decision.OPEN : rounds[depth].decision(), decision);
-                orders += depth + 1 == path.length ? 1 : playOn(oracle, rounds, path, depth + 1, next);
-            }
-        }
-        return orders;
-    }
+    /** Walks the tree of all orders with a given first vote. One thread. */
+    private static final class Orders {
+        private final RoundOracle oracle;
+        private final Decision[] decisions;
+        private final Round round;
+        private final int[] nodes;
+        private final Vote[] votes;
+        private final int nodeCount;
 
-    private static void replay(final Round round, final int[] path, final int length) {
-        round.reset();
-        for (int i = 0; i < length; i++) {
-            round.onVote(path[i] >> 8, VOTES[path[i] & 0xFF]);
+        Orders(final RoundOracle oracle, final Decision[] decisions, final int nodeCount) {
+            this.oracle = oracle;
+            this.decisions = decisions;
+            this.nodeCount = nodeCount;
+            this.round = new Round(nodeCount);
+            this.nodes = new int[nodeCount];
+            this.votes = new Vote[nodeCount];
+        }
+
+        long playFrom(final int node, final Vote vote) {
+            return play(0, (1 << nodeCount) - 1, oracle.allPending(), Decision.OPEN, node, vote);
+        }
+
+        /** Plays one more vote, then every order of those that are left. */
+        private long play(final int depth, final int pending, final int state, final Decision before, final int node,
+                final Vote vote) {
+            nodes[depth] = node;
+            votes[depth] = vote;
+            final int next = oracle.afterVote(state, node, vote);
+            replay(depth + 1);
+            final Decision decision = round.decision();
+            if (decision != decisions[next]) {
+                throw new AssertionError(round + " says " + decision + ", not " + decisions[next]);
+            }
+            assertStands(before, decision);
+            final int left = pending & ~(1 << node);
+            if (left == 0) {
+                return 1;
+            }
+            long orders = 0;
+            for (int rest = left; rest != 0; rest &= rest - 1) {
+                for (final Vote following : VOTES) {
+                    orders += play(depth + 1, left, next, decision, Integer.numberOfTrailingZeros(rest), following);
+                }
+            }
+            return orders;
+        }
+
+        private void replay(final int length) {
+            round.reset();
+            for (int i = 0; i < length; i++) {
+                round.onVote(nodes[i], votes[i]);
+            }
         }
     }
 
@@ -122,7 +154,7 @@ class RoundTest {
 
     @Test
     void votesHaveTheOrderThatTheOracleReads() {
-        assertEquals("[GRANTED, REFUSED, FAILED, UNKNOWN]", java.util.Arrays.toString(VOTES));
+        assertEquals("[GRANTED, REFUSED, FAILED, UNKNOWN]", Arrays.toString(VOTES));
     }
 
     @Test

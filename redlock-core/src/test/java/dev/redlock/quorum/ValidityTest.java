@@ -14,26 +14,19 @@ class ValidityTest {
 
     private static final long MS = 1_000_000;
 
-    @ParameterizedTest
-    @CsvSource({"0, 2000000", "1, 2000000", "99, 2000000", "100, 2000001", "30000000000, 302000000",
-        "9223372036854775807, 92233720370547758"})
-    void driftIsAHundredthAndTwoMilliseconds(final long ttlNs, final long driftNs) {
-        assertEquals(driftNs, Validity.driftNs(ttlNs));
-    }
-
     @Test
     void validityIsTtlLessElapsedLessDrift() {
         final long ttlNs = 30_000 * MS;
         final long t1Ns = 1_000;
         final long t2Ns = t1Ns + 7 * MS;
-        final long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Validity.driftNs(ttlNs));
+        final long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Drift.DEFAULT.ofNs(ttlNs));
         assertEquals((30_000 - 7 - 302) * MS, Validity.remainingNs(untilNs, t2Ns));
     }
 
     @Test
     void aTtlThatIsAllDriftIsNeverValid() {
-        assertEquals(500, Validity.validUntilNs(500, 2 * MS, Validity.driftNs(2 * MS)));
-        assertEquals(500, Validity.validUntilNs(500, 0, Validity.driftNs(0)));
+        assertEquals(500, Validity.validUntilNs(500, 2 * MS, Drift.DEFAULT.ofNs(2 * MS)));
+        assertEquals(500, Validity.validUntilNs(500, 0, Drift.DEFAULT.ofNs(0)));
         assertEquals(501, Validity.validUntilNs(500, 11, 10));
     }
 
@@ -51,7 +44,7 @@ class ValidityTest {
             @ForAll @LongRange(min = 0, max = 90_000_000_000_000L) final long elapsedNs) {
         final long driftNs = ttlNs / 100 + 2 * MS;
         final long expected = Math.max(0, Math.max(0, ttlNs - driftNs) - elapsedNs);
-        final long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Validity.driftNs(ttlNs));
+        final long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Drift.DEFAULT.ofNs(ttlNs));
         assertEquals(expected, Validity.remainingNs(untilNs, t1Ns + elapsedNs));
     }
 

@@ -2,10 +2,12 @@ package dev.redlock.time;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -135,6 +137,46 @@ class TimerWheelTest {
         assertEquals(1, wheel.startedCount());
         assertEquals(0, wheel.poll(100 * SECOND - 1));
         assertEquals(1, wheel.poll(100 * SECOND));
+    }
+
+    /** One in the same spoke, one in a later spoke of the same poll, one from the coarse wheel, one still to come. */
+    @Test
+    void aHandlerThatThrowsHoldsUpNoOther() {
+        final TimerWheel wheel = wheel(0);
+        wheel.start(new DeadlineTimer(nowNs -> {
+            throw new IllegalStateException("a bug in a handler");
+        }), MS);
+        wheel.start(timer("same spoke"), MS);
+        wheel.start(timer("later spoke"), 100 * MS);
+        wheel.start(timer("from the coarse wheel"), SECOND);
+        wheel.start(timer("to come"), 3 * SECOND);
+        assertThrows(IllegalStateException.class, () -> wheel.poll(SECOND));
+        assertEquals(4, wheel.startedCount(), "only the one that threw has had its call");
+        assertTrue(wheel.wakeAtNs() <= SECOND, "the others are due");
+        assertEquals(3, wheel.poll(SECOND), "at the very next poll");
+        assertEquals(Set.of("same spoke", "later spoke", "from the coarse wheel"), Set.copyOf(fired));
+        assertTrue(wheel.wakeAtNs() > SECOND, "nothing is due any more");
+        assertEquals(0, wheel.poll(3 * SECOND - 1));
+        assertEquals(1, wheel.poll(3 * SECOND));
+        assertEquals(0, wheel.startedCount());
+    }
+
+    @Test
+    void aTimerThatWaitsBehindOneThatThrewCanBeStoppedAndMoved() {
+        final TimerWheel wheel = wheel(0);
+        wheel.start(new DeadlineTimer(nowNs -> {
+            throw new IllegalStateException("a bug in a handler");
+        }), MS);
+        final DeadlineTimer stopped = timer("stopped");
+        final DeadlineTimer moved = timer("moved");
+        wheel.start(stopped, 2 * MS);
+        wheel.start(moved, 3 * MS);
+        assertThrows(IllegalStateException.class, () -> wheel.poll(5 * MS));
+        wheel.stop(stopped);
+        wheel.start(moved, 10 * MS);
+        assertEquals(0, wheel.poll(9 * MS));
+        assertEquals(1, wheel.poll(10 * MS));
+        assertEquals(List.of("moved"), fired);
     }
 
     @Test
