@@ -1,8 +1,11 @@
 package dev.redlock.loadtest;
 
+import java.time.Duration;
+import java.util.Optional;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
+import me.tongfei.progressbar.ProgressState;
 
 /**
  * A bar that moves with time and names the phase.
@@ -18,8 +21,13 @@ final class BarProgress implements Progress {
                 .setUnit(" s", 1)
                 .setStyle(ProgressBarStyle.ASCII)
                 .setUpdateIntervalMillis(250)
-                .hideEta()
+                .setEtaFunction(BarProgress::left)
                 .build();
+    }
+
+    /** The bar moves with time, so what is left is known and need not be guessed from the speed. */
+    private static Optional<Duration> left(ProgressState state) {
+        return Optional.of(Duration.ofSeconds(state.getMax() - state.getCurrent()));
     }
 
     @Override
@@ -30,6 +38,11 @@ final class BarProgress implements Progress {
     @Override
     public void onElapsed(long elapsedMs) {
         bar.stepTo(Math.min(bar.getMax(), elapsedMs / 1000));
+    }
+
+    @Override
+    public void onNews(String line) {
+        bar.setExtraMessage(line);
     }
 
     @Override

@@ -10,9 +10,13 @@ import picocli.CommandLine;
 public final class BuildVersion implements CommandLine.IVersionProvider {
     @Override
     public String[] getVersion() {
-        String version = Main.class.getPackage().getImplementationVersion();
-        return new String[]{"redlock load-test " + (version == null ? "(not from a jar)" : version),
+        return new String[]{"redlock load-test " + program(),
             "Java " + Runtime.version() + ", " + System.getProperty("os.name") + " "
                     + System.getProperty("os.arch")};
+    }
+
+    static String program() {
+        String version = Main.class.getPackage().getImplementationVersion();
+        return version == null ? "(not from a jar)" : version;
     }
 }

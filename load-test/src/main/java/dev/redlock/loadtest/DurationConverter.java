@@ -28,4 +28,21 @@ public final class DurationConverter implements CommandLine.ITypeConverter<Durat
             default -> Duration.ofHours(amount);
         };
     }
+
+    /**
+     * The shortest form that reads back as the same.
+     *
+     * @param duration whole milliseconds
+     * @return such as {@code 1500ms} or {@code 2m}
+     */
+    static String text(Duration duration) {
+        long ms = duration.toMillis();
+        if (ms == 0 || ms % 1000 != 0) {
+            return ms + "ms";
+        }
+        if (ms % 3_600_000 == 0) {
+            return ms / 3_600_000 + "h";
+        }
+        return ms % 60_000 == 0 ? ms / 60_000 + "m" : ms / 1000 + "s";
+    }
 }

@@ -29,6 +29,11 @@ final class LineProgress implements Progress {
     }
 
     @Override
+    public void onNews(String line) {
+        onPhase(line);
+    }
+
+    @Override
     public void close() {
         out.flush();
     }

@@ -11,6 +11,7 @@ import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.Spec;
 
 /**
@@ -19,14 +20,17 @@ import picocli.CommandLine.Spec;
  * @threading caller-confined
  */
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
-        subcommands = {LatencyCommand.class, ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class},
-        synopsisSubcommandLabel = "[latency|chaos|scenarios]",
+        subcommands = {LatencyCommand.class, ThroughputCommand.class, ContentionCommand.class, SoakCommand.class,
+            ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class},
+        synopsisSubcommandLabel = "[latency|throughput|contention|soak|chaos|scenarios|nodes]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and hurts them.",
-        footerHeading = "%nWithout a command, latency is run. See load-test latency --help, load-test chaos --help.%n",
+        footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {
-            " 0:the run counts", " 1:the run failed: overlapping holders, failed calls, or nothing measured",
-            " 2:an option is unknown or out of range", " 3:no nodes could be had or reached",
-            "70:a bug of this program", "130:interrupted (Ctrl-C); what was started has been stopped"})
+            " 0:the run counts",
+            " 1:the run failed: overlapping holders, failed calls, a missed rate, growth, or nothing measured",
+            " 2:an option is unknown or out of range", " 3:no nodes could be had or reached, or the results could not be written",
+            "70:a bug of this program",
+            "130:interrupted (Ctrl-C), or 143 (SIGTERM); what was started has been stopped"})
 public final class Main implements Runnable {
     /** The run counts. */
     public static final int EXIT_GOOD = 0;
@@ -39,6 +43,7 @@ public final class Main implements Runnable {
     /** Ctrl-C. */
     static final int EXIT_INTERRUPTED = 130;
 
+    private static final int USAGE_WIDTH = 100;
     private static final String DEFAULT_COMMAND = "latency";
     private static final Set<String> TOP_LEVEL = Set.of("-h", "--help", "-V", "--version");
 
@@ -59,8 +64,19 @@ public final class Main implements Runnable {
 
     static int run(PrintWriter out, PrintWriter err, String... args) {
         CommandLine line = new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true);
+        line.setUsageHelpWidth(USAGE_WIDTH);
+        line.getSubcommands().values().forEach(command -> explain(line, command));
         line.setExecutionExceptionHandler(new FailureHandler()).setOut(out).setErr(err);
         return line.execute(withCommand(args));
+    }
+
+    /** What all commands have in common stands in the help of each. */
+    private static void explain(CommandLine line, CommandLine command) {
+        UsageMessageSpec own = command.getCommandSpec().usageMessage();
+        UsageMessageSpec common = line.getCommandSpec().usageMessage();
+        own.abbreviateSynopsis(true);
+        own.exitCodeListHeading(common.exitCodeListHeading());
+        own.exitCodeList(common.exitCodeList());
     }
 
     private static String[] withCommand(String[] args) {

@@ -22,6 +22,13 @@ interface Progress extends AutoCloseable {
      */
     void onElapsed(long elapsedMs);
 
+    /**
+     * Something worth a line happened in this part.
+     *
+     * @param line what
+     */
+    void onNews(String line);
+
     @Override
     void close();
 

@@ -37,7 +37,8 @@ final class ChildProgram implements AutoCloseable {
                 System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
                 Main.class.getName()));
         command.addAll(Arrays.asList(args));
-        return new ChildProgram(folder, out, new ProcessBuilder(command).redirectOutput(out.toFile()).start());
+        return new ChildProgram(folder, out,
+                new ProcessBuilder(command).directory(folder.toFile()).redirectOutput(out.toFile()).start());
     }
 
     /** A build that was started in the background may ignore SIGINT, and so would its children. */
@@ -108,6 +109,22 @@ final class ChildProgram implements AutoCloseable {
         try (Stream<Path> files = Files.list(folder)) {
             return files.filter(file -> file.getFileName().toString().startsWith("redlock-nodes-")).toList();
         }
+    }
+
+    /** Files that it wrote under its working folder, as a user finds them. */
+    List<String> results() throws IOException {
+        Path results = folder.resolve("load-test-results");
+        if (!Files.exists(results)) {
+            return List.of();
+        }
+        try (Stream<Path> files = Files.walk(results)) {
+            return files.filter(Files::isRegularFile).map(file -> file.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    /** Reads standard output until it holds the text. */
+    void awaitOut(String text) throws Exception {
+        Await.until("standard output holds '" + text + "'", () -> out().contains(text));
     }
 
     String out() throws IOException {

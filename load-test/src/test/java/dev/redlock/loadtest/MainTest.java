@@ -11,17 +11,23 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The program from its command line, on real nodes. */
 class MainTest {
     private static final String NUMBER = " +[0-9.]+";
+
+    @TempDir
+    private Path output;
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
@@ -41,6 +47,11 @@ class MainTest {
                 assertTrue(Pattern.compile("(?m)^ +" + start + NUMBER.repeat(9) + "$").matcher(text).find(), text);
             }
             assertTrue(text.contains("PASS: no two holders overlapped in "), text);
+            assertTrue(text.strip().matches("(?s).*\\RResults: load-test-results/latency-\\S+/results\\.json"), text);
+            assertTrue(program.results()
+                    .containsAll(List.of("results.json", "series.csv", "redlock-n3-k8-r1-cycle.hgrm",
+                            "redlock-n1-k1-r1-acquire.hlog")),
+                    () -> program.err());
             assertEquals(List.of(), program.leftovers());
             assertNoneAlive(servers);
         }
@@ -60,6 +71,7 @@ class MainTest {
             assertEquals(List.of(), program.leftovers());
             assertFalse(program.out().contains("FAIL"), program.out());
             assertFalse(program.err().contains("Exception"), program.err());
+            assertEquals(List.of(), program.results(), "half a run was left behind");
         }
     }
 
@@ -100,8 +112,10 @@ class MainTest {
     void givenAddressesAreMeasuredAndLeftRunning() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1).config("requirepass s3cr3t"))) {
             int code = run("--addresses", nodes.addresses()[0], "--driver", "set-nx", "--outstanding", "2",
-                    "--duration",
-                    "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms");
+                    "--duration", "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms", "--output",
+                    output.resolve("given").toString());
+            String json = Files.readString(output.resolve("given/results.json"));
+            assertFalse(json.contains("s3cr3t"), "a password was written");
             assertEquals(0, code, () -> out.toString() + err);
             assertTrue(out.toString().startsWith("1 node: given addresses"), out::toString);
             assertFalse((out.toString() + err).contains("s3cr3t"), "a password was printed");
@@ -136,7 +150,30 @@ class MainTest {
         "--outstanding 0|--outstanding is [0]: expected 1 to 4096",
         "--duration 5|'5' is not a duration: expected a number and a unit",
         "--duration 1ms|--duration is 1ms: expected at least 10ms", "--ttl 99ms|--ttl is 99ms: expected at least",
-        "--driver none|--driver is 'none': expected one of",
+        "--driver none|--driver: 'none': expected one of", "--driver redlock,redlock|--driver names one twice",
+        "--driver set-nx --fenced|--fenced cannot be had from driver set-nx",
+        "--driver set-nx --transport nio|--transport cannot be had from driver set-nx",
+        "--driver set-nx --unix-sockets|--unix-sockets cannot be had from driver set-nx",
+        "--transport tcp|expected one of [AUTO, IO_URING, EPOLL, KQUEUE, NIO]",
+        "--event-loops 0|--event-loops is 0: expected 1 to 64", "--clients 65|--clients is 65: expected 1 to 64",
+        "--nodes 3,1,3|--nodes names one twice: 3,1,3", "--outstanding 1,1|--outstanding names one twice: 1,1",
+        "--rate 5,5|--rate names one twice", "--rate 1000001|at most a million",
+        "--rate 0|--rate is [0.0]: expected more than 0", "--rate 5 --outstanding 1,2|with --rate, give one number",
+        "--hot-share 1.5|--hot-share is 1.5: expected 0 to 1", "--errors-max -1|--errors-max is -1.0: expected 0 to 1",
+        "--keys 0|--keys is 0: expected 1 to 1000000", "--ttl 61s|--ttl is 61s: expected at most 60s",
+        "--hold 30s|--hold is 30s: expected less than --ttl, 30s", "--repetitions 0|--repetitions is 0: expected 1 to",
+        "--delay fast|--delay: 'fast': 'fast' is not a duration", "--delay x=1ms|expected the number of a node",
+        "--delay 7=1ms|--delay names node 7: there are 7, counted from 0", "--delay 11s|expected at most 10s",
+        "--delay 1ms --unix-sockets|--delay needs nodes on TCP",
+        "--addresses unix:///a --delay 1ms|--delay needs nodes on TCP",
+        "--addresses a:1 --unix-sockets|with --addresses, write unix:///path",
+        "--output pom.xml|is not an empty folder",
+        "throughput --rate 5 --rate-from 5|--rate and --rate-from exclude each other",
+        "throughput --rate-from 0|--rate-from is 0.0: expected 1 to 1000000",
+        "contention --rate 5|contention is measured in a closed loop",
+        "soak --outstanding 1,2|soak keeps up one load", "soak --sample 2h|expected less than --duration",
+        "soak --sample 1ms|--sample is 1ms: expected at least 100ms",
+        "nodes 0|N is 0: expected 1 to 63", "nodes 3 --source given|this command starts nodes",
         "--addresses nohost|malformed node address 'nohost': expected host:port",
         "--addresses a:1,redis://a:1|--addresses names a server twice",
         "--addresses a:1 --nodes 3|--nodes asks for 3 nodes and --addresses names 1",
@@ -153,8 +190,14 @@ class MainTest {
     void helpNamesCommandsAndExitCodes() {
         assertEquals(0, run("--help"));
         assertTrue(out.toString().contains("latency") && out.toString().contains("130"), out::toString);
-        assertEquals(0, run("latency", "--help"));
-        assertTrue(out.toString().contains("Examples:"), out::toString);
+        for (String command : List.of("latency", "throughput", "contention", "soak", "chaos", "nodes")) {
+            out.getBuffer().setLength(0);
+            assertEquals(0, run(command, "--help"));
+            assertTrue(out.toString().contains("Examples:"), out::toString);
+            assertTrue(out.toString().contains("load-test " + command + " [OPTIONS]"), out::toString);
+            assertTrue(out.toString().contains("Exit codes:"), out::toString);
+            assertFalse(out.toString().contains("${"), out::toString);
+        }
     }
 
     @Test

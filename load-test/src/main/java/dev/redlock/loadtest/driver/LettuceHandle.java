@@ -43,6 +43,7 @@ final class LettuceHandle implements LockHandle {
     /** Sends a round to all nodes; what cannot be sent is a failed vote. */
     void send(LettuceRound round) {
         session.send(round, arguments(round, session.shaOf(round.script())));
+        round.onSent();
     }
 
     void onAnswer(LettuceRound round, int node, Long reply, Throwable failure) {

@@ -14,6 +14,7 @@ final class LettuceRound {
     private final boolean isRollback;
     private long answered;
     private boolean isDecided;
+    private boolean isSent;
 
     LettuceRound(LettuceHandle handle, PeerScript script, byte[] token, int nodeCount, boolean isRollback) {
         this.handle = handle;
@@ -66,6 +67,21 @@ final class LettuceRound {
             votes.onFailure();
         }
         isDecided = script == PeerScript.ACQUIRE ? votes.isDecided() : votes.isReleaseDecided();
+        return isDecided && isSent && !isRollback;
+    }
+
+    /**
+     * Every node has been sent the command. Only now may the outcome be told, also if enough nodes have answered
+     * before: the release that it sets off must not overtake the command on its way to the last nodes.
+     */
+    void onSent() {
+        if (markSent()) {
+            handle.onDecided(this, votes);
+        }
+    }
+
+    private synchronized boolean markSent() {
+        isSent = true;
         return isDecided && !isRollback;
     }
 

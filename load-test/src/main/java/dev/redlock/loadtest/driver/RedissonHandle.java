@@ -8,7 +8,8 @@ import org.redisson.api.RLock;
 /**
  * One of Redisson's locks. It is released as the blocking {@code unlock()} of its RedLock does it, on every node
  * whatever the others say, but on all nodes at once: the asynchronous {@code unlockAsync} fails when one node of the
- * minority did not hold the lock.
+ * minority did not hold the lock. Every answer is waited for: the next acquire has the same owner and may go over
+ * another connection, where a release that is still under way could come after it and take it away again.
  *
  * @threading caller-confined between a call and its outcome
  */
@@ -64,7 +65,7 @@ final class RedissonHandle implements LockHandle {
      */
     private final class Release {
         private final VoteCount votes = new VoteCount(nodes.size());
-        private boolean isDecided;
+        private int answered;
 
         Release() {
             // Fields say it all.
@@ -77,9 +78,6 @@ final class RedissonHandle implements LockHandle {
         }
 
         private synchronized boolean count(Throwable failure) {
-            if (isDecided) {
-                return false;
-            }
             if (failure == null) {
                 votes.onReply(1);
             } else if (isNotOurs(failure) || isNotOurs(failure.getCause())) {
@@ -87,8 +85,8 @@ final class RedissonHandle implements LockHandle {
             } else {
                 votes.onFailure();
             }
-            isDecided = votes.isReleaseDecided();
-            return isDecided;
+            answered++;
+            return answered == nodes.size();
         }
 
         private static boolean isNotOurs(Throwable failure) {

@@ -1,15 +1,10 @@
 package dev.redlock.loadtest.driver;
 
 import dev.redlock.loadtest.nodes.NodeAddress;
-import io.netty.channel.EventLoopGroup;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.channel.nio.NioIoHandler;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.redisson.Redisson;
@@ -18,30 +13,21 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /**
- * One client for each node. They share one event-loop group and one executor: by default each client would start
- * threads of its own, dozens for each node.
+ * One client for each node, with the threads that it starts by default. Clients that share one small event-loop group
+ * and executor did not end every call once a node had died: the library waits on threads that it needs.
  *
  * @threading any thread
  */
 final class RedissonSession implements LockSession {
     private static final int NODE_TIMEOUT_MS = 2_000;
 
-    private final EventLoopGroup loops;
-    private final ExecutorService executor;
     private final List<RedissonClient> nodes = new ArrayList<>();
     private final boolean isSingle;
     /** Locks belong to threads; each handle is one by number. */
     private final AtomicLong threadIds = new AtomicLong(1);
 
     private RedissonSession(boolean isSingle) {
-        int processors = Runtime.getRuntime().availableProcessors();
         this.isSingle = isSingle;
-        this.loops = new MultiThreadIoEventLoopGroup(processors, NioIoHandler.newFactory());
-        this.executor = Executors.newFixedThreadPool(2 * processors, task -> {
-            Thread thread = new Thread(task, "redisson-executor");
-            thread.setDaemon(true);
-            return thread;
-        });
     }
 
     static RedissonSession open(List<NodeAddress> addresses, boolean isSingle) throws IOException {
@@ -49,7 +35,7 @@ final class RedissonSession implements LockSession {
         int ready = 0;
         String problem = null;
         for (NodeAddress address : addresses) {
-            RedissonClient node = Redisson.create(session.config(address));
+            RedissonClient node = Redisson.create(config(address));
             session.nodes.add(node);
             try {
                 node.getBucket("load-test:ready").isExists();
@@ -66,8 +52,8 @@ final class RedissonSession implements LockSession {
         return session;
     }
 
-    private Config config(NodeAddress address) {
-        Config config = new Config().setLazyInitialization(true).setEventLoopGroup(loops).setExecutor(executor);
+    private static Config config(NodeAddress address) {
+        Config config = new Config().setLazyInitialization(true);
         address.user().ifPresent(config::setUsername);
         address.password().ifPresent(config::setPassword);
         config.useSingleServer()
@@ -94,7 +80,5 @@ final class RedissonSession implements LockSession {
     @Override
     public void close() {
         nodes.forEach(node -> node.shutdown(0, 2, TimeUnit.SECONDS));
-        executor.shutdownNow();
-        loops.shutdownGracefully(0, 2, TimeUnit.SECONDS);
     }
 }

@@ -15,13 +15,16 @@ import java.util.Optional;
 public final class NodeAddress {
     private static final int PORT_MAX = 65535;
     private static final String SCHEME = "redis://";
-    private static final String RULE = "expected host:port or redis://[user:password@]host:port, port 1 to " + PORT_MAX;
+    private static final String UNIX_SCHEME = "unix://";
+    private static final String RULE = "expected host:port, redis://[user:password@]host:port or unix:///path, port 1 "
+            + "to " + PORT_MAX;
 
     private final String host;
     private final int port;
     private final String user;
     private final String password;
     private final String uri;
+    private final String path;
 
     private NodeAddress(String host, int port, String user, String password, String uri) {
         this.host = host;
@@ -29,17 +32,32 @@ public final class NodeAddress {
         this.user = user;
         this.password = password;
         this.uri = uri;
+        this.path = null;
+    }
+
+    private NodeAddress(String path) {
+        this.host = "";
+        this.port = 0;
+        this.user = null;
+        this.password = null;
+        this.uri = UNIX_SCHEME + path;
+        this.path = path;
     }
 
     /**
-     * Reads {@code host:port} or {@code redis://[user:password@]host:port}; an IPv6 host stands in brackets.
+     * Reads {@code host:port}, {@code redis://[user:password@]host:port} or {@code unix:///path}; an IPv6 host stands
+     * in brackets.
      *
      * @param text the address
      * @return the parsed address
-     * @throws IllegalArgumentException if the text is neither form; the message holds the text without its password
+     * @throws IllegalArgumentException if the text has none of these forms; the message holds the text without its
+     *                                  password
      */
     public static NodeAddress parse(String text) {
         String trimmed = text.trim();
+        if (trimmed.startsWith(UNIX_SCHEME)) {
+            return unixSocket(trimmed.substring(UNIX_SCHEME.length()), trimmed);
+        }
         String uri = trimmed.startsWith(SCHEME) ? trimmed : SCHEME + trimmed;
         URI parsed = parseUri(uri);
         if (parsed.getHost() == null || !isPort(parsed.getPort()) || hasMore(parsed)) {
@@ -57,6 +75,27 @@ public final class NodeAddress {
      */
     public static NodeAddress of(String host, int port) {
         return parse(host + ":" + port);
+    }
+
+    private static NodeAddress unixSocket(String path, String text) {
+        if (!path.startsWith("/") || path.length() < 2) {
+            throw malformed(text);
+        }
+        return new NodeAddress(path);
+    }
+
+    /**
+     * The same credentials at another place, such as a proxy before the node.
+     *
+     * @param place where to connect to
+     * @return an address with the host and port of that place
+     */
+    public NodeAddress at(NodeAddress place) {
+        String where = place.host + ":" + place.port;
+        String moved = password == null
+                ? where
+                : SCHEME + uri.substring(SCHEME.length(), uri.lastIndexOf('@') + 1) + where;
+        return new NodeAddress(place.host, place.port, user, password, moved);
     }
 
     private static NodeAddress of(URI parsed, String text) {
@@ -101,9 +140,27 @@ public final class NodeAddress {
     }
 
     /**
+     * Whether it is a socket file on this machine.
+     *
+     * @return true if there is a {@link #path()} and neither host nor port
+     */
+    public boolean isUnixSocket() {
+        return path != null;
+    }
+
+    /**
+     * The socket file.
+     *
+     * @return an absolute path, or null
+     */
+    public String path() {
+        return path;
+    }
+
+    /**
      * The host without brackets.
      *
-     * @return a name or a literal address
+     * @return a name or a literal address; empty for a Unix socket
      */
     public String host() {
         return host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
@@ -112,7 +169,7 @@ public final class NodeAddress {
     /**
      * The TCP port.
      *
-     * @return 1 to 65535
+     * @return 1 to 65535; 0 for a Unix socket
      */
     public int port() {
         return port;
@@ -139,7 +196,7 @@ public final class NodeAddress {
     /**
      * The form that {@code Redlock.connect} takes, password included: for connecting, never for printing.
      *
-     * @return {@code host:port} or the full {@code redis://} form
+     * @return {@code host:port}, the full {@code redis://} form, or {@code unix:///path}
      */
     public String uri() {
         return uri;
@@ -147,17 +204,18 @@ public final class NodeAddress {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof NodeAddress that && port == that.port && host.equals(that.host);
+        return other instanceof NodeAddress that && port == that.port && host.equals(that.host)
+                && Objects.equals(path, that.path);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(host, port);
+        return Objects.hash(host, port, path);
     }
 
-    /** Shows {@code host:port} only. */
+    /** Shows {@code host:port} or {@code unix:///path} only. */
     @Override
     public String toString() {
-        return host + ":" + port;
+        return path == null ? host + ":" + port : uri;
     }
 }

@@ -2,6 +2,7 @@ package dev.redlock.loadtest.nodes;
 
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -9,6 +10,7 @@ import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,14 +22,14 @@ import java.util.List;
  * @threading caller-confined
  */
 public final class RawRedis implements AutoCloseable {
-    private final Socket socket;
+    private final Closeable socket;
     private final InputStream in;
     private final OutputStream out;
 
-    private RawRedis(Socket socket) throws IOException {
+    private RawRedis(Closeable socket, InputStream in, OutputStream out) {
         this.socket = socket;
-        this.in = new BufferedInputStream(socket.getInputStream());
-        this.out = socket.getOutputStream();
+        this.in = new BufferedInputStream(in);
+        this.out = out;
     }
 
     /**
@@ -39,13 +41,17 @@ public final class RawRedis implements AutoCloseable {
      * @throws IOException if the node cannot be reached in time or refuses the credentials
      */
     public static RawRedis connect(NodeAddress address, Duration timeout) throws IOException {
+        if (address.isUnixSocket()) {
+            UnixStream stream = UnixStream.connect(Path.of(address.path()), timeout);
+            return new RawRedis(stream, stream.in(), stream.out());
+        }
         int timeoutMs = (int) Math.max(1, timeout.toMillis());
         Socket socket = new Socket();
         try {
             socket.connect(new InetSocketAddress(address.host(), address.port()), timeoutMs);
             socket.setSoTimeout(timeoutMs);
             socket.setTcpNoDelay(true);
-            RawRedis redis = new RawRedis(socket);
+            RawRedis redis = new RawRedis(socket, socket.getInputStream(), socket.getOutputStream());
             redis.authenticate(address);
             return redis;
         } catch (IOException e) {

@@ -119,6 +119,39 @@ public final class RunFolder {
     }
 
     /**
+     * Opens a file of the command's own, to be written while the run goes.
+     *
+     * @param name without FAIL
+     * @return its path; nothing is there yet
+     */
+    public Path file(String name) {
+        return folder.resolve(name);
+    }
+
+    /**
+     * Removes what a run that did not come to its end has written, and the folder if nothing else is in it.
+     *
+     * @throws IOException if it cannot be removed
+     */
+    public void abandon() throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                Files.delete(file);
+            }
+        }
+        deleteIfEmpty(folder);
+        if (PARENT_DEFAULT.equals(folder.getParent())) {
+            deleteIfEmpty(PARENT_DEFAULT);
+        }
+    }
+
+    private static void deleteIfEmpty(Path path) throws IOException {
+        if (isEmptyFolder(path)) {
+            Files.delete(path);
+        }
+    }
+
+    /**
      * Writes the rest. Every {@link IntervalLog} has been closed.
      *
      * @param result the whole run

@@ -18,11 +18,11 @@ public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstandin
     /**
      * Begins the names of the files that belong to this series alone.
      *
-     * @return such as {@code redlock-n3-k64-1} or {@code redlock-n3-rate5000-1}
+     * @return such as {@code redlock-n3-k64-r1} or {@code redlock-n3-rate5000-r1}
      */
     public String fileStem() {
         String load = loop == LoopKind.CLOSED ? "k" + outstanding : "rate" + rate();
-        return driver.replaceAll("[^A-Za-z0-9_.-]", "_") + "-n" + nodes + "-" + load + "-" + repetition;
+        return driver.replaceAll("[^A-Za-z0-9_.-]", "_") + "-n" + nodes + "-" + load + "-r" + repetition;
     }
 
     /**

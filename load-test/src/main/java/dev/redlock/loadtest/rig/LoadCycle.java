@@ -106,6 +106,8 @@ final class LoadCycle implements LockListener {
         long handoverNs = target.resource().enter(holder, intendedNs, nowNs, nowNs + validityNs);
         if (rig.isRecorded(intendedNs, nowNs)) {
             heldCount++;
+        }
+        if (rig.isWaitRecorded(intendedNs, nowNs)) {
             rig.acquireRecorder().record(nowNs - intendedNs);
             if (handoverNs >= 0) {
                 rig.handoverRecorder().record(handoverNs);

@@ -33,6 +33,7 @@ public final class LoadPlan {
     private Duration ttl = Duration.ofSeconds(30);
     private Duration interval;
     private double errorShareMax;
+    private boolean isCostMeasured = true;
     private String keyPrefix = "load-test:";
     private long seed;
 
@@ -65,8 +66,8 @@ public final class LoadPlan {
      * @return the plan
      */
     public static LoadPlan open(double ratePerSecond, int outstandingMax) {
-        require(ratePerSecond > 0 && ratePerSecond <= 10_000_000,
-                "ratePerSecond is " + ratePerSecond + ": expected more than 0, at most 10 million");
+        require(ratePerSecond > 0 && ratePerSecond <= 1_000_000,
+                "ratePerSecond is " + ratePerSecond + ": expected more than 0, at most a million");
         return new LoadPlan(LoopKind.OPEN, outstandingMax, ratePerSecond);
     }
 
@@ -83,6 +84,7 @@ public final class LoadPlan {
         copy.ttl = ttl;
         copy.interval = interval;
         copy.errorShareMax = errorShareMax;
+        copy.isCostMeasured = isCostMeasured;
         copy.keyPrefix = keyPrefix;
         copy.seed = seed;
         change.accept(copy);
@@ -206,6 +208,16 @@ public final class LoadPlan {
     }
 
     /**
+     * Whether to tell what a cycle costs this process.
+     *
+     * @param on default; off where other things run in this process too
+     * @return the changed plan
+     */
+    public LoadPlan costMeasured(boolean on) {
+        return with(plan -> plan.isCostMeasured = on);
+    }
+
+    /**
      * Begins every resource's name; unique to a run, so that keys of an earlier run do not interfere.
      *
      * @param prefix default {@code load-test:}
@@ -315,6 +327,10 @@ public final class LoadPlan {
 
     double errorShareMax() {
         return errorShareMax;
+    }
+
+    boolean isCostMeasured() {
+        return isCostMeasured;
     }
 
     String keyPrefix() {

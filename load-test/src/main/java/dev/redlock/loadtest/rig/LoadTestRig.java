@@ -67,10 +67,11 @@ public final class LoadTestRig {
     private volatile long runStartNs;
     private long startNs;
     private long measureStartNs;
-    private long measureEndNs;
+    private volatile long measureEndNs;
     private long nextRotationNs;
     private long rotatedNs;
     private volatile boolean isStopping;
+    private volatile boolean isFinishing;
 
     /**
      * A rig on the machine's monotonic clock.
@@ -83,7 +84,8 @@ public final class LoadTestRig {
     }
 
     private LoadTestRig(LoadPlan plan, List<LockSession> sessions, SystemRigTime time) {
-        this(plan, sessions, new MutualExclusionAuditor(), time, new CostMeter(time::pacerCpuNs));
+        this(plan, sessions, new MutualExclusionAuditor(), time,
+                plan.isCostMeasured() ? new CostMeter(time::pacerCpuNs) : null);
     }
 
     LoadTestRig(LoadPlan plan, List<LockSession> sessions, MutualExclusionAuditor auditor, RigTime time,
@@ -152,6 +154,12 @@ public final class LoadTestRig {
         cancelled.countDown();
     }
 
+    /** Ends a run early, as if its time were up; during the warm-up it is as {@link #cancel()}. */
+    public void finish() {
+        isFinishing = true;
+        cancelled.countDown();
+    }
+
     /**
      * Notes something that happens while the plan runs, such as a fault.
      *
@@ -177,7 +185,7 @@ public final class LoadTestRig {
         if (plan.loop() == LoopKind.OPEN) {
             openLoop = new OpenLoop(this, startNs);
             cycles.forEach(openLoop::add);
-            time.pace(openLoop);
+            time.pace(openLoop, (long) (1e9 / plan.ratePerSecond()));
         } else {
             cycles.forEach(cycle -> cycle.begin(nowNs()));
         }
@@ -186,6 +194,10 @@ public final class LoadTestRig {
     private void await(long deadlineNs, LoadProgress progress, boolean isMeasuring) throws InterruptedException {
         for (long leftNs = deadlineNs - nowNs(); leftNs > 0; leftNs = deadlineNs - nowNs()) {
             if (time.await(cancelled, nowNs() + Math.min(leftNs, TICK_NS))) {
+                if (isFinishing && isMeasuring) {
+                    measureEndNs = nowNs();
+                    return;
+                }
                 throw new InterruptedException("the run was cancelled");
             }
             long nowNs = nowNs();
@@ -246,7 +258,8 @@ public final class LoadTestRig {
         long done = cycleRecorder.count() - (openLoop == null ? 0 : openLoop.dropped());
         Tally tally = new Tally(done, done * 1e9 / (measureEndNs - measureStartNs), acquired, released,
                 auditor.holdingCount(), auditor.overlapCount());
-        Span span = new Span(offsetMs(measureStartNs), plan.warmup().toMillis(), plan.duration().toMillis());
+        Span span = new Span(offsetMs(measureStartNs), plan.warmup().toMillis(),
+                TimeUnit.NANOSECONDS.toMillis(measureEndNs - measureStartNs));
         return new LoadResult(plan, span, tally, operations, cost, figures(), List.copyOf(marks), evidence);
     }
 
@@ -282,10 +295,17 @@ public final class LoadTestRig {
         return TimeUnit.NANOSECONDS.toMillis(ns - runStartNs);
     }
 
-    /** Whether a cycle belongs to the recorded time: by its end in a closed loop, by its intended time in an open one. */
+    /** Whether a cycle belongs to the recorded time: by its end (closed loop) or its intended time (open loop). */
     boolean isRecorded(long intendedNs, long nowNs) {
         long decidingNs = openLoop == null ? nowNs : intendedNs;
         return decidingNs - measureStartNs >= 0 && decidingNs - measureEndNs < 0;
+    }
+
+    /** The same for an acquire; but a wait that is still going on when the time is up counts with its full length. */
+    boolean isWaitRecorded(long intendedNs, long nowNs) {
+        boolean isLateWait = openLoop == null && plan.isContended() && nowNs - measureEndNs >= 0
+                && intendedNs - measureEndNs < 0;
+        return isLateWait || isRecorded(intendedNs, nowNs);
     }
 
     void onCycled() {

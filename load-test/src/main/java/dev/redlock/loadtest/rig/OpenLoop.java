@@ -56,14 +56,14 @@ final class OpenLoop implements RigTime.Pacer {
     }
 
     private synchronized boolean hasMore() {
-        return due < sendsTotal;
+        return due < sendsTotal && !isStopping;
     }
 
     private boolean dealOne(long nowNs) {
         LoadCycle cycle;
         long intendedNs;
         synchronized (this) {
-            if (due == sendsTotal || intendedNs(due) - nowNs > 0) {
+            if (isStopping || due == sendsTotal || intendedNs(due) - nowNs > 0) {
                 return false;
             }
             due++;

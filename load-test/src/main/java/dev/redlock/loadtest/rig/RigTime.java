@@ -32,9 +32,10 @@ interface RigTime extends AutoCloseable {
     /**
      * Runs the pacer of an open loop at its exact times, on a thread that does nothing else.
      *
-     * @param pacer called at each of its times
+     * @param pacer    called at each of its times
+     * @param periodNs from one to the next
      */
-    void pace(Pacer pacer);
+    void pace(Pacer pacer, long periodNs);
 
     /** Ends what runs and forgets what is scheduled. */
     @Override

@@ -15,8 +15,10 @@ import java.util.concurrent.locks.LockSupport;
  * @threading any thread
  */
 final class SystemRigTime implements RigTime {
-    /** A sleeping thread wakes up about this much too late; the pacer yields instead for the last bit. */
-    private static final long WAKE_UP_NS = 80_000;
+    /** A sleeping thread wakes up about this much too late, so the pacer spins for the last bit. */
+    private static final long SPIN_NS_MAX = 60_000;
+    /** The pacer takes at most this share of a core from the client and the servers; then it sends a little late. */
+    private static final int SPIN_SHARE_OF_PERIOD = 5;
 
     private final ScheduledExecutorService later = Executors.newSingleThreadScheduledExecutor(task -> {
         Thread thread = new Thread(task, "load-later");
@@ -25,6 +27,7 @@ final class SystemRigTime implements RigTime {
     });
     private volatile boolean isClosed;
     private volatile Thread pacing;
+    private volatile long pacedCpuNs;
 
     @Override
     public long nowNs() {
@@ -47,25 +50,28 @@ final class SystemRigTime implements RigTime {
     }
 
     @Override
-    public void pace(Pacer pacer) {
+    public void pace(Pacer pacer, long periodNs) {
+        long spinNs = Math.min(SPIN_NS_MAX, periodNs / SPIN_SHARE_OF_PERIOD);
         Thread thread = new Thread(() -> {
             boolean hasMore = true;
             while (hasMore && !isClosed) {
-                awaitExactly(pacer.nextNs());
+                awaitExactly(pacer.nextNs(), spinNs);
                 hasMore = pacer.onDue(nowNs());
             }
+            // A thread that has ended cannot be asked any more.
+            pacedCpuNs = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
         }, "load-pacer");
         thread.setDaemon(true);
         pacing = thread;
         thread.start();
     }
 
-    private void awaitExactly(long dueNs) {
+    private void awaitExactly(long dueNs, long spinNs) {
         for (long leftNs = dueNs - nowNs(); leftNs > 0 && !isClosed; leftNs = dueNs - nowNs()) {
-            if (leftNs > WAKE_UP_NS) {
-                LockSupport.parkNanos(leftNs - WAKE_UP_NS);
+            if (leftNs > spinNs) {
+                LockSupport.parkNanos(leftNs - spinNs);
             } else {
-                Thread.yield();
+                Thread.onSpinWait();
             }
         }
     }
@@ -73,7 +79,8 @@ final class SystemRigTime implements RigTime {
     /** CPU time of the pacing thread: not the client's. */
     long pacerCpuNs() {
         Thread thread = pacing;
-        return thread == null ? 0 : Math.max(0, ManagementFactory.getThreadMXBean().getThreadCpuTime(thread.getId()));
+        long aliveNs = thread == null ? 0 : ManagementFactory.getThreadMXBean().getThreadCpuTime(thread.getId());
+        return Math.max(pacedCpuNs, aliveNs);
     }
 
     @Override

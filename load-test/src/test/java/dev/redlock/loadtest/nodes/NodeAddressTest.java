@@ -36,13 +36,32 @@ class NodeAddressTest {
     }
 
     @Test
+    void socketFileHasNeitherHostNorPort() {
+        NodeAddress address = NodeAddress.parse("unix:///tmp/redis.sock");
+        assertTrue(address.isUnixSocket());
+        assertEquals("/tmp/redis.sock", address.path());
+        assertEquals("unix:///tmp/redis.sock", address.uri());
+        assertEquals("unix:///tmp/redis.sock", address.toString());
+        assertEquals(address, NodeAddress.parse("unix:///tmp/redis.sock"));
+        assertFalse(address.equals(NodeAddress.parse("unix:///tmp/other.sock")));
+    }
+
+    @Test
+    void credentialsMoveToAnotherPlace() {
+        NodeAddress proxy = NodeAddress.of("127.0.0.1", 9000);
+        assertEquals("redis://ann:p%40ss@127.0.0.1:9000",
+                NodeAddress.parse("redis://ann:p%40ss@host:7001").at(proxy).uri());
+        assertEquals("127.0.0.1:9000", NodeAddress.parse("host:7001").at(proxy).uri());
+    }
+
+    @Test
     void bracketsGoRoundIpv6() {
         assertEquals("::1", NodeAddress.parse("[::1]:7001").host());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "host", "host:", ":7001", "host:0", "host:65536", "host:70a1", "host:7001/0",
-        "http://host:7001", "redis://user@host:7001", "a b:7001", "unix:///tmp/socket"})
+        "http://host:7001", "redis://user@host:7001", "a b:7001", "unix://", "unix://relative"})
     void malformedAddressIsRefusedWithTheRule(String text) {
         IllegalArgumentException error = assertThrows(IllegalArgumentException.class, () -> NodeAddress.parse(text));
         assertTrue(error.getMessage().contains("expected host:port"), error.getMessage());

@@ -40,8 +40,9 @@ class RunFolderTest {
         Path shown = run.finish(result(List.of(), List.of()));
         assertEquals(folder.resolve("results.json"), shown);
         assertEquals(
-                new TreeSet<>(List.of("redlock-n3-k64-1-acquire.hgrm", "redlock-n3-k64-1-acquire.hlog", "results.json",
-                        "series.csv", "set-nx-n1-rate2500-2-acquire.hgrm", "set-nx-n1-rate2500-2-acquire.hlog")),
+                new TreeSet<>(List.of("redlock-n3-k64-r1-acquire.hgrm", "redlock-n3-k64-r1-acquire.hlog",
+                        "results.json",
+                        "series.csv", "set-nx-n1-rate2500-r2-acquire.hgrm", "set-nx-n1-rate2500-r2-acquire.hlog")),
                 names());
     }
 
@@ -122,7 +123,7 @@ class RunFolderTest {
         log(run, CLOSED);
         run.finish(result(List.of(), List.of()));
         try (HistogramLogReader reader = new HistogramLogReader(
-                folder.resolve("redlock-n3-k64-1-acquire.hlog").toFile())) {
+                folder.resolve("redlock-n3-k64-r1-acquire.hlog").toFile())) {
             Histogram first = (Histogram) reader.nextIntervalHistogram();
             assertEquals(100, first.getTotalCount());
             assertEquals(START.toEpochMilli() + 1500, first.getStartTimeStamp());
@@ -130,7 +131,7 @@ class RunFolderTest {
             assertEquals(START.toEpochMilli() + 2000, second.getStartTimeStamp());
             assertNull(reader.nextIntervalHistogram());
         }
-        String distribution = Files.readString(folder.resolve("redlock-n3-k64-1-acquire.hgrm"));
+        String distribution = Files.readString(folder.resolve("redlock-n3-k64-r1-acquire.hgrm"));
         assertTrue(distribution.contains("Total count    =          100"), distribution);
     }
 

@@ -45,10 +45,10 @@ final class VirtualRigTime implements RigTime {
     }
 
     @Override
-    public void pace(Pacer pacer) {
+    public void pace(Pacer pacer, long periodNs) {
         schedule(() -> {
             if (pacer.onDue(nowNs)) {
-                pace(pacer);
+                pace(pacer, periodNs);
             }
         }, Math.max(0, pacer.nextNs() - nowNs));
     }

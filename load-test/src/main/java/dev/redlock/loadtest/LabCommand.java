@@ -1,0 +1,203 @@
+package dev.redlock.loadtest;
+
+import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.result.MachineClass;
+import dev.redlock.loadtest.result.RunFolder;
+import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.Verdict;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import picocli.CommandLine;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/**
+ * What every measuring command does: checks the options, gets nodes, measures, writes the folder, prints verdict, table
+ * and where the results are.
+ *
+ * @threading caller-confined
+ */
+abstract class LabCommand implements Callable<Integer> {
+    private static final long END_LIMIT_SECONDS = 5;
+
+    @Mixin
+    private NodeOptions nodeOptions;
+
+    @Mixin
+    private ClientOptions clientOptions;
+
+    @Mixin
+    private LoadOptions loadOptions;
+
+    @Spec
+    private CommandSpec spec;
+
+    private final CountDownLatch ended = new CountDownLatch(1);
+
+    @Override
+    public final Integer call() throws IOException, InterruptedException {
+        CommandLine line = spec.commandLine();
+        nodeOptions.check(line);
+        clientOptions.check(line, nodeOptions);
+        loadOptions.check(line);
+        check(line);
+        Instant startedAt = Instant.now();
+        RunFolder folder = open(line, startedAt);
+        boolean isFinished = false;
+        try (RedisNodes nodes = RedisNodes.start(nodeOptions.context())) {
+            out().println(nodes.choice());
+            out().flush();
+            int code = run(nodes, folder);
+            isFinished = true;
+            return code;
+        } finally {
+            if (!isFinished) {
+                folder.abandon();
+            }
+            ended.countDown();
+        }
+    }
+
+    private RunFolder open(CommandLine line, Instant startedAt) {
+        try {
+            return RunFolder.open(loadOptions.output(), spec.name(), startedAt, Reports.WRITERS);
+        } catch (IOException e) {
+            throw new CommandLine.ParameterException(line, "--output: " + e.getMessage());
+        }
+    }
+
+    private int run(RedisNodes nodes, RunFolder folder) throws IOException, InterruptedException {
+        RunResult result;
+        try (Progress progress = Progress.of(totalMs(), line().getErr());
+                Lab lab = new Lab(nodeOptions, clientOptions, loadOptions, nodes, folder, progress)) {
+            nodes.beforeEnd(() -> cancel(lab));
+            lab.note(nodes.choice());
+            measure(lab, folder);
+            if (!lab.exclusion().isEmpty()) {
+                lab.note("exclusion was checked on " + lab.exclusion());
+            }
+            result = new RunResult(spec.name(), folder.startedAt(), lab.offsetMs(), Options.asText(line()),
+                    LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(), lab.series(), lab.notes(),
+                    lab.failures());
+        }
+        Path shown = folder.finish(result);
+        print(result, shown);
+        return result.verdict() == Verdict.PASS ? Main.EXIT_GOOD : Main.EXIT_FAILED;
+    }
+
+    private void print(RunResult result, Path shown) {
+        String drivers = clientOptions.drivers().stream().map(LockDriver::name).collect(Collectors.joining(", "));
+        out().printf("%n%s: %s over real nodes, %s, ttl %s, %s recorded per line; Java %s, %d processors%n",
+                result.command(), drivers, loopInWords(), DurationConverter.text(loadOptions.ttl()),
+                DurationConverter.text(loadOptions.duration()), Runtime.version(), result.machine().cores());
+        conclusions(result).forEach(out()::println);
+        sendDelay(result).ifPresent(out()::println);
+        result.allFailures().forEach(failure -> out().println("FAIL: " + failure));
+        out().printf("%n%s%n%s%n", table(result), "Results: " + shown);
+        out().flush();
+    }
+
+    /** Runs when the JVM is told to end: the load stops first, so that it does not report the ending nodes. */
+    private void cancel(Lab lab) {
+        onCancel(lab);
+        try {
+            if (!ended.await(END_LIMIT_SECONDS, TimeUnit.SECONDS)) {
+                line().getErr().println("load-test: the load did not stop in time");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** In an open loop the rig itself can be late where cores are few; then its delay is part of the latencies. */
+    private static Optional<String> sendDelay(RunResult result) {
+        return result.series()
+                .stream()
+                .map(one -> one.figures().get("sendDelayP99Us"))
+                .filter(Objects::nonNull)
+                .max(Double::compare)
+                .map(us -> String.format(Locale.ROOT,
+                        "The rig was late by up to %.2f ms with 99 %% of its sends; that is part of the latencies.",
+                        us / 1e3));
+    }
+
+    private String loopInWords() {
+        return isOpen()
+                ? "open loop, latency from the intended time, at most " + loadOptions.openOutstanding() + " in flight"
+                : "closed loop";
+    }
+
+    /** Whether a clock decides when a cycle begins. */
+    boolean isOpen() {
+        return loadOptions.isOpen();
+    }
+
+    /** The checks that only this command makes. */
+    void check(CommandLine line) {
+        // None unless overridden.
+    }
+
+    /** What to do when the JVM is told to end. */
+    void onCancel(Lab lab) {
+        lab.cancel();
+    }
+
+    /** What the phases take, as far as can be told before. */
+    abstract long totalMs();
+
+    /** Does the work. */
+    abstract void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException;
+
+    /** The sentences before the table; PASS, if it is. */
+    abstract List<String> conclusions(RunResult result);
+
+    /** The table. */
+    abstract String table(RunResult result);
+
+    /** PASS in words, if there is something to pass. */
+    static List<String> pass(RunResult result, String words) {
+        return result.verdict() == Verdict.PASS ? List.of("PASS: " + words) : List.of();
+    }
+
+    NodeOptions nodeOptions() {
+        return nodeOptions;
+    }
+
+    ClientOptions clientOptions() {
+        return clientOptions;
+    }
+
+    LoadOptions loadOptions() {
+        return loadOptions;
+    }
+
+    /** Warm-up of the JVM for each driver, in milliseconds. */
+    long jvmWarmupMs() {
+        return loadOptions.jvmWarmup().toMillis() * clientOptions.drivers().size();
+    }
+
+    /** One step of the load, in milliseconds. */
+    long stepMs() {
+        return loadOptions.warmup().plus(loadOptions.duration()).toMillis();
+    }
+
+    private CommandLine line() {
+        return spec.commandLine();
+    }
+
+    private PrintWriter out() {
+        return line().getOut();
+    }
+}

@@ -1,0 +1,81 @@
+package dev.redlock.loadtest;
+
+import dev.redlock.loadtest.nodes.NodeAddress;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.OptionSpec;
+
+/**
+ * What the option groups share: the check of a value, and all values as text.
+ *
+ * @threading any thread
+ */
+final class Options {
+    private static final String ADDRESSES = "--addresses";
+
+    private Options() {
+    }
+
+    /** Throws picocli's error, which ends in exit code 2. */
+    static void require(CommandLine line, boolean isRight, String otherwise) {
+        if (!isRight) {
+            throw new CommandLine.ParameterException(line, otherwise);
+        }
+    }
+
+    /** Turns the refusal of a parser into picocli's error. */
+    static void requireParsed(CommandLine line, String option, Runnable parsing) {
+        try {
+            parsing.run();
+        } catch (IllegalArgumentException e) {
+            throw new CommandLine.ParameterException(line, option + ": " + e.getMessage());
+        }
+    }
+
+    /** Series are told apart by these values. */
+    static void requireDistinct(CommandLine line, String option, List<?> values) {
+        require(line, values.stream().distinct().count() == values.size(), option + " names one twice: "
+                + text(values) + "; name each once, and measure again with --repetitions");
+    }
+
+    static void requireAtLeast(CommandLine line, String option, Duration value, Duration min) {
+        require(line, value.compareTo(min) >= 0, option + " is " + DurationConverter.text(value)
+                + ": expected at least " + DurationConverter.text(min));
+    }
+
+    /** Every option and its value, defaults included, without passwords. */
+    static Map<String, String> asText(CommandLine line) {
+        Map<String, String> texts = new LinkedHashMap<>();
+        for (OptionSpec option : line.getCommandSpec().options()) {
+            boolean isHelp = option.usageHelp() || option.versionHelp();
+            if (!isHelp && option.getValue() != null) {
+                String name = option.longestName();
+                texts.put(name.substring(2),
+                        name.equals(ADDRESSES) ? places(option.getValue()) : text(option.getValue()));
+            }
+        }
+        return texts;
+    }
+
+    private static String places(Collection<String> addresses) {
+        return addresses.stream().map(text -> NodeAddress.parse(text).toString()).collect(Collectors.joining(","));
+    }
+
+    private static String text(Object value) {
+        if (value instanceof Duration duration) {
+            return DurationConverter.text(duration);
+        }
+        if (value instanceof Enum<?> constant) {
+            return constant.name().toLowerCase(Locale.ROOT);
+        }
+        return value instanceof List<?> values
+                ? values.stream().map(Options::text).collect(Collectors.joining(","))
+                : value.toString();
+    }
+}

@@ -1,0 +1,198 @@
+package dev.redlock.loadtest.report;
+
+import dev.redlock.loadtest.result.MachineClass;
+import dev.redlock.loadtest.result.ReportWriter;
+import dev.redlock.loadtest.result.ResultJson;
+import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.result.Verdict;
+import dev.redlock.loadtest.result.Versions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A run as one page that needs nothing else: style, data, charts and their library are inside, and its content security
+ * policy lets the browser load nothing and run only the two scripts that it came with.
+ *
+ * @threading immutable
+ */
+public final class HtmlReport implements ReportWriter {
+    private static final DateTimeFormatter WHEN = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'", Locale.ROOT)
+            .withZone(ZoneOffset.UTC);
+    private static final double BYTES_PER_GIB = 1L << 30;
+
+    /** No options. */
+    public HtmlReport() {
+        // The result says it all.
+    }
+
+    @Override
+    public String fileName() {
+        return "report.html";
+    }
+
+    @Override
+    public void write(RunResult result, Path file) throws IOException {
+        Files.writeString(file, page(result));
+    }
+
+    static String page(RunResult result) throws IOException {
+        String charts = ReportAssets.charts();
+        String script = ReportAssets.script();
+        StringBuilder html = new StringBuilder(1 << 20);
+        head(html, result, "script-src " + ReportAssets.digest(charts) + " " + ReportAssets.digest(script));
+        html.append("<main>\n");
+        reasons(html, result);
+        cards(html, result);
+        chartSections(html);
+        tables(html, result);
+        html.append("</main>\n<script type=\"application/json\" id=\"data\">")
+                .append(Markup.json(ResultJson.tree(result).toString()))
+                .append("</script>\n<script>")
+                .append(charts)
+                .append("</script>\n<script>")
+                .append(script)
+                .append("</script>\n</body>\n</html>\n");
+        return html.toString();
+    }
+
+    private static void head(StringBuilder html, RunResult result, String scripts) throws IOException {
+        String title = "load-test " + result.command() + ": " + result.verdict();
+        html.append("<!DOCTYPE html>\n<html lang=\"en\" data-theme=\"light\">\n<head>\n<meta charset=\"utf-8\">\n")
+                .append("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ")
+                .append("style-src 'unsafe-inline'; img-src data:; ")
+                .append(scripts)
+                .append("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
+                .append(Markup.text(title))
+                .append("</title>\n<style>\n")
+                .append(ReportAssets.style())
+                .append("</style>\n</head>\n<body>\n<header><div>\n<h1>load-test ")
+                .append(Markup.text(result.command()))
+                .append("</h1>\n<span class=\"verdict ")
+                .append(result.verdict() == Verdict.PASS ? "pass" : "fail")
+                .append("\">")
+                .append(result.verdict())
+                .append("</span>\n<p>")
+                .append(WHEN.format(result.startedAt().truncatedTo(ChronoUnit.SECONDS)))
+                .append(", ")
+                .append(ReportTables.number(Math.rint(result.elapsedMs() / 1e3)))
+                .append(" s long</p>\n<button id=\"theme\" type=\"button\" hidden>Dark</button>\n</div></header>\n");
+    }
+
+    private static void reasons(StringBuilder html, RunResult result) {
+        if (result.verdict() == Verdict.FAIL) {
+            html.append("<section class=\"reasons\" role=\"alert\"><h2>This run does not count</h2>")
+                    .append(ReportTables.list(result.allFailures()))
+                    .append("</section>\n");
+        }
+    }
+
+    private static void cards(StringBuilder html, RunResult result) {
+        List<SeriesResult> series = result.series();
+        html.append("<dl class=\"cards\">\n");
+        long cycles = series.stream().mapToLong(one -> one.tally().cycles()).sum();
+        card(html, "Cycles measured", ReportTables.number((double) cycles),
+                series.size() == 1 ? "in one series" : "in " + series.size() + " series");
+        best(series, Comparator.comparingDouble(one -> -one.tally().cyclesPerSecond())).ifPresent(
+                one -> card(html, "Highest throughput", ReportTables.number(one.tally().cyclesPerSecond()) + "/s",
+                        one.spec().title()));
+        best(series, Comparator.comparingDouble(one -> one.operations().get(SeriesResult.ACQUIRE).us(50))).ifPresent(
+                one -> card(html, "Shortest acquire, median",
+                        ReportTables.micros(one.operations().get(SeriesResult.ACQUIRE).us(50)), one.spec().title()));
+        long overlaps = series.stream().mapToLong(one -> one.tally().overlaps()).sum();
+        long holdings = series.stream().mapToLong(one -> one.tally().holdings()).sum();
+        card(html, "Overlapping holders", ReportTables.number((double) overlaps),
+                "in " + ReportTables.number((double) holdings) + " holdings watched");
+        html.append("</dl>\n");
+    }
+
+    private static Optional<SeriesResult> best(List<SeriesResult> series, Comparator<SeriesResult> order) {
+        return series.stream()
+                .filter(one -> one.operations().containsKey(SeriesResult.ACQUIRE) && one.tally().cycles() > 0)
+                .min(order);
+    }
+
+    private static void card(StringBuilder html, String title, String value, String detail) {
+        html.append("<div><dt>")
+                .append(Markup.text(title))
+                .append("</dt><dd>")
+                .append(Markup.text(value))
+                .append("</dd><dd>")
+                .append(Markup.text(detail))
+                .append("</dd></div>\n");
+    }
+
+    private static void chartSections(StringBuilder html) {
+        html.append(
+                "<noscript><section><p>The charts need JavaScript; the tables below do not.</p></section></noscript>\n");
+        chart(html, "drivers", "Drivers side by side", "Medians over the repetitions; the table has their spread.");
+        chart(html, "nodes", "Latency against the number of nodes", "Medians over the repetitions.");
+        chart(html, "percentiles", "Latency by percentile",
+                "The further right, the rarer: each step is ten times as rare. Of repetitions, the one with the median "
+                        + "p99.");
+        chart(html, "throughput", "Throughput against the load", "Medians over the repetitions.");
+        chart(html, "loaded", "Latency against the load", "Medians over the repetitions.");
+        chart(html, "time", "Over time", "Dashed lines mark what happened meanwhile, such as injected faults.");
+        chart(html, "samples", "Readings over time", "What was watched beside the latencies.");
+    }
+
+    /** The script shows those that the data has something for. */
+    private static void chart(StringBuilder html, String id, String title, String words) {
+        html.append("<section id=\"")
+                .append(id)
+                .append("\" hidden><h2>")
+                .append(Markup.text(title))
+                .append("</h2><p>")
+                .append(Markup.text(words))
+                .append("</p></section>\n");
+    }
+
+    private static void tables(StringBuilder html, RunResult result) throws IOException {
+        html.append("<section><h2>Every series</h2><p>Latencies from the call, or in an open loop from the intended ")
+                .append("time, to the outcome.</p>\n")
+                .append(ReportTables.series(result))
+                .append("<details><summary>Outcomes and counters</summary>\n")
+                .append(ReportTables.counters(result))
+                .append("</details></section>\n<section><h2>How it was measured</h2>\n");
+        if (!result.notes().isEmpty()) {
+            html.append(ReportTables.list(result.notes()));
+        }
+        html.append("<div class=\"grid\">\n")
+                .append(ReportTables.words("Options", result.options()))
+                .append(ReportTables.words("Versions", versions(result.versions())))
+                .append(ReportTables.words("Machine", machine(result.machine())))
+                .append("</div></section>\n<footer>Charts: Apache ECharts ")
+                .append(Markup.text(ReportAssets.chartsVersion()))
+                .append(" (Apache-2.0), inside this file. The data stand beside it as results.json and series.csv.")
+                .append("</footer>\n");
+    }
+
+    private static Map<String, String> versions(Versions versions) {
+        Map<String, String> rows = new LinkedHashMap<>();
+        rows.put("program", versions.program());
+        rows.put("Java", versions.java());
+        rows.put("Netty", versions.netty());
+        rows.putAll(versions.drivers());
+        rows.put("servers", String.join(", ", versions.servers()));
+        return rows;
+    }
+
+    private static Map<String, String> machine(MachineClass machine) {
+        Map<String, String> rows = new LinkedHashMap<>();
+        rows.put("processors", Integer.toString(machine.cores()));
+        rows.put("model", machine.cpu());
+        rows.put("memory", ReportTables.number(machine.memoryBytes() / BYTES_PER_GIB) + " GiB");
+        rows.put("system", machine.os() + " " + machine.kernel() + ", " + machine.arch());
+        return rows;
+    }
+}

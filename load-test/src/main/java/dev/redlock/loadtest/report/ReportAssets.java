@@ -1,0 +1,66 @@
+package dev.redlock.loadtest.report;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Base64;
+import java.util.Properties;
+
+/**
+ * What is the same in every report: style, script and chart library, from the class path.
+ *
+ * @threading immutable
+ */
+final class ReportAssets {
+    private static final String OWN = "/dev/redlock/loadtest/report/";
+
+    private ReportAssets() {
+    }
+
+    static String style() throws IOException {
+        return read(OWN + "report.css");
+    }
+
+    static String script() throws IOException {
+        return read(OWN + "report.js");
+    }
+
+    /** Apache ECharts, the build with line and bar charts. */
+    static String charts() throws IOException {
+        return read("/META-INF/resources/webjars/echarts/" + chartsVersion() + "/echarts.common.min.js");
+    }
+
+    static String chartsVersion() throws IOException {
+        Properties properties = new Properties();
+        try (InputStream in = open("/META-INF/maven/org.webjars/echarts/pom.properties")) {
+            properties.load(in);
+        }
+        return properties.getProperty("version");
+    }
+
+    /** How a content security policy names a script: by the digest of what stands between the tags. */
+    static String digest(String script) {
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(script.getBytes(StandardCharsets.UTF_8));
+            return "'sha256-" + Base64.getEncoder().encodeToString(digest) + "'";
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("this JDK has no SHA-256", e);
+        }
+    }
+
+    private static String read(String name) throws IOException {
+        try (InputStream in = open(name)) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    private static InputStream open(String name) throws IOException {
+        InputStream in = ReportAssets.class.getResourceAsStream(name);
+        if (in == null) {
+            throw new IOException(name + " is not on the class path");
+        }
+        return in;
+    }
+}

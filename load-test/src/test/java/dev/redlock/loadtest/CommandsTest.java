@@ -1,0 +1,174 @@
+package dev.redlock.loadtest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each measuring command in its short form, on real nodes, and what it leaves behind. */
+class CommandsTest {
+    @TempDir
+    private Path folder;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @BeforeAll
+    static void requireNodes() {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+    }
+
+    @Test
+    void throughputSaysWhereItSaturates() throws IOException {
+        JsonNode root = run("throughput", "--nodes", "1", "--outstanding", "1,8,32", "--duration", "200ms", "--warmup",
+                "50ms", "--jvm-warmup", "100ms");
+        assertTrue(out.toString().matches("(?s).*redlock, N = 1: (not )?saturated.* at \\d+ outstanding, .*"),
+                out::toString);
+        assertTrue(root.get("series").size() >= 2, out::toString);
+        assertEquals("CLOSED", root.at("/series/0/spec/loop").asText());
+        assertTrue(root.at("/series/0/tally/cyclesPerSecond").asDouble() > 0);
+        assertTrue(root.at("/series/0/cost/cpuUsPerCycle").asDouble() > 0);
+        assertEquals(root.at("/series/0/tally/acquires/ACQUIRED").asLong(),
+                root.at("/series/0/counters/outcome.ACQUIRED").asLong(), "the client counts as the rig does");
+    }
+
+    @Test
+    void rateThatCannotBeKeptEndsTheSearchAndNotTheRun() throws IOException {
+        JsonNode root = run("throughput", "--nodes", "1", "--driver", "set-nx", "--outstanding", "1", "--rate",
+                "100,1000000", "--duration", "300ms", "--warmup", "50ms", "--jvm-warmup", "100ms");
+        assertTrue(out.toString().contains("the next rate was missed")
+                || out.toString().contains("the lowest rate was missed"), out::toString);
+        assertEquals("PASS", root.get("verdict").asText(), out::toString);
+        assertEquals("OPEN", root.at("/series/0/spec/loop").asText());
+        assertTrue(root.at("/series/0/figures/sendDelayMaxUs").isNumber());
+    }
+
+    @Test
+    void missedRateFailsALatencyRunAndNamesItsFilesSo() throws IOException {
+        JsonNode root = run(1, "latency", "--nodes", "1", "--outstanding", "1", "--rate", "1000000", "--duration",
+                "200ms", "--warmup", "0ms", "--jvm-warmup", "100ms");
+        assertEquals("FAIL", root.get("verdict").asText());
+        assertTrue(out.toString().contains("FAIL: redlock, N = 1, 1000000/s: missed the rate: of 200000 cycles"),
+                out::toString);
+        assertTrue(out.toString().strip().endsWith("results-FAIL.json"), out::toString);
+        try (Stream<Path> files = Files.list(folder.resolve("run"))) {
+            assertEquals(List.of(), files.filter(file -> !file.toString().contains("-FAIL.")).toList());
+        }
+    }
+
+    @Test
+    void contentionMeasuresHandoverFairnessAndSuccess() throws IOException {
+        JsonNode root = run("contention", "--nodes", "3", "--outstanding", "6", "--duration", "500ms", "--warmup",
+                "50ms", "--jvm-warmup", "100ms", "--fenced");
+        JsonNode series = root.at("/series/0");
+        assertTrue(series.at("/operations/handover/count").asLong() > 0, series::toString);
+        assertTrue(series.at("/figures/jainIndex").asDouble() > 0);
+        assertTrue(series.at("/figures/successShare").asDouble() > 0);
+        assertTrue(out.toString().contains("fairness"), out::toString);
+    }
+
+    @Test
+    void contentionMakesDriversWaitThatCannot() throws IOException {
+        JsonNode root = run("contention", "--nodes", "1", "--driver", "set-nx", "--outstanding", "4", "--duration",
+                "300ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
+        assertTrue(root.at("/series/0/figures/refusedAttempts").asDouble() > 0, root::toString);
+        assertTrue(root.get("notes").toString().contains("the rig tries again"), root::toString);
+    }
+
+    @Test
+    void soakSamplesMemoryAndCounters() throws IOException {
+        JsonNode root = run("soak", "--nodes", "1", "--outstanding", "8", "--duration", "2500ms", "--sample", "100ms",
+                "--warmup", "100ms", "--jvm-warmup", "500ms");
+        JsonNode samples = root.at("/series/0/samples");
+        assertTrue(samples.size() >= 3, samples::toString);
+        assertTrue(samples.at("/0/values/heapAfterGcBytes").asDouble() > 0);
+        assertTrue(samples.at("/0/values/threads").asDouble() > 0);
+        assertTrue(samples.at("/1/values/outcome.ACQUIRED").asDouble() > 0);
+        List<String> lines = Files.readAllLines(folder.resolve("run/samples.csv"));
+        assertEquals(samples.size() + 1, lines.size());
+        assertTrue(lines.get(0).startsWith("offsetMs,heapAfterGcBytes,"), lines.get(0));
+        assertTrue(out.toString().contains("heapAfterGc, MB"), out::toString);
+    }
+
+    @Test
+    void interruptedSoakWritesWhatThereIs() throws Exception {
+        try (ChildProgram program = ChildProgram.start("soak", "--nodes", "1", "--outstanding", "8", "--duration", "1h",
+                "--sample", "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms")) {
+            program.awaitLine("heap");
+            program.signal("INT");
+            assertEquals(130, program.awaitExit(), program::err);
+            assertTrue(program.results().toString().contains("results.json"), program::err);
+            assertEquals(List.of(), program.leftovers());
+        }
+    }
+
+    @Test
+    void delayedNodesAreSlowerByTheDelay() throws IOException {
+        JsonNode root = run("latency", "--nodes", "1", "--outstanding", "1", "--delay", "5ms", "--duration", "300ms",
+                "--warmup", "50ms", "--jvm-warmup", "0ms");
+        assertTrue(root.at("/series/0/operations/acquire/minUs").asDouble() >= 10_000, root::toString);
+        assertTrue(root.at("/series/0/cost/cpuUsPerCycle").isNull(), "the proxy runs in this process");
+        assertEquals("5ms", root.at("/options/delay").asText());
+    }
+
+    @Test
+    void nodesOnUnixSocketsAreMeasured() throws IOException {
+        JsonNode root = run("latency", "--nodes", "3", "--unix-sockets", "--outstanding", "2", "--duration", "200ms",
+                "--warmup", "50ms", "--jvm-warmup", "0ms");
+        assertTrue(root.at("/series/0/tally/cycles").asLong() > 0, root::toString);
+    }
+
+    @Test
+    void keysAndRepetitionsAndDriversMakeSeriesThatTakeTurns() throws IOException {
+        JsonNode root = run("latency", "--nodes", "1", "--driver", "redlock,set-nx", "--repetitions", "2",
+                "--outstanding", "2", "--keys", "20", "--hot-share", "0.2", "--duration", "150ms", "--warmup", "0ms",
+                "--jvm-warmup", "0ms");
+        List<String> titles = new ArrayList<>();
+        root.get("series").forEach(series -> titles.add(series.get("title").asText()));
+        assertEquals(List.of("redlock, N = 1, 2 outstanding", "set-nx, N = 1, 2 outstanding",
+                "redlock, N = 1, 2 outstanding, repetition 2", "set-nx, N = 1, 2 outstanding, repetition 2"), titles);
+    }
+
+    @Test
+    void nodesStayUntilTheyAreInterrupted() throws Exception {
+        try (ChildProgram program = ChildProgram.start("nodes", "2", "--unix-sockets")) {
+            program.awaitOut("Ctrl-C stops them.");
+            List<ProcessHandle> servers = program.servers();
+            assertEquals(2, servers.size());
+            assertEquals(2, program.out().lines().filter(line -> line.contains("  unix:///")).count(), program.out());
+            assertTrue(program.out().contains("--addresses 127.0.0.1:"), program.out());
+            program.signal("INT");
+            assertEquals(130, program.awaitExit(), program::err);
+            servers.forEach(server -> assertFalse(server.isAlive()));
+            assertEquals(List.of(), program.leftovers());
+        }
+    }
+
+    private JsonNode run(String... args) throws IOException {
+        return run(0, args);
+    }
+
+    private JsonNode run(int code, String... args) throws IOException {
+        List<String> all = new ArrayList<>(List.of(args));
+        all.addAll(List.of("--output", folder.resolve("run").toString()));
+        int actual = Main.run(new PrintWriter(out, true), new PrintWriter(err, true), all.toArray(String[]::new));
+        assertEquals(code, actual, () -> out + "\n" + err);
+        String name = code == 0 ? "results.json" : "results-FAIL.json";
+        return new ObjectMapper().readTree(folder.resolve("run").resolve(name).toFile());
+    }
+}

@@ -1,0 +1,111 @@
+package dev.redlock.loadtest.report;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class HtmlReportTest {
+    private static final String HOSTILE = "</script><script>alert(1)</script><!--\" onload='x' &amp; \u2028 "
+            + "<img src=x>";
+    private static final Pattern SCRIPT = Pattern.compile("<script([^>]*)>(.*?)</script>", Pattern.DOTALL);
+
+    @Test
+    void refersToNothingOutside() throws Exception {
+        String page = HtmlReport.page(SampleRuns.comparing("redlock", "lettuce").result());
+        String markup = SCRIPT.matcher(page).replaceAll("");
+        assertFalse(markup.contains("://"), "a URL outside the scripts");
+        assertFalse(Pattern.compile("(?i)<(link|img|iframe|object|embed|base)\\b|@import|url\\(|\\bsrc=|\\bhref=")
+                .matcher(markup)
+                .find(), "an element or rule that loads something");
+        assertFalse(ReportAssets.script().contains("://"), "a URL in the report's script");
+        assertTrue(page.contains("content=\"default-src 'none';"), "the browser is told to load nothing");
+    }
+
+    /** The policy names the scripts by their digests: a mistake here and the browser would run none of them. */
+    @Test
+    void policyAllowsItsOwnScriptsAndNoOthers() throws Exception {
+        String page = HtmlReport.page(SampleRuns.comparing("redlock").note(HOSTILE).result());
+        List<String> expected = new ArrayList<>();
+        for (String script : executableScripts(page)) {
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(script.getBytes(StandardCharsets.UTF_8));
+            expected.add("'sha256-" + Base64.getEncoder().encodeToString(digest) + "'");
+        }
+        assertEquals(2, expected.size());
+        Matcher policy = Pattern.compile("script-src ([^\";]+)").matcher(page);
+        assertTrue(policy.find());
+        assertEquals(String.join(" ", expected), policy.group(1));
+    }
+
+    private static List<String> executableScripts(String page) {
+        List<String> scripts = new ArrayList<>();
+        Matcher matcher = SCRIPT.matcher(page);
+        while (matcher.find()) {
+            if (matcher.group(1).isEmpty()) {
+                scripts.add(matcher.group(2));
+            }
+        }
+        return scripts;
+    }
+
+    @Test
+    void holdsTheWholeRun() throws Exception {
+        String page = HtmlReport.page(SampleRuns.comparing("redlock", "lettuce").note("where they came from").result());
+        JsonNode data = data(page);
+        assertEquals(24, data.get("series").size());
+        assertEquals("lettuce", data.get("series").get(23).get("spec").get("driver").asText());
+        assertEquals("where they came from", data.get("notes").get(0).asText());
+        assertTrue(page.contains("<span class=\"verdict pass\">PASS</span>"));
+        assertTrue(page.contains("where they came from") && page.contains("Redis 7.0.15"));
+    }
+
+    private static JsonNode data(String page) throws Exception {
+        Matcher matcher = Pattern.compile("id=\"data\">(.*?)</script>", Pattern.DOTALL).matcher(page);
+        assertTrue(matcher.find());
+        return new ObjectMapper().readTree(matcher.group(1));
+    }
+
+    @Test
+    void hostileTextStaysText() throws Exception {
+        String page = HtmlReport.page(SampleRuns.empty()
+                .add(HOSTILE, 3, 64, 1, 100)
+                .option("addresses", HOSTILE)
+                .option(HOSTILE, "value")
+                .note(HOSTILE)
+                .failure(HOSTILE)
+                .result());
+        assertFalse(page.contains("<script>alert"), "a script got in");
+        assertFalse(SCRIPT.matcher(page).replaceAll("").contains("<img"), "an element got in");
+        assertEquals(2, executableScripts(page).size());
+        assertEquals(HOSTILE, data(page).get("options").get("addresses").asText(), "and nothing is lost");
+        assertTrue(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)"));
+    }
+
+    @Test
+    void failedRunSaysWhyBeforeAnythingElse() throws Exception {
+        String page = HtmlReport.page(SampleRuns.comparing("redlock").failure("two holders overlapped").result());
+        int reason = page.indexOf("two holders overlapped");
+        assertTrue(page.contains("<span class=\"verdict fail\">FAIL</span>"));
+        assertTrue(reason > 0 && reason < page.indexOf("Cycles measured"));
+    }
+
+    @Test
+    void runWithoutSeriesIsAPageToo(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("report.html");
+        new HtmlReport().write(SampleRuns.empty().failure("nothing was measured").result(), file);
+        assertTrue(Files.readString(file).contains("nothing was measured"));
+    }
+}
