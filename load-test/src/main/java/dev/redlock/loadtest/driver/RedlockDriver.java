@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -42,7 +43,8 @@ public final class RedlockDriver implements LockDriver {
 
     @Override
     public String name() {
-        return form.driverName();
+        String kind = transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
+        return form.driverName() + (transport == TransportKind.AUTO ? "" : "@" + kind);
     }
 
     @Override
