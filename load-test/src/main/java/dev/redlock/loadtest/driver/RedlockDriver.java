@@ -57,6 +57,12 @@ public final class RedlockDriver implements LockDriver {
         return "this project's quorum lock, " + form.summary();
     }
 
+    /** The longest ttl unless set otherwise, a second for the rounding of uptimes, and the drift. */
+    @Override
+    public Duration restartGuard() {
+        return Duration.ofSeconds(62);
+    }
+
     @Override
     public Set<DriverOption> options() {
         EnumSet<DriverOption> options = EnumSet.allOf(DriverOption.class);
