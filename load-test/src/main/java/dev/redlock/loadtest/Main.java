@@ -28,7 +28,8 @@ import picocli.CommandLine.Spec;
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {
             " 0:the run counts",
             " 1:the run failed: overlapping holders, failed calls, a missed rate, growth, or nothing measured",
-            " 2:an option is unknown or out of range", " 3:no nodes could be had or reached, or the results could not be written",
+            " 2:an option is unknown or out of range",
+            " 3:no nodes could be had or reached, or the results could not be written",
             "70:a bug of this program",
             "130:interrupted (Ctrl-C), or 143 (SIGTERM); what was started has been stopped"})
 public final class Main implements Runnable {

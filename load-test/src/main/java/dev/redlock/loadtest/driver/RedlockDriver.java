@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -42,7 +43,8 @@ public final class RedlockDriver implements LockDriver {
 
     @Override
     public String name() {
-        return form.driverName();
+        String kind = transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
+        return form.driverName() + (transport == TransportKind.AUTO ? "" : "@" + kind);
     }
 
     @Override
@@ -53,6 +55,12 @@ public final class RedlockDriver implements LockDriver {
     @Override
     public String summary() {
         return "this project's quorum lock, " + form.summary();
+    }
+
+    /** The longest ttl unless set otherwise, a second for the rounding of uptimes, and the drift. */
+    @Override
+    public Duration restartGuard() {
+        return Duration.ofSeconds(62);
     }
 
     @Override
