@@ -97,6 +97,23 @@ class AcquireTrapsTest extends VirtualTest {
         assertTrue(outcome.attemptCount() > 3, outcome::toString);
     }
 
+    /** A library multiplied the unit of the ttl again at each pass of its loop. */
+    @Test
+    void theTtlIsTheSameInEveryAttempt() {
+        final VirtualWorld.Client client = world(3);
+        node(0).redis().set("orders", "foreign", 500);
+        node(1).redis().set("orders", "foreign", 500);
+        final Set<Long> ttls = new HashSet<>();
+        node(2).redis().listener((who, command, reply) -> {
+            if (command.startsWith("acquire")) {
+                ttls.add(node(2).redis().pttl("orders"));
+            }
+        });
+        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
+        assertTrue(outcome.isAcquired() && outcome.attemptCount() > 3, outcome::toString);
+        assertEquals(Set.of(10_000L), ttls, "milliseconds, in each attempt");
+    }
+
     @Test
     void nothingIsReplayedAfterAReconnect() {
         final VirtualWorld.Client client = world(3);
