@@ -42,6 +42,7 @@ public final class Simulation {
     /** All backward steps of all clocks together: keys live longer by as much at most. */
     private long setBackMs;
     private boolean isWinding;
+    private boolean isOver;
 
     private record TraceLine(long number, long atNs, String text) {
         @Override
@@ -115,6 +116,9 @@ public final class Simulation {
     }
 
     void trace(final String line) {
+        if (isOver) {
+            return;
+        }
         traceHash = traceHash * 1_000_003 + world.nowNs() * 31 + line.hashCode();
         trace.addLast(new TraceLine(traceCount++, world.nowNs(), line));
         if (trace.size() > TRACE_LINES_KEPT) {
@@ -123,11 +127,13 @@ public final class Simulation {
     }
 
     void count(final String what) {
-        counts.merge(what, 1, Integer::sum);
+        if (!isOver) {
+            counts.merge(what, 1, Integer::sum);
+        }
     }
 
     void violate(final String what) {
-        if (violations.size() < VIOLATIONS_MAX) {
+        if (!isOver && violations.size() < VIOLATIONS_MAX) {
             violations.add(String.format("at %.3f ms: %s", world.nowNs() / 1e6, what));
             trace("VIOLATION " + what);
         }
@@ -365,6 +371,8 @@ public final class Simulation {
             throw new AssertionError(report(), e);
         } finally {
             log.close();
+            isOver = true;
+            world.end();
         }
         return this;
     }

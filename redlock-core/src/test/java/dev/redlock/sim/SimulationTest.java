@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.sim.SimPlan.Fault;
 import io.netty.util.ResourceLeakDetector;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -58,6 +59,19 @@ class SimulationTest {
         assertNotEquals(new Simulation(SimPlan.of(7)).run().traceHash(),
                 new Simulation(SimPlan.of(8)).run().traceHash(),
                 "another seed is another run");
+    }
+
+    /** Else hours of random seeds, or many clients one after the other on one loop, would run out of memory. */
+    @Test
+    void nothingOfARunIsKept() {
+        final List<WeakReference<Simulation>> runs = new ArrayList<>();
+        for (int seed = 1; seed <= 5; seed++) {
+            runs.add(new WeakReference<>(new Simulation(SimPlan.of(seed)).run()));
+        }
+        for (int i = 0; i < 20 && runs.stream().anyMatch(run -> run.get() != null); i++) {
+            System.gc();
+        }
+        assertEquals(0, runs.stream().filter(run -> run.get() != null).count(), "runs that something still refers to");
     }
 
     @Test
