@@ -158,7 +158,7 @@ public final class Simulation {
     void onFenced(final SimWorker worker, final long fencingToken) {
         trace(worker.name + " fencing token " + fencingToken);
         final Long before = fencingTokens.put(worker.resource, fencingToken);
-        if (before != null && fencingToken <= before && !plan.faults.contains(Fault.CRASH_LOSE)) {
+        if (before != null && fencingToken <= before && !plan.isDataLost()) {
             violate(worker + " got fencing token " + fencingToken + " after " + before);
         }
     }
@@ -251,6 +251,7 @@ public final class Simulation {
             case LOSE_REQUESTS -> node.loseRequests(one(client));
             case LOSE_REPLIES -> node.loseReplies(one(client));
             case CRASH_KEEP, CRASH_LOSE -> crash(index, fault == Fault.CRASH_KEEP);
+            case REBOOT_KEEP, REBOOT_LOSE -> reboot(index, fault == Fault.REBOOT_KEEP);
             case PAUSE_NODE -> pause(node);
             case SLOW -> {
                 final int msMax = 1 + random.nextInt(100);
@@ -300,11 +301,40 @@ public final class Simulation {
                 if (!node.isUp()) {
                     node.restart(isDataKept);
                     if (!isDataKept) {
-                        clocks.onEmptied(index, world.nowNs());
+                        clocks.onEmptied(index, world.nowNs(), false);
                     }
                 }
             });
         }
+    }
+
+    /** One machine, or all of them, as when the power fails. */
+    private void reboot(final int index, final boolean isDataKept) {
+        final boolean isEveryNode = random.nextInt(3) == 0;
+        for (int i = 0; i < plan.nodeCount; i++) {
+            if ((isEveryNode || i == index) && world.node(i).isUp()) {
+                reboot(i, 1 + random.nextInt(1500), isDataKept);
+            }
+        }
+    }
+
+    private void reboot(final int index, final int downMs, final boolean isDataKept) {
+        final FakeNode node = world.node(index);
+        node.crash();
+        if (isDataKept) {
+            step(index, 60_000 + random.nextInt(3_600_000));
+        }
+        after(downMs, () -> {
+            if (node.isUp()) {
+                return;
+            }
+            node.restart(isDataKept);
+            if (!isDataKept) {
+                // Its clock was slow when it started and has been set: it says that it has been up for long.
+                node.redis().uptime(random.nextInt(7_200));
+                clocks.onEmptied(index, world.nowNs(), true);
+            }
+        });
     }
 
     private void pause(final FakeNode node) {

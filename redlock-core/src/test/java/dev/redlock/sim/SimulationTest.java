@@ -92,6 +92,26 @@ class SimulationTest {
                 "without the watch the known violation has to appear");
     }
 
+    /** The guard is off, since nodes keep their data; the watch sees that it has expired. */
+    @Test
+    void machinesThatComeBackWithAnotherTimeLetNobodyIn() {
+        final Consumer<SimPlan> unguarded = plan -> {
+            plan.guard = RestartGuardMode.OFF;
+            plan.faultPeriodMs = 2_000;
+        };
+        assertEquals(0, overlaps(unguarded, Fault.REBOOT_KEEP), "with the watch");
+        assertTrue(overlaps(unguarded.andThen(plan -> plan.clockSampleMs = 0), Fault.REBOOT_KEEP) > 0,
+                "without the watch the known violation has to appear");
+    }
+
+    @Test
+    void machinesThatSetTheirClocksAfterTheStartLetNobodyIn() {
+        final Consumer<SimPlan> seldom = plan -> plan.faultPeriodMs = 2_000;
+        assertEquals(0, overlaps(seldom, Fault.REBOOT_LOSE), "with the guard, although uptimes are wrong");
+        assertTrue(overlaps(seldom.andThen(plan -> plan.guard = RestartGuardMode.OFF), Fault.REBOOT_LOSE) > 0,
+                "without the guard the known violation has to appear");
+    }
+
     @Test
     void aHolderWhoIgnoresValidityMeetsTheNextOne() {
         final Consumer<SimPlan> slow = plan -> {
