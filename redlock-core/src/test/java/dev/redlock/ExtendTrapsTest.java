@@ -123,6 +123,34 @@ class ExtendTrapsTest extends VirtualTest {
         assertEquals(0, status(client, 2).debtLength(), "it cannot");
     }
 
+    /** Nobody answers, but the keys may have got the shorter ttl: the lease ends with that. */
+    @Test
+    void aShorterTtlEndsTheLeaseAlthoughNobodyAnswers() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        eachNode(node -> node.pause());
+        lease.extendAsync(Duration.ofMillis(300));
+        world.runMs(294);
+        assertTrue(lease.isHeld(), "300 ms less 1 % and 2 ms");
+        world.runMs(2);
+        assertEquals(LeaseState.EXPIRED, lease.state(), "and not one moment longer");
+        assertEquals(1, client.redlock().counters().expiredCount(), "counted");
+        assertEquals(0, client.engine().heldCount(), "nothing is held");
+    }
+
+    @Test
+    void automaticExtensionsCountAgainstTheirLimitOnlyWhileTheyAreHeld() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().autoExtendedLeasesMax(1));
+        for (int i = 0; i < 3; i++) {
+            final Lease lease = acquired(acquire(client, options().autoExtend()));
+            assertEquals(1, client.engine().heldCount(), "held");
+            assertEquals(AcquireOutcome.Kind.OVERLOADED,
+                    get(client.redlock().acquireAsync("other", options().autoExtend())).kind(), "a second one");
+            release(lease);
+        }
+    }
+
     @Test
     void theWatchdogHasALimit() {
         final VirtualWorld.Client client = world(3);
