@@ -137,8 +137,8 @@ public final class Simulation {
     }
 
     /**
-     * Each grant of a resource has a greater number than every one that was decided before it began, and no number comes
-     * twice, as long as no node loses its counter.
+     * Each grant of a resource has a greater number than every one that was decided before it began, and no number
+     * comes twice, as long as no node loses its counter.
      */
     void onFenced(final SimWorker worker, final long fencingToken, final long begunNs) {
         trace(worker.name + " fencing token " + fencingToken);
