@@ -20,15 +20,17 @@ import picocli.CommandLine.Spec;
  * @threading caller-confined
  */
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
-        subcommands = {LatencyCommand.class, ThroughputCommand.class, ContentionCommand.class, SoakCommand.class,
+        subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
+            CompareDriverCommand.class, ContentionCommand.class, SoakCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class},
-        synopsisSubcommandLabel = "[latency|throughput|contention|soak|chaos|scenarios|nodes]",
+        synopsisSubcommandLabel = "[latency|throughput|compare|contention|soak|chaos|scenarios|nodes]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and hurts them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {
             " 0:the run counts",
             " 1:the run failed: overlapping holders, failed calls, a missed rate, growth, or nothing measured",
-            " 2:an option is unknown or out of range", " 3:no nodes could be had or reached, or the results could not be written",
+            " 2:an option is unknown or out of range",
+            " 3:no nodes could be had or reached, or the results could not be written",
             "70:a bug of this program",
             "130:interrupted (Ctrl-C), or 143 (SIGTERM); what was started has been stopped"})
 public final class Main implements Runnable {

@@ -22,7 +22,7 @@ class DriversTest {
     @ParameterizedTest
     @ValueSource(strings = {"redlock@nio", "redlock-stage@io-uring", "redlock-blocking@auto"})
     void oursMayCarryATransport(String name) {
-        assertEquals(name.substring(0, name.indexOf('@')), Drivers.named(name).name());
+        assertEquals(name.replace("@auto", ""), Drivers.named(name).name());
     }
 
     @ParameterizedTest

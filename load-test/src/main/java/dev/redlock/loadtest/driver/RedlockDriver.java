@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -42,7 +43,9 @@ public final class RedlockDriver implements LockDriver {
 
     @Override
     public String name() {
-        return form.driverName();
+        return transport == TransportKind.AUTO
+                ? form.driverName()
+                : form.driverName() + "@" + transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     @Override
