@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.node.LockRequest;
 import dev.redlock.node.Verb;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
@@ -34,6 +35,7 @@ final class AcquireOperation {
         attempt.key = lease.key;
         attempt.ttlMs = lease.ttlMs;
         attempt.isFenced = lease.isFenced;
+        attempt.isRemainingTtlWanted = isRemainingTtlWanted(lease);
         attempt.ttlMsMax = lease.ttlMs;
         acquisition.attempt = attempt;
         conductor.tokens().next(attempt.token);
@@ -60,11 +62,28 @@ final class AcquireOperation {
             return;
         }
         noteNotHeld(attempt, nodeIndex);
-        final long remainingTtlMs = value == NO_EXPIRY ? Long.MAX_VALUE : -value;
+        if (value != LockRequest.REFUSED_UNTOLD) {
+            noteRemainingTtl(attempt, value == NO_EXPIRY ? Long.MAX_VALUE : -value);
+        }
+        vote(attempt, nodeIndex, Vote.REFUSED);
+    }
+
+    private static void noteRemainingTtl(final Attempt attempt, final long remainingTtlMs) {
         if (attempt.shortestRemainingTtlMs < 0 || remainingTtlMs < attempt.shortestRemainingTtlMs) {
             attempt.shortestRemainingTtlMs = remainingTtlMs;
         }
-        vote(attempt, nodeIndex, Vote.REFUSED);
+    }
+
+    /**
+     * Whether the script is worth its cost to the nodes: a refusal that ends the acquisition shall say for how long,
+     * and so shall every one after the first, for the retry policy's sake.
+     */
+    private boolean isRemainingTtlWanted(final LeaseSlot lease) {
+        return switch (conductor.context().commandMode()) {
+            case SCRIPTS -> true;
+            case NATIVE -> false;
+            case AUTO -> lease.waitNs <= 0 || lease.attemptCount() > 0;
+        };
     }
 
     private static void noteFence(final Attempt attempt, final int nodeIndex, final long value) {

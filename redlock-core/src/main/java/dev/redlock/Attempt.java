@@ -73,6 +73,8 @@ final class Attempt implements LockRequest {
     long holders;
     int extendSequence;
     boolean isFenced;
+    /** A refusal shall tell how long the holder's key will stand, which costs the nodes a script. */
+    boolean isRemainingTtlWanted;
     /** The value that lower counters are raised to. */
     long raiseTo;
     boolean isExtending;
@@ -140,7 +142,7 @@ final class Attempt implements LockRequest {
             case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onReply(this, nodeIndex, value);
             case RAISE -> conductor.raising().onReply(this, nodeIndex, value);
             case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
-            case RELEASE, RELEASE_FENCED -> conductor.releasing().onReply(this, nodeIndex, value);
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY -> conductor.releasing().onReply(this, nodeIndex, value);
         }
         answered();
     }
@@ -166,7 +168,7 @@ final class Attempt implements LockRequest {
             case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
             case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
             case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote);
-            case RELEASE, RELEASE_FENCED -> conductor.releasing().onNoReply(this, nodeIndex, vote);
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY -> conductor.releasing().onNoReply(this, nodeIndex, vote);
         }
         answered();
     }
@@ -176,14 +178,25 @@ final class Attempt implements LockRequest {
         return switch (verb) {
             case ACQUIRE, ACQUIRE_FENCED -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
-            case EXTEND -> phase == Phase.HELD && isExtending && sequence == extendSequence;
-            case RELEASE, RELEASE_FENCED -> true;
+            // Also when the others have decided the round: one more node that holds the token is worth its message.
+            case EXTEND -> phase == Phase.HELD && sequence == extendSequence;
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY -> true;
         };
     }
 
     @Override
     public byte[] resourceBulk() {
         return key.bulk();
+    }
+
+    @Override
+    public int resourceHash() {
+        return key.hashCode();
+    }
+
+    @Override
+    public boolean isRemainingTtlWanted() {
+        return isRemainingTtlWanted;
     }
 
     @Override

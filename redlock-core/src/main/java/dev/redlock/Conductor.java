@@ -79,7 +79,8 @@ final class Conductor implements NodeListener {
         this.timers = new TimerWheel(clock.nanoTime(), this::onTimerStarted);
         this.nodes = new Node[context.nodes().size()];
         // Slices of a pooled buffer are pooled too; those of Netty's default allocator are made anew for each write.
-        this.fanOut = new FanOut(loop, PooledByteBufAllocator.DEFAULT, nodes);
+        this.fanOut = new FanOut(loop, PooledByteBufAllocator.DEFAULT, nodes,
+                context.nodeOptions().releaseBatchMax());
         final NodeContext nodeContext = new NodeContext(loop, transport, clock, timers, random, context.nodeOptions(),
                 this, nodes);
         for (int i = 0; i < nodes.length; i++) {

@@ -55,6 +55,8 @@ public final class RedlockContext {
     private int eventLoopCount = 1;
     private Drift drift = Drift.DEFAULT;
     private RestartGuardMode restartGuard = RestartGuardMode.UPTIME;
+    private CommandMode commandMode = CommandMode.AUTO;
+    private int releaseBatchMax = 64;
     private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * MS, 50 * MS);
     private IdlePolicy idlePolicy = IdlePolicy.BLOCK;
     private TransportKind transport = TransportKind.AUTO;
@@ -476,6 +478,32 @@ public final class RedlockContext {
         return this;
     }
 
+    /**
+     * How locks are put to the nodes: by scripts, or by cheaper commands where a node has them.
+     *
+     * @param mode default {@link CommandMode#AUTO}
+     * @return this
+     */
+    public RedlockContext commands(final CommandMode mode) {
+        checkOpen();
+        commandMode = Objects.requireNonNull(mode, "command mode is null");
+        return this;
+    }
+
+    /**
+     * How many releases that fall together go to a node as one script call, which costs it less than one call for
+     * each. Fenced leases, and nodes that have a command of their own for it, are not asked so.
+     *
+     * @param count default 64, 1 to 64; 1 sends each release by itself
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext releaseBatchMax(final int count) {
+        checkOpen();
+        releaseBatchMax = (int) inRange("releaseBatchMax", count, 1, 64, "releases");
+        return this;
+    }
+
     /** Checks what can only be checked together, and closes the context to changes. */
     RedlockContext conclude() {
         checkOpen();
@@ -570,8 +598,8 @@ public final class RedlockContext {
     NodeOptions nodeOptions() {
         return new NodeOptions(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs, reconnectDelayMsMin,
                 reconnectDelayMsMax, maxTtlMs, RestartGuard.Mode.valueOf(restartGuard.name()), drift,
-                clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax, nodeDebtMax,
-                clientName.isEmpty() ? null : clientName);
+                clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax, commandMode != CommandMode.SCRIPTS,
+                releaseBatchMax, nodeDebtMax, clientName.isEmpty() ? null : clientName);
     }
 
     List<NodeAddress> nodes() {
@@ -580,6 +608,10 @@ public final class RedlockContext {
 
     List<EventLoop> givenEventLoops() {
         return eventLoops;
+    }
+
+    CommandMode commandMode() {
+        return commandMode;
     }
 
     String keyPrefix() {

@@ -41,8 +41,11 @@ final class ReleaseOperation {
         final int nodeCount = conductor.nodeCount();
         // One more than the answers to come, so that it is not recycled while it is being sent.
         attempt.expect(nodeCount + 1);
-        final Verb verb = attempt.fence.highest() > 0 ? Verb.RELEASE_FENCED : Verb.RELEASE;
-        conductor.fanOut().send(attempt, verb, 0, Quorum.allOf(nodeCount));
+        if (attempt.fence.highest() > 0) {
+            conductor.fanOut().send(attempt, Verb.RELEASE_FENCED, 0, Quorum.allOf(nodeCount));
+        } else {
+            conductor.fanOut().release(attempt);
+        }
         attempt.expect(-1);
         conductor.recycleIfDone(attempt);
     }

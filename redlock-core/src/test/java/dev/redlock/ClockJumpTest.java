@@ -138,6 +138,25 @@ class ClockJumpTest extends VirtualTest {
         assertEquals(1, status(client, 0).clockJumpCount(), "the new time is the reference");
     }
 
+    /** The holder must not go on because the node, once it is back, is of no use for something else. */
+    @Test
+    void aJumpIsHeededThoughTheHandshakeFails() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client();
+        node(2).crash();
+        world.runMs(10);
+        final Lease lease = lease(client);
+        node(0).redis().failNext("SCRIPT", "LOADING Redis is loading the dataset in memory", 1_000);
+        node(0).redis().clockJump(60_000);
+        node(0).breakConnections();
+        world.await("the jump is seen", 1_000, () -> status(client, 0).clockJumpCount() == 1);
+        assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
+        node(0).redis().clearErrors();
+        world.await("back", 3_000, () -> status(client, 0).state() == NodeStatus.State.QUARANTINED);
+        assertTrue(status(client, 0).problem().contains("jumped"), status(client, 0).problem());
+        assertEquals(1, status(client, 0).clockJumpCount(), "one jump");
+    }
+
     @Test
     void aRestartWithoutAJumpIsNone() {
         world = new VirtualWorld(3);

@@ -584,6 +584,108 @@ public abstract class LockContract {
 
     // ---- closing and bad input --------------------------------------------------------------------------------------
 
+    // ---- fencing ----------------------------------------------------------------------------------------------------
+
+    private static final AcquireOptions FENCED = AcquireOptions.ofTtl(LONG).fenced().waitUpTo(LONG);
+
+    private String counter() {
+        return resource + ResourceKey.COUNTER_SUFFIX;
+    }
+
+    /** One grant by each form of the API; returns their fencing tokens. */
+    private List<Long> fencedByEachForm(final Redlock client) throws InterruptedException {
+        final List<Long> tokens = new ArrayList<>();
+        final java.util.function.Consumer<AcquireOutcome> take = outcome -> {
+            tokens.add(acquired(outcome).fencingToken());
+            outcome.lease().releaseAsync().toCompletableFuture().join();
+        };
+        take.accept(client.acquire(client.key(resource), FENCED));
+        take.accept(client.acquireAsync(resource, FENCED).toCompletableFuture().join());
+        final CountDownLatch isDecided = new CountDownLatch(1);
+        final Lease reusable = client.newLease();
+        final AtomicReference<AcquireOutcome> byCallback = new AtomicReference<>();
+        client.acquire(client.key(resource), FENCED, reusable, outcome -> {
+            byCallback.set(outcome);
+            isDecided.countDown();
+        });
+        assertTrue(isDecided.await(30, TimeUnit.SECONDS), "the callback is called");
+        take.accept(byCallback.get());
+        final RedlockLock view = client.asLock(resource, FENCED);
+        view.lock();
+        tokens.add(view.lease().fencingToken());
+        view.unlock();
+        return tokens;
+    }
+
+    @Test
+    void fencingTokensGrowInEveryFormOfTheApiAndFromClientToClient() throws InterruptedException {
+        final List<Long> tokens = new ArrayList<>(fencedByEachForm(client()));
+        tokens.addAll(fencedByEachForm(client()));
+        for (int i = 0; i < tokens.size(); i++) {
+            assertTrue(tokens.get(i) > (i == 0 ? 0 : tokens.get(i - 1)), "positive and greater each time: " + tokens);
+        }
+    }
+
+    @Test
+    void aLeaseThatIsNotFencedRefusesByName() throws InterruptedException {
+        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        final String message = assertThrows(IllegalStateException.class, lease::fencingToken).getMessage();
+        assertTrue(message.contains(resource) && message.contains("fenced"), message);
+        lease.release();
+    }
+
+    @Test
+    void nodesThatDriftedApartAreRaisedAndAgreeAfterTheRelease() throws InterruptedException {
+        final Redlock client = client();
+        for (int i = 0; i < nodeCount(); i++) {
+            assertTrue(node(i).setIfAbsent(counter(), Integer.toString(1_000 * (i + 1)), 60_000), "counter " + i);
+        }
+        final Lease lease = acquired(client.acquire(client.key(resource), FENCED));
+        final long fencingToken = lease.fencingToken();
+        assertTrue(fencingToken % 1_000 == 1 && fencingToken > 1_000 * (quorum() - 1), "one that was counted up: "
+                + fencingToken);
+        assertEquals(1, client.counters().raisedCount(), "it took a second trip");
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "given back");
+        Await.until("all counters agree",
+                () -> {
+                    for (int i = 0; i < nodeCount(); i++) {
+                        if (!Long.toString(fencingToken).equals(node(i).get(counter()))) {
+                            return false;
+                        }
+                    }
+                    return true;
+                });
+        final Lease next = acquired(client.acquire(client.key(resource), FENCED));
+        assertEquals(fencingToken + 1, next.fencingToken(), "the next one");
+        assertEquals(1, client.counters().raisedCount(), "and that took one trip");
+        next.release();
+        for (int i = 0; i < nodeCount(); i++) {
+            assertTrue(node(i).pttl(counter()) > 80_000_000, "a day for the counter of node " + i);
+            node(i).delete(counter());
+        }
+    }
+
+    /** Numbers of Lua are exact up to 2^53 - 1; the last of them is handed out, and nothing after it. */
+    @Test
+    void aCounterThatHasReachedItsEndGrantsNothingMore() throws InterruptedException {
+        final Redlock client = client();
+        for (int i = 0; i < nodeCount(); i++) {
+            assertTrue(node(i).setIfAbsent(counter(), "9007199254740990", 60_000), "counter " + i);
+        }
+        final AcquireOptions once = AcquireOptions.ofTtl(LONG).fenced();
+        final Lease last = acquired(client.acquire(client.key(resource), once));
+        assertEquals((1L << 53) - 1, last.fencingToken(), "the last exact number");
+        assertEquals(ReleaseOutcome.RELEASED, last.release(), "given back");
+        final AcquireOutcome outcome = client.acquire(client.key(resource), once);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
+        assertTrue(outcome.toString().contains("FENCE"), outcome::toString);
+        awaitNoKey();
+        for (int i = 0; i < nodeCount(); i++) {
+            assertEquals("9007199254740991", node(i).get(counter()), "counter " + i);
+            node(i).delete(counter());
+        }
+    }
+
     @Test
     void closingTheClientReleasesWhatItHolds() throws InterruptedException {
         final Redlock client = client();

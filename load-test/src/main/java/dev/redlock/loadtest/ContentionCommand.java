@@ -45,8 +45,7 @@ final class ContentionCommand extends LabCommand {
 
     @Override
     long totalMs() {
-        return jvmWarmupMs() + stepMs() * loadOptions().stepCount() * loadOptions().repetitions()
-                * nodeOptions().counts().size() * clientOptions().drivers().size();
+        return turnsMs(loadOptions().stepCount());
     }
 
     @Override
@@ -57,17 +56,13 @@ final class ContentionCommand extends LabCommand {
                     ? " waits by itself"
                     : " cannot wait; the rig tries again after 1 to 5 ms"));
         }
-        for (int repetition = 1; repetition <= loadOptions().repetitions(); repetition++) {
-            for (int nodeCount : nodeOptions().counts()) {
-                for (LockDriver driver : clientOptions().drivers()) {
-                    try (Clients clients = lab.open(driver, nodeCount)) {
-                        for (SeriesSpec step : loadOptions().steps(driver.name(), nodeCount, repetition)) {
-                            lab.measure(step, driver, clients);
-                        }
-                    }
+        takeTurns((driver, nodeCount, repetition) -> {
+            try (Clients clients = lab.open(driver, nodeCount)) {
+                for (SeriesSpec step : loadOptions().steps(driver.name(), nodeCount, repetition)) {
+                    lab.measure(step, driver, clients);
                 }
             }
-        }
+        });
     }
 
     @Override

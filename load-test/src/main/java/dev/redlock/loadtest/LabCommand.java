@@ -45,6 +45,7 @@ abstract class LabCommand implements Callable<Integer> {
     private CommandSpec spec;
 
     private final CountDownLatch ended = new CountDownLatch(1);
+    private boolean isMeasured;
 
     @Override
     public final Integer call() throws IOException, InterruptedException {
@@ -55,15 +56,13 @@ abstract class LabCommand implements Callable<Integer> {
         check(line);
         Instant startedAt = Instant.now();
         RunFolder folder = open(line, startedAt);
-        boolean isFinished = false;
         try (RedisNodes nodes = RedisNodes.start(nodeOptions.context())) {
             out().println(nodes.choice());
             out().flush();
-            int code = run(nodes, folder);
-            isFinished = true;
-            return code;
+            RestartGuards.check(clientOptions.drivers(), nodes, nodeOptions.isFresh());
+            return run(nodes, folder);
         } finally {
-            if (!isFinished) {
+            if (!isMeasured) {
                 folder.abandon();
             }
             ended.countDown();
@@ -92,6 +91,7 @@ abstract class LabCommand implements Callable<Integer> {
                     LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(), lab.series(), lab.notes(),
                     lab.failures());
         }
+        isMeasured = true;
         Path shown = folder.finish(result);
         print(result, shown);
         return result.verdict() == Verdict.PASS ? Main.EXIT_GOOD : Main.EXIT_FAILED;
@@ -183,14 +183,32 @@ abstract class LabCommand implements Callable<Integer> {
         return loadOptions;
     }
 
-    /** Warm-up of the JVM for each driver, in milliseconds. */
-    long jvmWarmupMs() {
-        return loadOptions.jvmWarmup().toMillis() * clientOptions.drivers().size();
+    /**
+     * One driver at one node count, once.
+     *
+     * @threading caller-confined
+     */
+    @FunctionalInterface
+    interface Turn {
+        void run(LockDriver driver, int nodeCount, int repetition) throws IOException, InterruptedException;
     }
 
-    /** One step of the load, in milliseconds. */
-    long stepMs() {
-        return loadOptions.warmup().plus(loadOptions.duration()).toMillis();
+    /** Drivers take turns at each node count, and that is repeated: a slow minute of the machine hits them all. */
+    final void takeTurns(Turn turn) throws IOException, InterruptedException {
+        for (int repetition = 1; repetition <= loadOptions.repetitions(); repetition++) {
+            for (int nodeCount : nodeOptions.counts()) {
+                for (LockDriver driver : clientOptions.drivers()) {
+                    turn.run(driver, nodeCount, repetition);
+                }
+            }
+        }
+    }
+
+    /** What the warm-up of the JVM and all turns take, in milliseconds. */
+    final long turnsMs(int stepsPerTurn) {
+        long turns = (long) loadOptions.repetitions() * nodeOptions.counts().size() * clientOptions.drivers().size();
+        long stepMs = loadOptions.warmup().plus(loadOptions.duration()).toMillis();
+        return loadOptions.jvmWarmup().toMillis() * clientOptions.drivers().size() + turns * stepsPerTurn * stepMs;
     }
 
     private CommandLine line() {

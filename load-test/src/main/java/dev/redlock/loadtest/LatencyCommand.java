@@ -32,20 +32,14 @@ final class LatencyCommand extends LabCommand {
 
     @Override
     long totalMs() {
-        long perCount = stepMs() * loadOptions().stepCount() * loadOptions().repetitions() + Lab.contestMs();
-        return jvmWarmupMs() + perCount * nodeOptions().counts().size() * clientOptions().drivers().size();
+        long contests = (long) nodeOptions().counts().size() * clientOptions().drivers().size();
+        return turnsMs(loadOptions().stepCount()) + contests * Lab.contestMs();
     }
 
     @Override
     void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
         lab.warmUp();
-        for (int repetition = 1; repetition <= loadOptions().repetitions(); repetition++) {
-            for (int nodeCount : nodeOptions().counts()) {
-                for (LockDriver driver : clientOptions().drivers()) {
-                    measure(lab, driver, nodeCount, repetition);
-                }
-            }
-        }
+        takeTurns((driver, nodeCount, repetition) -> measure(lab, driver, nodeCount, repetition));
         exclusion = lab.exclusion();
     }
 

@@ -25,6 +25,11 @@ final class NodeOptions {
                     + "start some.")
     private List<String> addresses = List.of();
 
+    @Option(names = "--fresh",
+            description = "The given servers were started fresh and nobody else locks on them: they vote at once, "
+                    + "without the restart guard's minute.")
+    private boolean fresh;
+
     @Option(names = "--source", paramLabel = "SOURCE",
             description = "Start nodes from one source only: path, embedded or container (default: the first that "
                     + "works).")
@@ -54,6 +59,8 @@ final class NodeOptions {
         Options.require(line, source != Source.GIVEN, "--source given: name the servers with --addresses instead");
         Options.require(line, source == null || addresses.isEmpty(), "--source and --addresses exclude each other");
         checkAddresses(line);
+        Options.require(line, !fresh || !addresses.isEmpty(),
+                "--fresh is for servers named with --addresses: those that are started here are fresh");
         Options.require(line, !unixSockets || addresses.isEmpty(),
                 "--unix-sockets is for nodes that are started here: with --addresses, write unix:///path");
         Options.require(line, !unixSockets || source != Source.CONTAINER,
@@ -103,7 +110,7 @@ final class NodeOptions {
 
     /** Whether the nodes are known to have held no lock before. */
     boolean isFresh() {
-        return addresses.isEmpty();
+        return fresh || addresses.isEmpty();
     }
 
     boolean isUnixSockets() {

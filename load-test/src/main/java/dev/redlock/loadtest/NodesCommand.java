@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -82,8 +83,8 @@ final class NodesCommand implements Callable<Integer> {
             out.println(node.address() + node.unixSocket().map(file -> "  unix://" + file).orElse("") + pid);
         }
         out.println();
-        out.println(
-                "--addresses " + String.join(",", nodes.nodes().stream().map(n -> n.address().toString()).toList()));
+        String addresses = nodes.nodes().stream().map(n -> n.address().toString()).collect(Collectors.joining(","));
+        out.println("To measure on them: load-test latency --fresh --addresses " + addresses);
         out.println("Ctrl-C stops them.");
         out.flush();
     }

@@ -61,7 +61,7 @@ final class SoakCommand extends LabCommand {
 
     @Override
     long totalMs() {
-        return jvmWarmupMs() + stepMs();
+        return turnsMs(1);
     }
 
     @Override

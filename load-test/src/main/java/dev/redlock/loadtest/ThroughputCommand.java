@@ -61,23 +61,17 @@ final class ThroughputCommand extends LabCommand {
 
     @Override
     long totalMs() {
-        int steps = rateFrom == null ? loadOptions().stepCount() : RATE_STEPS_LIKELY;
-        return jvmWarmupMs() + stepMs() * steps * loadOptions().repetitions() * nodeOptions().counts().size()
-                * clientOptions().drivers().size();
+        return turnsMs(rateFrom == null ? loadOptions().stepCount() : RATE_STEPS_LIKELY);
     }
 
     @Override
     void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
         lab.warmUp();
-        for (int repetition = 1; repetition <= loadOptions().repetitions(); repetition++) {
-            for (int nodeCount : nodeOptions().counts()) {
-                for (LockDriver driver : clientOptions().drivers()) {
-                    try (Clients clients = lab.open(driver, nodeCount)) {
-                        saturate(lab, driver, nodeCount, repetition, clients);
-                    }
-                }
+        takeTurns((driver, nodeCount, repetition) -> {
+            try (Clients clients = lab.open(driver, nodeCount)) {
+                saturate(lab, driver, nodeCount, repetition, clients);
             }
-        }
+        });
         found.forEach(lab::note);
     }
 

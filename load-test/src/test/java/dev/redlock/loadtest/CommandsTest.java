@@ -135,13 +135,14 @@ class CommandsTest {
 
     @Test
     void keysAndRepetitionsAndDriversMakeSeriesThatTakeTurns() throws IOException {
-        JsonNode root = run("latency", "--nodes", "1", "--driver", "redlock,set-nx", "--repetitions", "2",
+        JsonNode root = run("latency", "--nodes", "1", "--driver", "redlock@nio,set-nx", "--repetitions", "2",
                 "--outstanding", "2", "--keys", "20", "--hot-share", "0.2", "--duration", "150ms", "--warmup", "0ms",
                 "--jvm-warmup", "0ms");
         List<String> titles = new ArrayList<>();
         root.get("series").forEach(series -> titles.add(series.get("title").asText()));
-        assertEquals(List.of("redlock, N = 1, 2 outstanding", "set-nx, N = 1, 2 outstanding",
-                "redlock, N = 1, 2 outstanding, repetition 2", "set-nx, N = 1, 2 outstanding, repetition 2"), titles);
+        assertEquals(List.of("redlock@nio, N = 1, 2 outstanding", "set-nx, N = 1, 2 outstanding",
+                "redlock@nio, N = 1, 2 outstanding, repetition 2", "set-nx, N = 1, 2 outstanding, repetition 2"),
+                titles);
     }
 
     @Test

@@ -20,9 +20,14 @@ class DriversTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"redlock@nio", "redlock-stage@io-uring", "redlock-blocking@auto"})
-    void oursMayCarryATransport(String name) {
-        assertEquals(name.replace("@auto", ""), Drivers.named(name).name());
+    @ValueSource(strings = {"redlock@nio", "redlock-stage@io-uring", "redlock-blocking"})
+    void oursMayCarryATransportAndSayIt(String name) {
+        assertEquals(name, Drivers.named(name).name());
+    }
+
+    @Test
+    void automaticTransportNeedsNoName() {
+        assertEquals("redlock", Drivers.named("redlock@auto").name());
     }
 
     @ParameterizedTest

@@ -124,6 +124,20 @@ class MainTest {
     }
 
     @Test
+    void givenNodesThatDoNotVoteYetAreSaidBeforeTheRun() {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1))) {
+            String[] addresses = {"--addresses", nodes.addresses()[0], "--output", output.resolve("young").toString()};
+            assertEquals(3, run(addresses));
+            assertTrue(err.toString().contains("too few nodes vote yet: up are " + nodes.node(0).address() + " for "),
+                    err::toString);
+            assertFalse(Files.exists(output.resolve("young")), "an empty folder was left behind");
+            assertEquals(0, run("--addresses", nodes.addresses()[0], "--fresh", "--outstanding", "1", "--duration",
+                    "50ms", "--warmup", "0ms", "--jvm-warmup", "0ms", "--output", output.resolve("fresh").toString()),
+                    () -> out.toString() + err);
+        }
+    }
+
+    @Test
     void nodeThatDiesUnderASingleNodeLockFailsTheRun() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1));
                 ChildProgram program = ChildProgram.start("--addresses", nodes.addresses()[0], "--driver", "set-nx",
@@ -167,7 +181,7 @@ class MainTest {
         "--delay 1ms --unix-sockets|--delay needs nodes on TCP",
         "--addresses unix:///a --delay 1ms|--delay needs nodes on TCP",
         "--addresses a:1 --unix-sockets|with --addresses, write unix:///path",
-        "--output pom.xml|is not an empty folder",
+        "--fresh|--fresh is for servers named with --addresses", "--output pom.xml|is not an empty folder",
         "throughput --rate 5 --rate-from 5|--rate and --rate-from exclude each other",
         "throughput --rate-from 0|--rate-from is 0.0: expected 1 to 1000000",
         "contention --rate 5|contention is measured in a closed loop",

@@ -1,6 +1,8 @@
 package dev.redlock.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.loadtest.nodes.RawRedis;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -9,12 +11,21 @@ import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A server names each script as this client does, so that EVALSHA finds what SCRIPT LOAD has left there. */
+/** What scripts do on a server that cannot be seen through the client: their names, and where counters end. */
 class LockScriptsOnNodesTest {
 
+    /** The largest of Lua's integers of which both neighbours are exact: 2^53 - 1. */
+    private static final long FENCE_MAX = (1L << 53) - 1;
+    private static final String DAY_MS = "86400000";
+
+    /** A server names each script as this client does, so that EVALSHA finds what SCRIPT LOAD has left there. */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void aServerNamesEachScriptAsWeDo(final Source source) throws IOException {
@@ -24,6 +35,108 @@ class LockScriptsOnNodesTest {
                 final String script = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
                 assertEquals(LockScripts.sha1Hex(LockScripts.source(verb)), redis.call("SCRIPT", "LOAD", script),
                         verb::name);
+            }
+        }
+    }
+
+    /** The server's clock stands at a second of the test's choice; everything else is the script's own. */
+    private static Object acquireFencedAt(final RawRedis redis, final long second, final String resource)
+            throws IOException {
+        final String script = script(Verb.ACQUIRE_FENCED);
+        final String clock = "redis.call('TIME')[1]";
+        assertEquals(1, script.split(Pattern.quote(clock), -1).length - 1, "the one place where the clock is read");
+        return redis.call("EVAL", script.replace(clock, "'" + second + "'"), "2", resource, counter(resource), "token",
+                "60000", DAY_MS);
+    }
+
+    private static Object acquireFenced(final RawRedis redis, final String resource) throws IOException {
+        return redis.call("EVAL", script(Verb.ACQUIRE_FENCED), "2", resource, counter(resource), "token", "60000",
+                DAY_MS);
+    }
+
+    private static Object valued(final RawRedis redis, final Verb verb, final String resource, final String value)
+            throws IOException {
+        return redis.call("EVAL", script(verb), "2", resource, counter(resource), "token", value, DAY_MS);
+    }
+
+    private static String script(final Verb verb) {
+        return new String(LockScripts.source(verb), StandardCharsets.UTF_8);
+    }
+
+    private static String counter(final String resource) {
+        return resource + ":redlock:fence";
+    }
+
+    private static void assertRefused(final RawRedis redis, final String resource, final String reason,
+            final Object counterBefore, final Object reply) throws IOException {
+        assertTrue(reply instanceof RawRedis.ReplyError error && error.message().contains(reason),
+                () -> reason + " was expected: " + reply);
+        assertNull(redis.call("GET", resource), "no lock is left behind");
+        assertEquals(counterBefore, redis.call("GET", counter(resource)), "the counter is as it was");
+    }
+
+    /**
+     * A counter that is lost starts at seconds * 2^20, so it reaches 2^53 in second 2^33, in March 2242. Until then
+     * there is room: one that was seeded in 2026 and is counted up a million times a second, day and night, moves no
+     * faster than the seed does.
+     */
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void fencingTokensEndInTheYear2242AndNotBefore(final Source source) throws IOException {
+        assertEquals(1L << 33, (FENCE_MAX + 1) >> 20, "the second");
+        assertEquals(2242, Instant.ofEpochSecond(1L << 33).atZone(ZoneOffset.UTC).getYear());
+        assertEquals(1_048_576, 1L << 20, "counts a second that the seed outruns");
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+                RawRedis redis = nodes.node(0).connect()) {
+            final long lastSecond = (1L << 33) - 1;
+            assertEquals(lastSecond << 20, acquireFencedAt(redis, lastSecond, "last"));
+            assertEquals(Long.toString(lastSecond << 20), redis.call("GET", counter("last")));
+            assertRefused(redis, "late", "FENCE", null, acquireFencedAt(redis, lastSecond + 1, "late"));
+            final long now = (Long) acquireFenced(redis, "now");
+            assertTrue(Math.abs((now >> 20) - Instant.now().getEpochSecond()) < 60, "seeded by the clock: " + now);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void aNumberThatIsNotExactIsNeverHandedOut(final Source source) throws IOException {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+                RawRedis redis = nodes.node(0).connect()) {
+            redis.call("SET", counter("r"), Long.toString(FENCE_MAX - 1));
+            assertEquals(FENCE_MAX, acquireFenced(redis, "r"), "the last one");
+            redis.call("DEL", "r");
+            for (final String beyond : List.of(Long.toString(FENCE_MAX), Long.toString(FENCE_MAX + 1),
+                    Long.toString(FENCE_MAX + 2), Long.toString(Long.MAX_VALUE), "-1", "1e3", "0x10", "many")) {
+                redis.call("SET", counter("r"), beyond);
+                final boolean isNumberForLua = beyond.equals("1e3") || beyond.equals("0x10");
+                assertRefused(redis, "r", isNumberForLua ? "not an integer" : "FENCE", beyond,
+                        acquireFenced(redis, "r"));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void countersAreRaisedExactlyAndNotBeyondTheEnd(final Source source) throws IOException {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+                RawRedis redis = nodes.node(0).connect()) {
+            for (final Verb verb : new Verb[]{Verb.RAISE, Verb.RELEASE_FENCED}) {
+                for (final long value : new long[]{1, 999_999_999_999_999L, FENCE_MAX - 1, FENCE_MAX}) {
+                    redis.call("SET", "r", "token");
+                    redis.call("SET", counter("r"), "0");
+                    assertEquals(1L, valued(redis, verb, "r", Long.toString(value)), verb + " to " + value);
+                    assertEquals(Long.toString(value), redis.call("GET", counter("r")), "to the last digit");
+                }
+                for (final String value : List.of("9007199254740992", "9007199254740993", "9223372036854775807")) {
+                    redis.call("SET", "r", "token");
+                    redis.call("SET", counter("r"), "5");
+                    assertEquals(verb == Verb.RAISE ? 0L : 1L, valued(redis, verb, "r", value), verb + " to " + value);
+                    assertEquals("5", redis.call("GET", counter("r")), "left alone");
+                }
+                redis.call("SET", "r", "token");
+                redis.call("SET", counter("r"), "many");
+                assertEquals(verb == Verb.RAISE ? 0L : 1L, valued(redis, verb, "r", "7"), verb + " of no number");
+                assertEquals("many", redis.call("GET", counter("r")), "left alone");
             }
         }
     }

@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.quorum.Token;
+import java.util.Arrays;
 
 /**
  * A release that was owed and is on its way.
@@ -20,6 +21,16 @@ final class DebtRequest implements LockRequest {
     @Override
     public byte[] resourceBulk() {
         return entry.resourceBulk;
+    }
+
+    @Override
+    public int resourceHash() {
+        return Arrays.hashCode(entry.resourceBulk);
+    }
+
+    @Override
+    public boolean isRemainingTtlWanted() {
+        return false;
     }
 
     @Override

@@ -1,8 +1,10 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Quorum;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.util.ArrayDeque;
 
 /**
  * Writes a command once and hands the same bytes to every node.
@@ -21,11 +23,17 @@ public final class FanOut {
 
     /** A batch of about 300 commands; a full one is flushed early. */
     static final int BATCH_BYTES = 64 * 1024;
+    /** Keys of this many bytes are enough for one script call. */
+    private static final int KEY_BYTES_MAX = 16 * 1024;
 
     private final EventLoop loop;
     private final ByteBufAllocator allocator;
     private final Node[] nodes;
     private final Runnable flushTask = this::flush;
+    private final int releaseBatchMax;
+    private final ArrayDeque<ReleaseBatch> freeBatches = new ArrayDeque<>();
+    private final ResourceFilter filter = new ResourceFilter();
+    private ReleaseBatch pending;
     private ByteBuf batch;
     private boolean isFlushScheduled;
 
@@ -35,8 +43,11 @@ public final class FanOut {
      * @param loop      the loop that all of them live on
      * @param allocator where batches come from
      * @param nodes     the nodes, by index; borrowed
+     * @param releaseBatchMax most releases in one script call, 1 to 64
      */
-    public FanOut(final EventLoop loop, final ByteBufAllocator allocator, final Node[] nodes) {
+    public FanOut(final EventLoop loop, final ByteBufAllocator allocator, final Node[] nodes,
+            final int releaseBatchMax) {
+        this.releaseBatchMax = releaseBatchMax;
         this.loop = loop;
         this.allocator = allocator;
         this.nodes = nodes;
@@ -53,18 +64,17 @@ public final class FanOut {
      * @return nodes that it was sent to, as a mask
      */
     public long send(final LockRequest request, final Verb verb, final int sequence, final long mask) {
-        final ByteBuf out = batchWithRoom(roomFor(request, verb));
-        final int start = out.writerIndex();
-        LockScripts.writeEvalSha(out, verb, request);
-        final int end = out.writerIndex();
+        if (filter.mayHold(request)) {
+            // What follows a release of the same resource must not overtake it.
+            sealReleases();
+        }
         long sent = 0;
-        for (final Node node : nodes) {
-            final boolean isWanted = (mask & 1L << node.index()) != 0;
-            if (isWanted && node.enlist(request, verb, sequence) == VoteFailure.NONE) {
-                sent |= 1L << node.index();
-            } else {
-                node.skip(out, start, end);
-            }
+        for (long left = mask; left != 0;) {
+            // Once, unless the nodes differ in what they have.
+            final CommandForm form = nodes[Long.numberOfTrailingZeros(left)].formOf(request, verb);
+            final long alike = alike(request, verb, form, left);
+            sent |= sendAlike(request, verb, form, sequence, alike);
+            left &= ~alike;
         }
         scheduleFlush();
         final long unsent = mask & ~sent;
@@ -73,6 +83,126 @@ public final class FanOut {
         }
         return sent;
     }
+
+    /** Those nodes of a mask that are asked in the same form. */
+    private long alike(final LockRequest request, final Verb verb, final CommandForm form, final long mask) {
+        long alike = 0;
+        for (final Node node : nodes) {
+            if (node.formOf(request, verb) == form) {
+                alike |= 1L << node.index();
+            }
+        }
+        return alike & mask;
+    }
+
+    private long sendAlike(final LockRequest request, final Verb verb, final CommandForm form, final int sequence,
+            final long mask) {
+        final ByteBuf out = batchWithRoom(roomFor(request, verb));
+        final int start = out.writerIndex();
+        if (form == CommandForm.SCRIPT) {
+            LockScripts.writeEvalSha(out, verb, request);
+        } else {
+            NativeCommands.write(out, form, request);
+        }
+        final int end = out.writerIndex();
+        long sent = 0;
+        for (final Node node : nodes) {
+            final boolean isWanted = (mask & 1L << node.index()) != 0;
+            if (isWanted && node.enlist(request, verb, form, sequence) == VoteFailure.NONE) {
+                sent |= 1L << node.index();
+            } else {
+                node.skip(out, start, end);
+            }
+        }
+        return sent;
+    }
+
+    // ---- releases ---------------------------------------------------------------------------------------------------
+
+    /**
+     * Sends a release to all nodes at the end of this duty cycle, together with others: one script call over all their
+     * keys costs a node less than one call for each. Nothing about its resource overtakes it. A node that cannot take
+     * it answers {@link LockRequest#onNotSent}.
+     *
+     * @param request whose token is released everywhere
+     */
+    public void release(final LockRequest request) {
+        if (releaseBatchMax == 1 || !isScriptReleased()) {
+            send(request, Verb.RELEASE, 0, Quorum.allOf(nodes.length));
+            return;
+        }
+        if (pending == null) {
+            pending = freeBatches.isEmpty() ? new ReleaseBatch() : freeBatches.pop();
+        }
+        pending.add(request);
+        filter.add(request);
+        if (pending.length() == releaseBatchMax || pending.keyBytes() > KEY_BYTES_MAX) {
+            sealReleases();
+        }
+        scheduleFlush();
+    }
+
+    private boolean isScriptReleased() {
+        for (final Node node : nodes) {
+            if (node.releaseForm() != CommandForm.SCRIPT) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Writes the releases that have come together so far: what is sent from here on stands behind them. */
+    void sealReleases() {
+        final ReleaseBatch releases = pending;
+        if (releases == null) {
+            return;
+        }
+        pending = null;
+        filter.clear();
+        if (releases.length() == 1) {
+            final LockRequest single = releases.member(0);
+            recycle(releases);
+            send(single, Verb.RELEASE, 0, Quorum.allOf(nodes.length));
+        } else {
+            send(releases);
+        }
+    }
+
+    private void send(final ReleaseBatch releases) {
+        final ByteBuf out = batchWithRoom(LockScripts.roomFor(releases, false));
+        final int start = out.writerIndex();
+        LockScripts.writeBatch(out, releases, false);
+        final int end = out.writerIndex();
+        // One more than the answers to come, so that it is not used again while it is being sent.
+        releases.expect(nodes.length + 1);
+        long unsent = 0;
+        for (final Node node : nodes) {
+            if (node.enlist(releases) != VoteFailure.NONE) {
+                node.skip(out, start, end);
+                unsent |= 1L << node.index();
+            }
+        }
+        scheduleFlush();
+        for (; unsent != 0; unsent &= unsent - 1) {
+            final Node node = nodes[Long.numberOfTrailingZeros(unsent)];
+            releases.onNotSent(node, node.refusalOf(Verb.RELEASE));
+            onBatchAnswered(releases);
+        }
+        onBatchAnswered(releases);
+    }
+
+    void onBatchAnswered(final ReleaseBatch releases) {
+        if (releases.isLastAnswer()) {
+            recycle(releases);
+        }
+    }
+
+    private void recycle(final ReleaseBatch releases) {
+        releases.reset();
+        freeBatches.push(releases);
+    }
+
+    // ---- the batch buffer -------------------------------------------------------------------------------------------
 
     private static int roomFor(final LockRequest request, final Verb verb) {
         final int counterLength = verb.hasCounter() ? request.counterBulk().length : 0;
@@ -122,6 +252,10 @@ public final class FanOut {
     }
 
     private void flush() {
+        while (pending != null) {
+            // Again, if an answer that comes at once brings another release.
+            sealReleases();
+        }
         isFlushScheduled = false;
         flushBatch();
     }
@@ -158,6 +292,7 @@ public final class FanOut {
 
     /** Gives the batch buffer back. */
     public void close() {
+        sealReleases();
         if (batch != null) {
             batch.release();
             batch = null;

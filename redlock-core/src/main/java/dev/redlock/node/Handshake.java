@@ -15,7 +15,7 @@ import java.util.List;
  *
  * <pre>
  * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT SETINFO ... | INFO server | INFO replication | TIME
- *     | SCRIPT LOAD ...
+ *     | COMMAND INFO delex delifeq | SCRIPT LOAD ...
  * </pre>
  *
  * A server that refuses RESP3 is asked the same again with AUTH and CLIENT SETNAME in RESP2. A replica, a node that
@@ -29,6 +29,7 @@ final class Handshake {
     private static final RespCommand TIME = RespCommand.of("TIME");
     private static final RespCommand INFO_SERVER = RespCommand.of("INFO", "server");
     private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
+    private static final RespCommand CONDITIONAL_DELETES = RespCommand.of("COMMAND", "INFO", "delex", "delifeq");
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
     private static final long UNKNOWN = -1;
 
@@ -37,23 +38,24 @@ final class Handshake {
     private final NodeAddress address;
     private final String clientName;
     private final boolean isClockWatched;
+    private final boolean isNativeUsed;
     private boolean isResp2;
     private boolean isResp2Greeted;
     private boolean isOver;
     private String runId;
+    private RespValue commandInfo;
+    private String valkeyVersion;
     private long uptimeSeconds = UNKNOWN;
     private long timeSentNs;
-    private long timeReceivedNs;
-    private long timeUs = UNKNOWN;
     private int scriptsLeft;
 
-    Handshake(final Node node, final NodeConnection connection, final NodeAddress address, final String clientName,
-            final boolean isClockWatched) {
+    Handshake(final Node node, final NodeConnection connection, final NodeAddress address, final NodeOptions options) {
         this.node = node;
         this.connection = connection;
         this.address = address;
-        this.clientName = clientName;
-        this.isClockWatched = isClockWatched;
+        this.clientName = options.clientName();
+        this.isNativeUsed = options.isNativeUsed();
+        this.isClockWatched = options.clockSampleMs() > 0;
     }
 
     void start() {
@@ -68,6 +70,9 @@ final class Handshake {
         send(command(INFO_REPLICATION), this::onInfoReplication);
         timeSentNs = node.nowNs();
         send(command(TIME), this::onTime);
+        if (isNativeUsed) {
+            send(command(CONDITIONAL_DELETES), this::onCommandInfo);
+        }
         for (final Verb verb : Verb.values()) {
             send(scriptLoad(verb), this::onScriptLoaded);
         }
@@ -163,6 +168,7 @@ final class Handshake {
             return;
         }
         runId = field(reply.asText(), "run_id");
+        valkeyVersion = field(reply.asText(), "valkey_version");
         final String uptime = field(reply.asText(), "uptime_in_seconds");
         uptimeSeconds = uptime == null || !uptime.matches("[0-9]{1,18}") ? UNKNOWN : Long.parseLong(uptime);
         if (runId == null || uptimeSeconds == UNKNOWN) {
@@ -187,12 +193,18 @@ final class Handshake {
         if (isOver || isWaitingForResp2() || reply == null || isNotReady(reply)) {
             return;
         }
-        timeReceivedNs = node.nowNs();
-        timeUs = microsecondsOf(reply);
-        if (timeUs < 0 && isClockWatched) {
+        final long microseconds = microsecondsOf(reply);
+        if (microseconds >= 0) {
+            node.onClockSample(timeSentNs, node.nowNs(), microseconds);
+        } else if (isClockWatched) {
             refuse("it does not tell its TIME, without which jumps of its clock cannot be seen (allow that command, or "
                     + "switch the clock watch off): " + (reply.isError() ? codeOf(reply.asText()) : reply.type()));
         }
+    }
+
+    /** A node that does not answer this, or may not, is asked by scripts. */
+    private void onCommandInfo(final RespValue reply) {
+        commandInfo = reply;
     }
 
     private void onScriptLoaded(final RespValue reply) {
@@ -214,7 +226,8 @@ final class Handshake {
             refuse("it refuses the lock scripts: " + codeOf(reply.asText()));
         } else if (scriptsLeft == 0) {
             isOver = true;
-            node.onIntroduced(new Introduction(runId, uptimeSeconds, timeSentNs, timeReceivedNs, timeUs));
+            node.onIntroduced(runId, uptimeSeconds,
+                    isNativeUsed ? Dialect.of(commandInfo, valkeyVersion) : Dialect.SCRIPTS);
         }
     }
 

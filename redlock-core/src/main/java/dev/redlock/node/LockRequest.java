@@ -11,8 +11,22 @@ import dev.redlock.quorum.Token;
  */
 public interface LockRequest {
 
+    /** Reply to an acquire that was refused by a node which does not tell how long the holder's key will stand. */
+    long REFUSED_UNTOLD = Long.MIN_VALUE;
+
     /** @return the resource as a complete bulk string, {@code $6\r\norders\r\n}; borrowed, not to be changed */
     byte[] resourceBulk();
+
+    /** @return a hash of the resource */
+    int resourceHash();
+
+    /**
+     * Whether a refused acquire shall tell how long the holder's key will stand. If not, the node may be asked by a
+     * cheaper command, whose refusal is {@link #REFUSED_UNTOLD}.
+     *
+     * @return true if it shall
+     */
+    boolean isRemainingTtlWanted();
 
     /** @return the counter's key as a complete bulk string; borrowed. Asked for fenced verbs only. */
     byte[] counterBulk();

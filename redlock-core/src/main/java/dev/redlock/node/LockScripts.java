@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Token;
 import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
 import java.io.IOException;
@@ -27,7 +28,10 @@ final class LockScripts {
     private static final byte[][] EVALSHA = new byte[VERBS.length][];
     private static final byte[][] EVAL = new byte[VERBS.length][];
     private static final byte[] TOKEN_PREFIX = ascii("$20\r\n");
+    private static final int TOKEN_BULK_BYTES = TOKEN_PREFIX.length + 20 + 2;
     private static final int CRLF = '\r' << 8 | '\n';
+    private static final byte[] BATCH_EVALSHA;
+    private static final byte[] BATCH_EVAL;
 
     static {
         for (final Verb verb : VERBS) {
@@ -36,6 +40,10 @@ final class LockScripts {
             EVALSHA[verb.ordinal()] = prefix(verb, "EVALSHA", ascii(sha1Hex(source)));
             EVAL[verb.ordinal()] = prefix(verb, "EVAL", source);
         }
+        final byte[] releaseMany = SOURCES[Verb.RELEASE_MANY.ordinal()];
+        BATCH_EVALSHA = ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(releaseMany) + "\r\n");
+        BATCH_EVAL = ascii("$4\r\nEVAL\r\n$" + releaseMany.length + "\r\n"
+                + new String(releaseMany, StandardCharsets.US_ASCII) + "\r\n");
     }
 
     private LockScripts() {
@@ -100,9 +108,7 @@ final class LockScripts {
         if (verb.hasCounter()) {
             out.writeBytes(request.counterBulk());
         }
-        out.writeBytes(TOKEN_PREFIX);
-        out.writeLong(request.token().high()).writeLong(request.token().middle()).writeInt(request.token().low());
-        out.writeShort(CRLF);
+        writeToken(out, request.token());
         switch (verb) {
             case ACQUIRE, EXTEND -> RespWriter.bulkInteger(out, request.ttlMs());
             case ACQUIRE_FENCED -> {
@@ -116,6 +122,34 @@ final class LockScripts {
             case RELEASE -> {
                 // the token is all it needs
             }
+            case RELEASE_MANY -> throw new IllegalArgumentException("a batch is written as a batch");
+        }
+    }
+
+    /** The token as a bulk string. */
+    static void writeToken(final ByteBuf out, final Token token) {
+        out.writeBytes(TOKEN_PREFIX);
+        out.writeLong(token.high()).writeLong(token.middle()).writeInt(token.low());
+        out.writeShort(CRLF);
+    }
+
+    /** Room that a batch needs, also with its script in full. */
+    static int roomFor(final ReleaseBatch batch, final boolean isEval) {
+        final int script = isEval ? SOURCES[Verb.RELEASE_MANY.ordinal()].length : 0;
+        return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.length() * TOKEN_BULK_BYTES;
+    }
+
+    /** {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK}, or {@code EVAL} with the script. */
+    static void writeBatch(final ByteBuf out, final ReleaseBatch batch, final boolean isEval) {
+        final int length = batch.length();
+        RespWriter.arrayHeader(out, 3 + 2 * length);
+        out.writeBytes(isEval ? BATCH_EVAL : BATCH_EVALSHA);
+        RespWriter.bulkInteger(out, length);
+        for (int i = 0; i < length; i++) {
+            out.writeBytes(batch.member(i).resourceBulk());
+        }
+        for (int i = 0; i < length; i++) {
+            writeToken(out, batch.member(i).token());
         }
     }
 }

@@ -47,6 +47,8 @@ public final class Node {
     private NodeConnection connection;
     private Channel opening;
     private String runId;
+    private Dialect dialect = Dialect.SCRIPTS;
+    private String quarantineReason;
     private int failedConnects;
     private int segmentStart;
     private long sampleDueNs;
@@ -132,7 +134,7 @@ public final class Node {
         connection = next;
         setState(NodeState.HANDSHAKING);
         context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * MS);
-        new Handshake(this, next, address, options.clientName(), options.clockSampleMs() > 0).start();
+        new Handshake(this, next, address, options).start();
     }
 
     private void onHandshakeTimeout() {
@@ -140,34 +142,32 @@ public final class Node {
     }
 
     /** The handshake is over and the node may be used. */
-    void onIntroduced(final Introduction who) {
-        final Node twin = twinOf(who.runId());
+    void onIntroduced(final String newRunId, final long uptimeSeconds, final Dialect newDialect) {
+        final Node twin = twinOf(newRunId);
         if (twin != null) {
             onRefused("it is the same server as node " + twin.index + " (" + twin.address
                     + "): one server has one vote, so each address must be a server of its own");
             return;
         }
         context.timers().stop(handshakeTimer);
-        runId = who.runId();
+        runId = newRunId;
         failedConnects = 0;
+        dialect = newDialect;
         segmentStart = fanOut.batchIndex();
         setProblem(null);
         startWatching();
-        final long quarantineMs = restartGuard.quarantineMs(runId, who.uptimeSeconds(), nowNs());
-        final long leftNs = Math.max(quarantineMs * MS, quarantineLeftNs());
-        // The clock is looked at before the node may vote: it may have jumped while we were apart.
-        final boolean hasJumped = isJump(who.timeSentNs(), who.timeReceivedNs(), who.timeUs());
+        final long guardNs = restartGuard.quarantineMs(newRunId, uptimeSeconds, nowNs()) * MS;
+        if (guardNs > quarantineLeftNs()) {
+            startQuarantine(guardNs, "restart guard: its process says that it has been up for " + uptimeSeconds
+                    + " s, it votes when every lock it may have lost has expired");
+        }
         // Releases first: what the node is owed goes out before anything that it may vote on.
         setState(NodeState.QUARANTINED);
         payDebt();
-        if (leftNs > 0) {
-            quarantine(leftNs, "restart guard: its process has been up for " + who.uptimeSeconds()
-                    + " s, it votes when every lock it may have lost has expired");
-        } else if (!hasJumped) {
+        if (quarantineLeftNs() > 0) {
+            setProblem(quarantineProblem());
+        } else {
             setState(NodeState.READY);
-        }
-        if (hasJumped) {
-            onClockJump();
         }
     }
 
@@ -184,10 +184,14 @@ public final class Node {
         return quarantineTimer.isStarted() ? quarantineTimer.deadlineNs() - nowNs() : 0;
     }
 
-    private void quarantine(final long durationNs, final String reason) {
+    /** It goes on while the node is not connected. */
+    private void startQuarantine(final long durationNs, final String reason) {
         context.timers().start(quarantineTimer, nowNs() + durationNs);
-        setProblem("in quarantine for " + (durationNs / MS + 1) + " ms; " + reason);
-        setState(NodeState.QUARANTINED);
+        quarantineReason = reason;
+    }
+
+    private String quarantineProblem() {
+        return "in quarantine for " + (quarantineLeftNs() / MS + 1) + " ms; " + quarantineReason;
     }
 
     private void onQuarantineServed() {
@@ -267,11 +271,34 @@ public final class Node {
         return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;
     }
 
+    /** How this node is asked for what. */
+    CommandForm formOf(final LockRequest request, final Verb verb) {
+        return switch (verb) {
+            case ACQUIRE -> request.isRemainingTtlWanted() ? CommandForm.SCRIPT : CommandForm.PLAIN_SET;
+            case RELEASE -> dialect.releaseForm();
+            case EXTEND -> dialect.extendForm();
+            case ACQUIRE_FENCED, RAISE, RELEASE_FENCED, RELEASE_MANY -> CommandForm.SCRIPT;
+        };
+    }
+
+    CommandForm releaseForm() {
+        return dialect.releaseForm();
+    }
+
     /** Notes a request whose bytes stand in the shared batch, if this node takes it. */
-    VoteFailure enlist(final LockRequest request, final Verb verb, final int sequence) {
+    VoteFailure enlist(final LockRequest request, final Verb verb, final CommandForm form, final int sequence) {
         final VoteFailure refusal = refusalOf(verb);
         if (refusal == VoteFailure.NONE) {
-            connection.add(request, RequestRing.tag(verb, sequence, false));
+            connection.add(request, RequestRing.tag(verb, form, sequence, false));
+        }
+        return refusal;
+    }
+
+    /** Notes a batch of releases whose bytes stand in the shared batch, if this node takes it. */
+    VoteFailure enlist(final ReleaseBatch releases) {
+        final VoteFailure refusal = refusalOf(Verb.RELEASE);
+        if (refusal == VoteFailure.NONE) {
+            connection.add(releases, RequestRing.tag(Verb.RELEASE_MANY, CommandForm.SCRIPT, 0, false));
         }
         return refusal;
     }
@@ -306,9 +333,14 @@ public final class Node {
         } else {
             LockScripts.writeEvalSha(out, verb, request);
         }
+        writeAlone(request, RequestRing.tag(verb, CommandForm.SCRIPT, sequence, isSecondTry), out);
+    }
+
+    private void writeAlone(final Object request, final int tag, final ByteBuf command) {
+        fanOut.sealReleases();
         fanOut.writeShared(this);
-        connection.add(request, RequestRing.tag(verb, sequence, isSecondTry));
-        connection.write(out);
+        connection.add(request, tag);
+        connection.write(command);
         fanOut.scheduleFlush();
     }
 
@@ -329,16 +361,69 @@ public final class Node {
         request.onReply(index, RequestRing.verbOf(tag), RequestRing.sequenceOf(tag), value);
     }
 
+    /** {@code +OK} or null, the answer to a SET. */
+    void onSetReply(final LockRequest request, final int tag, final boolean isOk) {
+        final Verb verb = RequestRing.verbOf(tag);
+        final int sequence = RequestRing.sequenceOf(tag);
+        if (isOk) {
+            onReply(request, tag, 1);
+        } else if (verb.isAcquire()) {
+            onReply(request, tag, LockRequest.REFUSED_UNTOLD);
+        } else if (isSecondTryPossible(request, verb, sequence)) {
+            // The key is missing or somebody else's. The script knows which, and mends what is missing.
+            sendAlone(request, verb, sequence, false);
+        } else {
+            onReply(request, tag, 0);
+        }
+    }
+
+    private boolean isSecondTryPossible(final LockRequest request, final Verb verb, final int sequence) {
+        return refusalOf(verb) == VoteFailure.NONE && request.isSecondTryWanted(verb, sequence);
+    }
+
     void onError(final LockRequest request, final int tag, final VoteFailure failure) {
         final Verb verb = RequestRing.verbOf(tag);
         final int sequence = RequestRing.sequenceOf(tag);
         final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        if (isUnknownScript && refusalOf(verb) == VoteFailure.NONE && request.isSecondTryWanted(verb, sequence)) {
-            sendAlone(request, verb, sequence, true);
+        final boolean isUnknownCommand = isDialectRefused(verb, RequestRing.formOf(tag), failure);
+        if (isUnknownCommand) {
+            dialect = Dialect.SCRIPTS;
+        }
+        if ((isUnknownScript || isUnknownCommand) && isSecondTryPossible(request, verb, sequence)) {
+            sendAlone(request, verb, sequence, isUnknownScript);
             return;
         }
         statistics.onError();
         request.onError(index, verb, sequence, failure);
+    }
+
+    /** The node said that it has a command, and refuses it all the same: from here on it is asked by scripts. */
+    private static boolean isDialectRefused(final Verb verb, final CommandForm form, final VoteFailure failure) {
+        return form != CommandForm.SCRIPT && !verb.isAcquire()
+                && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
+    }
+
+    void onBatchReply(final ReleaseBatch releases, final long deletedMask) {
+        releases.onReply(this, deletedMask);
+        fanOut.onBatchAnswered(releases);
+    }
+
+    void onBatchError(final ReleaseBatch releases, final int tag, final VoteFailure failure) {
+        if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag)
+                && refusalOf(Verb.RELEASE) == VoteFailure.NONE) {
+            final ByteBuf out = fanOut.allocator().directBuffer(LockScripts.roomFor(releases, true));
+            LockScripts.writeBatch(out, releases, true);
+            writeAlone(releases, RequestRing.tag(Verb.RELEASE_MANY, CommandForm.SCRIPT, 0, true), out);
+            return;
+        }
+        statistics.onError();
+        releases.onError(this, failure);
+        fanOut.onBatchAnswered(releases);
+    }
+
+    void onBatchUnknown(final ReleaseBatch releases) {
+        releases.onUnknown(this);
+        fanOut.onBatchAnswered(releases);
     }
 
     void onUnknown(final LockRequest request, final int tag) {
@@ -416,20 +501,22 @@ public final class Node {
         final long receivedNs = nowNs();
         roundTripNs = receivedNs - timeSentNs;
         restartGuard.onAnswer(receivedNs);
-        if (isJump(timeSentNs, receivedNs, microseconds)) {
-            onClockJump();
+        onClockSample(timeSentNs, receivedNs, microseconds);
+    }
+
+    /** The node's clock was read; in its handshake too, since it may have jumped while we were apart. */
+    void onClockSample(final long sentNs, final long receivedNs, final long microseconds) {
+        if (options.clockSampleMs() == 0 || !clockWatch.onSample(sentNs, receivedNs, microseconds * 1000)) {
+            return;
         }
-    }
-
-    private boolean isJump(final long sentNs, final long receivedNs, final long timeUs) {
-        return options.clockSampleMs() > 0 && clockWatch.onSample(sentNs, receivedNs, timeUs * 1000);
-    }
-
-    private void onClockJump() {
         statistics.onClockJump();
-        if (state != NodeState.DRAINING) {
-            quarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()),
+        if (state != NodeState.DRAINING && state != NodeState.CLOSED) {
+            startQuarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()),
                     "clock watch: its clock has jumped, keys may have expired early");
+            if (state.isConnected()) {
+                setProblem(quarantineProblem());
+                setState(NodeState.QUARANTINED);
+            }
         }
         context.listener().onClockJump(this);
     }

@@ -41,7 +41,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
      * @threading immutable
      */
     private enum Seen {
-        NOTHING, INTEGER, ERROR, OTHER
+        NOTHING, INTEGER, OK, NULL, ERROR
     }
 
     private final Node node;
@@ -54,6 +54,9 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
     private VoteFailure failure;
     private RespValue value;
     private int depth;
+    private boolean isBatchReply;
+    private int elementIndex;
+    private long deletedMask;
     private boolean isWriting;
     private long watchedCount;
     private long watchedSinceNs;
@@ -118,6 +121,8 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
             ring.removeHead();
             if (request instanceof LockRequest lockRequest) {
                 node.onUnknown(lockRequest, tag);
+            } else if (request instanceof ReleaseBatch releases) {
+                node.onBatchUnknown(releases);
             } else {
                 ((ValueRequest) request).onValue(null);
             }
@@ -149,14 +154,26 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         if (depth == 0 && ring.head() instanceof LockRequest) {
             seen = Seen.INTEGER;
             integer = number;
+        } else if (isBatchReply && depth == 1) {
+            // One release of a batch is answered.
+            deletedMask |= number == 1 ? 1L << elementIndex : 0;
+            elementIndex++;
         } else {
             valueReader.onInteger(number);
         }
     }
 
+    private boolean isLockAnswered() {
+        return depth == 0 && (ring.head() instanceof LockRequest || ring.head() instanceof ReleaseBatch);
+    }
+
+    private static IllegalStateException outOfStep() {
+        return new IllegalStateException("it answered a lock command with something that cannot be its answer");
+    }
+
     @Override
     public void onSimpleError(final ByteBuf buf, final int index, final int length) {
-        if (depth == 0 && ring.head() instanceof LockRequest) {
+        if (isLockAnswered()) {
             seen = Seen.ERROR;
             failure = VoteFailure.ofErrorReply(buf, index, length);
         } else {
@@ -169,6 +186,8 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         final Object request = ring.head();
         if (request instanceof LockRequest lockRequest) {
             answer(lockRequest);
+        } else if (request instanceof ReleaseBatch releases) {
+            answer(releases);
         } else if (request instanceof ValueRequest valueRequest) {
             valueReader.onReplyEnd();
             ring.removeHead();
@@ -184,16 +203,40 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         final int tag = ring.headTag();
         final Seen reply = seen;
         seen = Seen.NOTHING;
-        switch (reply) {
-            case INTEGER -> {
-                ring.removeHead();
-                node.onReply(request, tag, integer);
+        if (reply == Seen.ERROR) {
+            ring.removeHead();
+            node.onError(request, tag, failure);
+        } else if (RequestRing.formOf(tag).isAnsweredByOk()) {
+            if (reply != Seen.OK && reply != Seen.NULL) {
+                throw outOfStep();
             }
-            case ERROR -> {
-                ring.removeHead();
-                node.onError(request, tag, failure);
+            ring.removeHead();
+            node.onSetReply(request, tag, reply == Seen.OK);
+        } else {
+            if (reply != Seen.INTEGER) {
+                throw outOfStep();
             }
-            default -> throw new IllegalStateException("it answered a lock command with something that is no integer");
+            ring.removeHead();
+            node.onReply(request, tag, integer);
+        }
+    }
+
+    private void answer(final ReleaseBatch releases) {
+        final int tag = ring.headTag();
+        final Seen reply = seen;
+        final long deleted = deletedMask;
+        final int count = elementIndex;
+        seen = Seen.NOTHING;
+        deletedMask = 0;
+        elementIndex = 0;
+        if (reply == Seen.ERROR) {
+            ring.removeHead();
+            node.onBatchError(releases, tag, failure);
+        } else if (count == releases.length()) {
+            ring.removeHead();
+            node.onBatchReply(releases, deleted);
+        } else {
+            throw outOfStep();
         }
     }
 
@@ -214,19 +257,36 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
 
     @Override
     public void onAggregateStart(final RespType type, final int elementCount) {
+        if (depth == 0 && type == RespType.ARRAY && ring.head() instanceof ReleaseBatch releases
+                && elementCount == releases.length()) {
+            isBatchReply = true;
+        } else {
+            valueReader.onAggregateStart(type, elementCount);
+        }
         depth++;
-        valueReader.onAggregateStart(type, elementCount);
     }
 
     @Override
     public void onAggregateEnd(final RespType type) {
         depth--;
-        valueReader.onAggregateEnd(type);
+        if (depth == 0 && isBatchReply) {
+            isBatchReply = false;
+        } else {
+            valueReader.onAggregateEnd(type);
+        }
     }
 
     @Override
     public void onSimpleString(final ByteBuf buf, final int index, final int length) {
-        valueReader.onSimpleString(buf, index, length);
+        if (depth == 0 && ring.head() instanceof LockRequest && isOk(buf, index, length)) {
+            seen = Seen.OK;
+        } else {
+            valueReader.onSimpleString(buf, index, length);
+        }
+    }
+
+    private static boolean isOk(final ByteBuf buf, final int index, final int length) {
+        return length == 2 && buf.getByte(index) == 'O' && buf.getByte(index + 1) == 'K';
     }
 
     @Override
@@ -236,7 +296,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
 
     @Override
     public void onBulkError(final ByteBuf buf, final int index, final int length) {
-        if (depth == 0 && ring.head() instanceof LockRequest) {
+        if (isLockAnswered()) {
             onSimpleError(buf, index, length);
         } else {
             valueReader.onBulkError(buf, index, length);
@@ -250,7 +310,11 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
 
     @Override
     public void onNull(final RespType type) {
-        valueReader.onNull(type);
+        if (depth == 0 && ring.head() instanceof LockRequest) {
+            seen = Seen.NULL;
+        } else {
+            valueReader.onNull(type);
+        }
     }
 
     @Override

@@ -13,8 +13,12 @@ final class RequestRing {
 
     private static final int CAPACITY_INITIAL = 256;
     private static final int VERB_BITS = 3;
-    private static final int SECOND_TRY_BIT = 1 << VERB_BITS;
-    private static final int SEQUENCE_SHIFT = VERB_BITS + 1;
+    private static final int FORM_BITS = 3;
+    private static final int SECOND_TRY_BIT = 1 << VERB_BITS + FORM_BITS;
+    private static final int SEQUENCE_SHIFT = VERB_BITS + FORM_BITS + 1;
+    /** Sequences are counted modulo this plus one. */
+    static final int SEQUENCE_MAX = (1 << Integer.SIZE - SEQUENCE_SHIFT) - 1;
+    static final int RELEASE_TAG = tag(Verb.RELEASE, CommandForm.SCRIPT, 0, false);
 
     private final int limit;
     private Object[] requests;
@@ -34,12 +38,17 @@ final class RequestRing {
         return value <= 1 ? 1 : Integer.highestOneBit(value - 1) << 1;
     }
 
-    static int tag(final Verb verb, final int sequence, final boolean isSecondTry) {
-        return sequence << SEQUENCE_SHIFT | (isSecondTry ? SECOND_TRY_BIT : 0) | verb.ordinal();
+    static int tag(final Verb verb, final CommandForm form, final int sequence, final boolean isSecondTry) {
+        return sequence << SEQUENCE_SHIFT | (isSecondTry ? SECOND_TRY_BIT : 0) | form.ordinal() << VERB_BITS
+                | verb.ordinal();
     }
 
     static Verb verbOf(final int tag) {
         return Verb.of(tag & (1 << VERB_BITS) - 1);
+    }
+
+    static CommandForm formOf(final int tag) {
+        return CommandForm.of(tag >>> VERB_BITS & (1 << FORM_BITS) - 1);
     }
 
     static int sequenceOf(final int tag) {

@@ -17,7 +17,9 @@ public enum Verb {
     /** Raise the counter if the key is ours. Only a voting node is asked. */
     RAISE("raise", true, true, 2),
     /** Raise the counter, and delete the key if it is ours. Every connected node is asked. */
-    RELEASE_FENCED("release_fenced", false, true, 2);
+    RELEASE_FENCED("release_fenced", false, true, 2),
+    /** Delete each of many keys if it is ours. Every connected node is asked. */
+    RELEASE_MANY("release_many", false, false, 0);
 
     private static final Verb[] VALUES = values();
 

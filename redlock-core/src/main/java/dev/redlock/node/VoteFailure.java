@@ -39,6 +39,8 @@ public enum VoteFailure {
     MISCONF("MISCONF"),
     /** The key is not a string. */
     WRONGTYPE("WRONGTYPE"),
+    /** The fencing counter cannot be counted any further, or is no count. */
+    FENCE("FENCE"),
     /** The script is not cached, and a second try was not wanted or not possible. */
     NOSCRIPT("NOSCRIPT"),
     /** Another error reply. */

@@ -5,6 +5,8 @@
 --                             (seconds since the epoch) * 2^20, so that a lost counter jumps forward
 --         -n, n >= 0          refused: somebody's key stands there for n ms more
 --         -9007199254740991   refused: somebody's key stands there and never expires
+--         error               the counter is no count, or it stands at 2^53 - 1: Lua's numbers are exact up to there
+--                             only, and a number that is not exact is handed out to nobody
 -- The counter comes first: where it cannot be counted, the error leaves no lock behind.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   local ttl = redis.call('PTTL', KEYS[1])
@@ -17,11 +19,19 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
   return -ttl
 end
 local value
-if redis.call('EXISTS', KEYS[2]) == 1 then
+local counter = redis.call('GET', KEYS[2])
+if counter then
+  local count = tonumber(counter)
+  if not count or count < 0 or count >= 9007199254740991 then
+    return redis.error_reply('FENCE the counter is no count, or it has reached its end')
+  end
   value = redis.call('INCR', KEYS[2])
   redis.call('PEXPIRE', KEYS[2], ARGV[3])
 else
   value = tonumber(redis.call('TIME')[1]) * 1048576
+  if value > 9007199254740991 then
+    return redis.error_reply('FENCE the clock is past March 2242, where counters end')
+  end
   redis.call('SET', KEYS[2], string.format('%.0f', value), 'PX', ARGV[3])
 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])

@@ -1,13 +1,14 @@
 -- Gives a fenced lock back if it is still ours, and brings the counter up to the highest value that any node gave this
 -- grant, so that nodes that drifted apart agree again. A counter only ever goes up, whoever holds the lock.
--- A counter that is no number is left alone: it must not keep the lock from being given back.
+-- A counter that is no number is left alone, and a value that is not exact is not written: neither must keep the lock
+-- from being given back.
 -- KEYS[1] resource   KEYS[2] counter
 -- ARGV[1] token   ARGV[2] highest value seen   ARGV[3] expiry of the counter in ms
 -- reply   1   deleted
 --         0   not ours: nothing there, or somebody else's token
 local highest = tonumber(ARGV[2])
 local current = tonumber(redis.pcall('GET', KEYS[2]) or '0')
-if current and current < highest then
+if current and current < highest and highest <= 9007199254740991 then
   redis.call('SET', KEYS[2], string.format('%.0f', highest), 'PX', ARGV[3])
 end
 if redis.call('GET', KEYS[1]) == ARGV[1] then

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LockScriptsTest {
 
@@ -50,6 +51,46 @@ class LockScriptsTest {
     }
 
     @Test
+    void nativeCommandsAreExactlyThis() {
+        final String token = "$20\r\n" + TOKEN + "\r\n";
+        assertEquals("*6\r\n$3\r\nSET\r\n" + RESOURCE + token + "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n",
+                written(CommandForm.PLAIN_SET));
+        assertEquals("*4\r\n$5\r\nDELEX\r\n" + RESOURCE + "$4\r\nIFEQ\r\n" + token, written(CommandForm.DELEX));
+        assertEquals("*3\r\n$7\r\nDELIFEQ\r\n" + RESOURCE + token, written(CommandForm.DELIFEQ));
+        assertEquals("*7\r\n$3\r\nSET\r\n" + RESOURCE + token + "$4\r\nIFEQ\r\n" + token
+                + "$2\r\nPX\r\n$5\r\n30000\r\n", written(CommandForm.SET_IFEQ));
+    }
+
+    private static String written(final CommandForm form) {
+        final ByteBuf out = Unpooled.buffer();
+        NativeCommands.write(out, form, request(30_000));
+        assertTrue(out.readableBytes() <= LockScripts.COMMAND_OVERHEAD_BYTES + RESOURCE.length(), form::name);
+        return text(out);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 10, 64})
+    void aBatchOfReleasesIsExactlyThis(final int length) {
+        final ReleaseBatch batch = new ReleaseBatch();
+        for (int i = 0; i < length; i++) {
+            batch.add(request(1));
+        }
+        final ByteBuf out = Unpooled.buffer();
+        LockScripts.writeBatch(out, batch, false);
+        assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
+        final String keysAndTokens = RESOURCE.repeat(length) + ("$20\r\n" + TOKEN + "\r\n").repeat(length);
+        final String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
+        assertEquals("*" + (3 + 2 * length) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.RELEASE_MANY) + "\r\n"
+                + count + keysAndTokens, text(out));
+        final String source = new String(LockScripts.source(Verb.RELEASE_MANY), StandardCharsets.UTF_8);
+        final ByteBuf eval = Unpooled.buffer();
+        LockScripts.writeBatch(eval, batch, true);
+        assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
+        assertEquals("*" + (3 + 2 * length) + "\r\n$4\r\nEVAL\r\n$" + source.length() + "\r\n" + source + "\r\n"
+                + count + keysAndTokens, text(eval));
+    }
+
+    @Test
     void fencedCommandsAreExactlyThis() {
         final String counter = "$7\r\ncounter\r\n";
         final String highest = "$16\r\n9007199254740991\r\n";
@@ -59,7 +100,7 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Verb.class)
+    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = "RELEASE_MANY")
     void evalIsTheSameWithTheScriptItself(final Verb verb) {
         final String source = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
         final ByteBuf bySha = Unpooled.buffer();
@@ -72,7 +113,7 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Verb.class)
+    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = "RELEASE_MANY")
     void theRoomThatIsReservedIsEnough(final Verb verb) {
         final ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, verb, request(86_400_000));
@@ -87,7 +128,8 @@ class LockScriptsTest {
     void theHeadOfEachScriptStatesKeysArgumentsAndReplies(final Verb verb) {
         final String source = new String(LockScripts.source(verb), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
-        for (final String word : new String[]{"-- KEYS[1] resource", "-- ARGV[1] token",
+        final String index = verb == Verb.RELEASE_MANY ? "i" : "1";
+        for (final String word : new String[]{"-- KEYS[" + index + "] resource", "-- ARGV[" + index + "] token",
             "-- reply "}) {
             assertTrue(source.contains(word), word);
         }
@@ -107,7 +149,7 @@ class LockScriptsTest {
     @Test
     void onlyReleasesAreNoVotes() {
         for (final Verb verb : Verb.values()) {
-            assertEquals(verb != Verb.RELEASE && verb != Verb.RELEASE_FENCED, verb.isVote(), verb::name);
+            assertEquals(!verb.name().startsWith("RELEASE"), verb.isVote(), verb::name);
             assertEquals(verb == Verb.ACQUIRE || verb == Verb.ACQUIRE_FENCED, verb.isAcquire(), verb::name);
         }
     }

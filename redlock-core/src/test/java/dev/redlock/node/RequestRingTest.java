@@ -134,20 +134,28 @@ class RequestRingTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"ACQUIRE, 0, false", "RELEASE, 0, true", "EXTEND, 1, false", "EXTEND, 134217727, true",
-        "ACQUIRE, 268435455, true"})
-    void aTagHoldsVerbSequenceAndTry(final Verb verb, final int sequence, final boolean isSecondTry) {
-        final int tag = RequestRing.tag(verb, sequence, isSecondTry);
+    @CsvSource({"ACQUIRE, SCRIPT, 0, false", "ACQUIRE, PLAIN_SET, 0, true", "RELEASE, DELIFEQ, 0, true",
+        "EXTEND, SET_IFEQ, 1, false", "EXTEND, SCRIPT, 33554430, true", "RELEASE_MANY, DELEX, 33554431, true"})
+    void aTagHoldsVerbFormSequenceAndTry(final Verb verb, final CommandForm form, final int sequence,
+            final boolean isSecondTry) {
+        final int tag = RequestRing.tag(verb, form, sequence, isSecondTry);
+        assertEquals(form, RequestRing.formOf(tag));
         assertEquals(verb, RequestRing.verbOf(tag));
         assertEquals(sequence, RequestRing.sequenceOf(tag));
         assertEquals(isSecondTry, RequestRing.isSecondTry(tag));
     }
 
     @Test
-    void everyVerbFitsIntoATag() {
+    void everyVerbAndFormFitsIntoATag() {
         assertTrue(Verb.values().length <= 8, "three bits");
+        assertTrue(CommandForm.values().length <= 8, "three bits");
+        assertEquals(RequestRing.SEQUENCE_MAX, 33_554_431, "the mask that extensions are counted with");
         for (final Verb verb : Verb.values()) {
-            assertEquals(verb, RequestRing.verbOf(RequestRing.tag(verb, 0, false)));
+            for (final CommandForm form : CommandForm.values()) {
+                final int tag = RequestRing.tag(verb, form, RequestRing.SEQUENCE_MAX, true);
+                assertEquals(verb, RequestRing.verbOf(tag));
+                assertEquals(form, RequestRing.formOf(tag));
+            }
         }
         assertThrows(ArrayIndexOutOfBoundsException.class, () -> Verb.of(Verb.values().length));
     }

@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import dev.redlock.quorum.Token;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** A request that only knows what to ask. */
 final class StubRequest implements LockRequest {
@@ -18,6 +19,16 @@ final class StubRequest implements LockRequest {
     @Override
     public byte[] resourceBulk() {
         return resourceBulk;
+    }
+
+    @Override
+    public int resourceHash() {
+        return Arrays.hashCode(resourceBulk);
+    }
+
+    @Override
+    public boolean isRemainingTtlWanted() {
+        return true;
     }
 
     @Override

@@ -1,10 +1,6 @@
 package dev.redlock.quorum;
 
-import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.HashSet;
-import java.util.Set;
 
 /**
  * Visits every state that a few overlapping grants on three nodes can reach, and checks each fencing token when it is
@@ -12,6 +8,22 @@ import java.util.Set;
  * set of grants that is large enough, gives up, raises, releases. A reply that is lost or late is a decision on a
  * smaller
  * set. Requests of one grant to one node execute in the order in which they were sent.
+ *
+ * <p>What makes it small enough for three grants, and why nothing is missed:
+ * <ul>
+ * <li>Nodes are alike and grants are alike: states that differ in their order only are one state.
+ * <li>A key may vanish at any moment, so at any moment somebody else's acquire may find the place free. Only that is
+ * modelled: an acquire takes the place of whoever was there. That a key is gone has no other effect than a raise that
+ * does nothing, and a raise may be lost anyway. For the same reason a release need not free the place.
+ * <li>A request that would change nothing at its node is not executed. Its execution would only take it out of the way,
+ * and whatever happens from there on can happen with the request still under way: it may stay so for ever.
+ * <li>What is not read any more is set to one value: who is at a place and will raise nothing, values that neither a
+ * token nor the highest value can come from.
+ * <li>Counters are compared and counted up, never looked at: starting counters of which none is 0 behave like those
+ * that are lower by one.
+ * <li>Of the tokens that were there when a grant began, the greatest is kept.
+ * <li>A state is two longs, and the set of them is a plain table.
+ * </ul>
  */
 final class FenceSearch {
 
@@ -30,11 +42,11 @@ final class FenceSearch {
 
     // A grant's part of the state.
     private static final int PHASE = 0;
+    /** From the decision on its token, before that the greatest token that was there when it began. */
     private static final int TOKEN = 1;
     private static final int RAISE_TO = 2;
     private static final int HIGHEST = 3;
-    private static final int AFTER = 4;
-    private static final int GRANT_LENGTH = 5;
+    private static final int GRANT_LENGTH = 4;
     // A node's part: its counter, its holder, then for each grant what was acquired, raised, released, and seen.
     private static final int COUNTER = 0;
     private static final int HOLDER = 1;
@@ -53,21 +65,33 @@ final class FenceSearch {
 
     private static final byte PENDING = 1;
     private static final byte DONE = 2;
-    private static final byte REFUSED = 3;
     /** Acquire: 0 not executed, 1 refused, 2 + v granted with counter v. */
     private static final byte ACQUIRE_REFUSED = 1;
     private static final byte GRANTED_BASE = 2;
+    private static final int VALUE_BITS = 4;
+    /** The largest counter: with its base it has to fit its bits. */
+    private static final int VALUE_MAX = (1 << VALUE_BITS) - 1 - GRANTED_BASE;
+
+    private static final int VALUE_MASK = (1 << VALUE_BITS) - 1;
+    private static final int CELL_BITS = VALUE_BITS + 3;
+    private static final int COLUMN_BITS = VALUE_BITS + 2 + 3 * CELL_BITS;
+    private static final long COLUMN_MASK = (1L << COLUMN_BITS) - 1;
+    private static final int TAIL_BITS = 19;
+    private static final long TAIL_MASK = (1L << TAIL_BITS) - 1;
+    private static final int GRANT_BITS = 3 + 3 * VALUE_BITS;
 
     private final int grantCount;
     private final Rule rule;
     private final int columnLength;
     private final int length;
     private final FenceRule fence = new FenceRule(NODES);
-    private final Set<ByteBuffer> visited = new HashSet<>();
-    private final ArrayDeque<byte[]> open = new ArrayDeque<>();
+    private final PackedStates visited = new PackedStates();
+    private long[] open = new long[1 << 16];
+    private int openLength;
     private String violation;
 
     FenceSearch(final int grantCount, final Rule rule) {
+        assert grantCount <= 3 : "more do not fit the bits of a state";
         this.grantCount = grantCount;
         this.rule = rule;
         this.columnLength = NODE_HEAD + PER_GRANT * grantCount;
@@ -76,24 +100,25 @@ final class FenceSearch {
 
     /** Runs until every state is visited or a violation is found; returns the violation or null. */
     String run(final int counterMax) {
-        for (byte a = 0; a <= counterMax; a++) {
-            for (byte b = a; b <= counterMax; b++) {
-                for (byte c = b; c <= counterMax; c++) {
-                    final byte[] state = new byte[length];
-                    state[node(0) + COUNTER] = a;
-                    state[node(1) + COUNTER] = b;
-                    state[node(2) + COUNTER] = c;
-                    visit(state);
-                }
+        assert counterMax + grantCount * NODES <= VALUE_MAX : "each grant counts once at each node";
+        for (byte b = 0; b <= counterMax; b++) {
+            for (byte c = b; c <= counterMax; c++) {
+                final byte[] state = new byte[length];
+                state[node(1) + COUNTER] = b;
+                state[node(2) + COUNTER] = c;
+                visit(state);
             }
         }
-        while (violation == null && !open.isEmpty()) {
-            expand(open.pollLast());
+        final byte[] state = new byte[length];
+        while (violation == null && openLength > 0) {
+            openLength -= 2;
+            unpack(open[openLength], open[openLength + 1], state);
+            expand(state);
         }
         return violation;
     }
 
-    int stateCount() {
+    long stateCount() {
         return visited.size();
     }
 
@@ -109,35 +134,190 @@ final class FenceSearch {
         return GRANT_LENGTH * g + field;
     }
 
-    /** Nodes are alike, so states that differ in their order only are one state. */
+    /** Puts a state among the open ones unless it has been seen. */
     private void visit(final byte[] state) {
-        final byte[][] columns = new byte[NODES][];
+        forget(state);
+        sortGrants(state);
+        long a = pack(state, 0);
+        long b = pack(state, 1);
+        long c = pack(state, 2);
+        if (a > b) {
+            final long swap = a;
+            a = b;
+            b = swap;
+        }
+        if (b > c) {
+            final long swap = b;
+            b = c;
+            c = swap;
+        }
+        if (a > b) {
+            final long swap = a;
+            a = b;
+            b = swap;
+        }
+        // The third column is shared out: its head to the first long, which is never 0, its tail beside the grants.
+        final long first = 1L << 63 | c >>> TAIL_BITS << 2 * COLUMN_BITS | a << COLUMN_BITS | b;
+        final long second = (c & TAIL_MASK) << 3 * GRANT_BITS | packGrants(state);
+        if (visited.add(first, second)) {
+            if (openLength == open.length) {
+                open = Arrays.copyOf(open, 2 * openLength);
+            }
+            open[openLength++] = first;
+            open[openLength++] = second;
+        }
+    }
+
+    /** Who is at a place matters as long as it may raise there. */
+    private void forget(final byte[] state) {
         for (int i = 0; i < NODES; i++) {
-            columns[i] = Arrays.copyOfRange(state, node(i), node(i) + columnLength);
+            final int g = state[node(i) + HOLDER] - 1;
+            if (g >= 0 && state[grant(g, PHASE)] != ACQUIRING && state[cell(i, g, RAISED)] != PENDING) {
+                state[node(i) + HOLDER] = 0;
+            }
         }
-        Arrays.sort(columns, Arrays::compare);
+    }
+
+    /** By what does not depend on the order of nodes; grants that are equal in that stay as they are. */
+    private void sortGrants(final byte[] state) {
+        for (int g = 1; g < grantCount; g++) {
+            for (int h = g; h > 0 && rankOf(state, h - 1) > rankOf(state, h); h--) {
+                swapGrants(state, h - 1, h);
+            }
+        }
+    }
+
+    private long rankOf(final byte[] state, final int g) {
+        long a = packCell(state, 0, g);
+        long b = packCell(state, 1, g);
+        long c = packCell(state, 2, g);
+        if (a > b) {
+            final long swap = a;
+            a = b;
+            b = swap;
+        }
+        if (b > c) {
+            final long swap = b;
+            b = c;
+            c = swap;
+        }
+        if (a > b) {
+            final long swap = a;
+            a = b;
+            b = swap;
+        }
+        return (packGrant(state, g) << CELL_BITS | a) << 2 * CELL_BITS | b << CELL_BITS | c;
+    }
+
+    private void swapGrants(final byte[] state, final int g, final int h) {
+        for (int field = 0; field < GRANT_LENGTH; field++) {
+            swap(state, grant(g, field), grant(h, field));
+        }
         for (int i = 0; i < NODES; i++) {
-            System.arraycopy(columns[i], 0, state, node(i), columnLength);
+            for (int field = 0; field < PER_GRANT; field++) {
+                swap(state, cell(i, g, field), cell(i, h, field));
+            }
+            final int holder = state[node(i) + HOLDER] - 1;
+            if (holder == g || holder == h) {
+                state[node(i) + HOLDER] = (byte) (holder == g ? h + 1 : g + 1);
+            }
         }
-        if (visited.add(ByteBuffer.wrap(state))) {
-            open.addLast(state);
+    }
+
+    private static void swap(final byte[] state, final int a, final int b) {
+        final byte value = state[a];
+        state[a] = state[b];
+        state[b] = value;
+    }
+
+    private long packCell(final byte[] state, final int i, final int g) {
+        return state[cell(i, g, ACQUIRED)] << 3 | requestsOf(state, i, g);
+    }
+
+    /** Released is the last word; before that a node is either seen to stand, or raised, or neither. */
+    private int requestsOf(final byte[] state, final int i, final int g) {
+        final byte raised = state[cell(i, g, RAISED)];
+        final byte seen = state[cell(i, g, SEEN)];
+        return switch (state[cell(i, g, RELEASED)]) {
+            case DONE -> {
+                assert raised == 0 && seen == 0;
+                yield 6;
+            }
+            case PENDING -> {
+                assert raised != DONE && seen == 0;
+                yield 4 + raised;
+            }
+            default -> {
+                assert seen == 0 || raised == 0;
+                yield seen == 1 ? 3 : raised;
+            }
+        };
+    }
+
+    private void setRequests(final byte[] state, final int i, final int g, final int requests) {
+        state[cell(i, g, RELEASED)] = requests == 6 ? DONE : requests >= 4 ? PENDING : 0;
+        state[cell(i, g, SEEN)] = (byte) (requests == 3 ? 1 : 0);
+        state[cell(i, g, RAISED)] = (byte) (requests == 6 || requests == 3 ? 0 : requests & 3);
+    }
+
+    private long packGrant(final byte[] state, final int g) {
+        return state[grant(g, PHASE)] << 3 * VALUE_BITS | state[grant(g, TOKEN)] << 2 * VALUE_BITS
+                | state[grant(g, RAISE_TO)] << VALUE_BITS | state[grant(g, HIGHEST)];
+    }
+
+    private long pack(final byte[] state, final int i) {
+        long bits = state[node(i) + COUNTER] << 2 | state[node(i) + HOLDER];
+        for (int g = 0; g < grantCount; g++) {
+            bits = bits << CELL_BITS | packCell(state, i, g);
         }
+        return bits;
+    }
+
+    private long packGrants(final byte[] state) {
+        long bits = 0;
+        for (int g = 0; g < grantCount; g++) {
+            bits = bits << GRANT_BITS | packGrant(state, g);
+        }
+        return bits;
+    }
+
+    private void unpack(final long first, final long second, final byte[] state) {
+        unpackColumn(first >>> COLUMN_BITS & COLUMN_MASK, state, 0);
+        unpackColumn(first & COLUMN_MASK, state, 1);
+        final long head = first >>> 2 * COLUMN_BITS & (1L << COLUMN_BITS - TAIL_BITS) - 1;
+        unpackColumn(head << TAIL_BITS | second >>> 3 * GRANT_BITS & TAIL_MASK, state, 2);
+        long bits = second;
+        for (int g = grantCount - 1; g >= 0; g--) {
+            state[grant(g, PHASE)] = (byte) (bits >>> 3 * VALUE_BITS & 7);
+            state[grant(g, TOKEN)] = (byte) (bits >>> 2 * VALUE_BITS & VALUE_MASK);
+            state[grant(g, RAISE_TO)] = (byte) (bits >>> VALUE_BITS & VALUE_MASK);
+            state[grant(g, HIGHEST)] = (byte) (bits & VALUE_MASK);
+            bits >>>= GRANT_BITS;
+        }
+    }
+
+    private void unpackColumn(final long column, final byte[] state, final int i) {
+        long bits = column;
+        for (int g = grantCount - 1; g >= 0; g--) {
+            state[cell(i, g, ACQUIRED)] = (byte) (bits >>> 3 & VALUE_MASK);
+            setRequests(state, i, g, (int) (bits & 7));
+            bits >>>= CELL_BITS;
+        }
+        state[node(i) + COUNTER] = (byte) (bits >>> 2);
+        state[node(i) + HOLDER] = (byte) (bits & 3);
     }
 
     private void expand(final byte[] state) {
         if (!canDecide(state)) {
             return;
         }
-        for (int i = 0; i < NODES; i++) {
-            if (state[node(i) + HOLDER] != 0) {
-                final byte[] next = state.clone();
-                next[node(i) + HOLDER] = 0;
-                visit(next);
-            }
-        }
+        boolean isStarted = false;
         for (int g = 0; g < grantCount; g++) {
             if (state[grant(g, PHASE)] == IDLE) {
-                start(state, g);
+                if (!isStarted) {
+                    start(state, g);
+                }
+                isStarted = true;
             } else {
                 for (int i = 0; i < NODES; i++) {
                     execute(state, g, i);
@@ -158,14 +338,11 @@ final class FenceSearch {
     }
 
     private void start(final byte[] state, final int g) {
-        if (g > 0 && state[grant(g - 1, PHASE)] == IDLE) {
-            return;
-        }
         final byte[] next = state.clone();
         next[grant(g, PHASE)] = ACQUIRING;
         for (int other = 0; other < grantCount; other++) {
-            if (next[grant(other, TOKEN)] != 0) {
-                next[grant(g, AFTER)] |= (byte) (1 << other);
+            if (next[grant(other, PHASE)] >= HELD) {
+                next[grant(g, TOKEN)] = (byte) Math.max(next[grant(g, TOKEN)], next[grant(other, TOKEN)]);
             }
         }
         visit(next);
@@ -176,38 +353,36 @@ final class FenceSearch {
             return;
         }
         if (state[cell(i, g, ACQUIRED)] == 0) {
+            visitAcquired(state.clone(), g, i);
+        }
+        final byte raiseTo = state[grant(g, RAISE_TO)];
+        if (state[cell(i, g, RAISED)] == PENDING && state[node(i) + HOLDER] == g + 1
+                && state[node(i) + COUNTER] <= raiseTo) {
             final byte[] next = state.clone();
-            if (next[node(i) + HOLDER] == 0) {
-                next[node(i) + HOLDER] = (byte) (g + 1);
-                final byte value = ++next[node(i) + COUNTER];
-                final boolean isRead = next[grant(g, PHASE)] != OVER;
-                next[cell(i, g, ACQUIRED)] = isRead ? (byte) (GRANTED_BASE + value) : ACQUIRE_REFUSED;
-            } else {
-                next[cell(i, g, ACQUIRED)] = ACQUIRE_REFUSED;
-            }
+            next[cell(i, g, RAISED)] = next[grant(g, PHASE)] == RAISING ? DONE : 0;
+            next[node(i) + COUNTER] = raiseTo;
             visit(next);
         }
-        if (state[cell(i, g, RAISED)] == PENDING) {
-            final byte[] next = state.clone();
-            final byte value = next[grant(g, RAISE_TO)];
-            final boolean isOurs = next[node(i) + HOLDER] == g + 1 && next[node(i) + COUNTER] <= value;
-            next[cell(i, g, RAISED)] = next[grant(g, PHASE)] != RAISING ? 0 : isOurs ? DONE : REFUSED;
-            if (isOurs) {
-                next[node(i) + COUNTER] = value;
-            }
-            visit(next);
-        }
-        if (state[cell(i, g, RELEASED)] == PENDING) {
+        final byte highest = state[grant(g, HIGHEST)];
+        if (state[cell(i, g, RELEASED)] == PENDING && state[node(i) + COUNTER] < highest) {
             final byte[] next = state.clone();
             next[cell(i, g, RELEASED)] = DONE;
             next[cell(i, g, ACQUIRED)] = ACQUIRE_REFUSED;
             next[cell(i, g, RAISED)] = 0;
-            next[node(i) + COUNTER] = (byte) Math.max(next[node(i) + COUNTER], next[grant(g, HIGHEST)]);
-            if (next[node(i) + HOLDER] == g + 1) {
-                next[node(i) + HOLDER] = 0;
-            }
+            next[node(i) + COUNTER] = highest;
             visit(next);
         }
+    }
+
+    private void visitAcquired(final byte[] next, final int g, final int i) {
+        next[node(i) + HOLDER] = (byte) (g + 1);
+        final byte value = ++next[node(i) + COUNTER];
+        assert value <= VALUE_MAX;
+        final byte phase = next[grant(g, PHASE)];
+        final boolean isRead = phase == ACQUIRING || phase == RAISING && value > next[grant(g, RAISE_TO)]
+                || phase == HELD && value > next[grant(g, HIGHEST)];
+        next[cell(i, g, ACQUIRED)] = isRead ? (byte) (GRANTED_BASE + value) : ACQUIRE_REFUSED;
+        visit(next);
     }
 
     private int valueOf(final byte[] state, final int i, final int g) {
@@ -222,9 +397,9 @@ final class FenceSearch {
             }
             case RAISING -> {
                 claimRaised(state, g);
-                releaseWithEachHighest(state, g, 0);
+                releaseWithEachHighest(state, g, state[grant(g, RAISE_TO)]);
             }
-            case HELD -> releaseWithEachHighest(state, g, highestSeen(state, g));
+            case HELD -> releaseWithEachHighest(state, g, state[grant(g, HIGHEST)]);
             default -> {
                 // over: only its requests are still on their way
             }
@@ -254,7 +429,6 @@ final class FenceSearch {
         final int[] values = new int[NODES];
         for (int i = 0; i < NODES; i++) {
             if ((set & 1 << i) != 0) {
-                next[cell(i, g, SEEN)] = 1;
                 values[i] = valueOf(state, i, g);
                 fence.onGrant(i, values[i]);
             }
@@ -266,7 +440,7 @@ final class FenceSearch {
             case MAX_WITHOUT_RAISE -> values[NODES - 1];
         };
         if (token != FenceRule.NONE) {
-            hold(next, g, (byte) token);
+            hold(next, g, (byte) token, (int) fence.highest());
             return;
         }
         next[grant(g, PHASE)] = RAISING;
@@ -276,45 +450,50 @@ final class FenceSearch {
                 next[cell(i, g, RAISED)] = PENDING;
             }
         }
+        for (int i = 0; i < NODES; i++) {
+            // From here on: whether it stood at that value when it was counted, and what a late answer may say.
+            next[cell(i, g, SEEN)] = (byte) (fence.standingAt(fence.highest()) >>> i & 1);
+            if (valueOf(next, i, g) <= fence.highest()) {
+                next[cell(i, g, ACQUIRED)] = (byte) Math.min(next[cell(i, g, ACQUIRED)], ACQUIRE_REFUSED);
+            }
+        }
         visit(next);
     }
 
     private void claimRaised(final byte[] state, final int g) {
         int standing = 0;
         for (int i = 0; i < NODES; i++) {
-            final boolean stood = state[cell(i, g, SEEN)] == 1 && valueOf(state, i, g) == state[grant(g, RAISE_TO)];
-            standing += stood || state[cell(i, g, RAISED)] == DONE ? 1 : 0;
+            standing += state[cell(i, g, SEEN)] == 1 || state[cell(i, g, RAISED)] == DONE ? 1 : 0;
         }
         if (standing >= QUORUM) {
-            hold(state.clone(), g, state[grant(g, RAISE_TO)]);
+            hold(state.clone(), g, state[grant(g, RAISE_TO)], state[grant(g, RAISE_TO)]);
         }
     }
 
-    private void hold(final byte[] next, final int g, final byte token) {
+    private void hold(final byte[] next, final int g, final byte token, final int highest) {
+        final byte before = next[grant(g, TOKEN)];
+        boolean isRaising = false;
+        for (int i = 0; i < NODES; i++) {
+            next[cell(i, g, SEEN)] = 0;
+            if (valueOf(next, i, g) <= highest) {
+                next[cell(i, g, ACQUIRED)] = (byte) Math.min(next[cell(i, g, ACQUIRED)], ACQUIRE_REFUSED);
+            }
+            isRaising |= next[cell(i, g, RAISED)] == PENDING;
+            next[cell(i, g, RAISED)] = next[cell(i, g, RAISED)] == PENDING ? PENDING : 0;
+        }
+        next[grant(g, RAISE_TO)] = isRaising ? next[grant(g, RAISE_TO)] : 0;
+        next[grant(g, HIGHEST)] = (byte) highest;
         next[grant(g, PHASE)] = HELD;
         next[grant(g, TOKEN)] = token;
+        if (token <= before) {
+            violation = "a grant that began after " + before + " was given got " + token;
+        }
         for (int other = 0; other < grantCount; other++) {
-            final byte otherToken = next[grant(other, TOKEN)];
-            if (other == g || otherToken == 0) {
-                continue;
-            }
-            if (otherToken == token) {
-                violation = "grants " + other + " and " + g + " both got " + token;
-            } else if ((next[grant(g, AFTER)] & 1 << other) != 0 && otherToken > token) {
-                violation = "grant " + g + " began after " + other + " had " + otherToken + " and got " + token;
+            if (other != g && next[grant(other, PHASE)] >= HELD && next[grant(other, TOKEN)] == token) {
+                violation = "two grants got " + token;
             }
         }
         visit(next);
-    }
-
-    private int highestSeen(final byte[] state, final int g) {
-        int highest = 0;
-        for (int i = 0; i < NODES; i++) {
-            if (state[cell(i, g, SEEN)] == 1) {
-                highest = Math.max(highest, valueOf(state, i, g));
-            }
-        }
-        return highest;
     }
 
     /** A late answer may have been seen or not: the highest value is any granted one, at least what was decided on. */
@@ -330,6 +509,7 @@ final class FenceSearch {
 
     private void release(final byte[] state, final int g, final int highest) {
         final byte[] next = state.clone();
+        next[grant(g, TOKEN)] = next[grant(g, PHASE)] == HELD ? next[grant(g, TOKEN)] : 0;
         next[grant(g, PHASE)] = OVER;
         next[grant(g, HIGHEST)] = (byte) highest;
         boolean isRaising = false;

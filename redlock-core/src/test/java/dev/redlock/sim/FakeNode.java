@@ -14,6 +14,7 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
 import io.netty.channel.local.LocalAddress;
 import io.netty.channel.local.LocalServerChannel;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -37,10 +38,18 @@ public final class FakeNode {
     private final List<Runnable> backlog = new ArrayList<>();
     private LongSupplier delayNs = () -> 0;
     private Predicate<String> isCutOff = client -> false;
+    private TimeListener timeListener = client -> () -> {
+    };
     private Channel listening;
     private boolean isPaused;
     private boolean isLateExecuted;
     private int openedCount;
+
+    /** Is asked when the node reads its clock for a client, and told when that client has the answer. */
+    @FunctionalInterface
+    public interface TimeListener {
+        Runnable onTimeRead(String client);
+    }
 
     FakeNode(final Timeline timeline, final EventLoop loop, final LocalAddress place, final String name) {
         this.timeline = timeline;
@@ -154,6 +163,10 @@ public final class FakeNode {
         isLateExecuted = isWanted;
     }
 
+    public void timeListener(final TimeListener newListener) {
+        timeListener = newListener;
+    }
+
     public int connectionCount() {
         return links.size();
     }
@@ -164,7 +177,7 @@ public final class FakeNode {
 
     /** Sends bytes that nobody asked for to every client. */
     public void sendRaw(final String bytes) {
-        links.forEach(link -> link.sendToClient(Unpooled.copiedBuffer(bytes, java.nio.charset.StandardCharsets.UTF_8)));
+        links.forEach(link -> link.sendToClient(Unpooled.copiedBuffer(bytes, StandardCharsets.UTF_8), List.of()));
     }
 
     /** One connection. */
@@ -236,14 +249,18 @@ public final class FakeNode {
             unread = Unpooled.wrappedBuffer(unread, bytes);
             parser.parse(unread, reader);
             final ByteBuf replies = Unpooled.buffer();
+            final List<Runnable> deliveries = new ArrayList<>();
             for (final RespValue request : requests) {
                 session.execute(request).writeTo(replies);
+                if (request.elements().get(0).asText().equals("TIME")) {
+                    deliveries.add(timeListener.onTimeRead(client));
+                }
             }
             requests.clear();
-            sendToClient(replies);
+            sendToClient(replies, deliveries);
         }
 
-        void sendToClient(final ByteBuf bytes) {
+        void sendToClient(final ByteBuf bytes, final List<Runnable> deliveries) {
             if (!bytes.isReadable() || isHungUp || isMute) {
                 return;
             }
@@ -252,6 +269,7 @@ public final class FakeNode {
             travel(arrivesAtClientNs - now, () -> {
                 if (!isEnded && !isHungUp && !isMute) {
                     channel.writeAndFlush(bytes);
+                    deliveries.forEach(Runnable::run);
                 }
             });
         }

@@ -12,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * What one Redis server knows and does, without network: keys with expiry on a wall clock of its own, scripts,
@@ -20,13 +21,15 @@ import java.util.TreeMap;
 public final class FakeRedis {
 
     private static final long US_PER_S = 1_000_000;
+    private static final String COUNTER_SUFFIX = ":redlock:fence";
+    /** Where Lua's numbers end. */
+    private static final long COUNTER_MAX = 9_007_199_254_740_991L;
+    private static final long COUNTER_ENDED = Long.MIN_VALUE;
     private static final long EPOCH_US = 1_800_000_000L * US_PER_S;
 
     private final Timeline timeline;
     private final String name;
     private final Map<String, Key> keys = new TreeMap<>();
-    /** Fencing counters, apart from the locks, so that a test can ask for the locks that are left. */
-    private final Map<String, Long> counters = new TreeMap<>();
     private final Set<String> scripts = new HashSet<>();
     private final List<InjectedError> injected = new ArrayList<>();
     private final List<String> log = new ArrayList<>();
@@ -41,8 +44,23 @@ public final class FakeRedis {
     private String password;
     private boolean isResp3Known = true;
     private boolean isLogging;
+    private Kind kind = Kind.REDIS_7;
+    private final Map<String, Integer> commandCounts = new TreeMap<>();
     private ExecuteListener listener = (client, command, reply) -> {
     };
+
+    /** Which server this is, by the conditional commands that it has. */
+    public enum Kind {
+        REDIS_7("", ""), REDIS_8_4("DELEX", "IFEQ"), VALKEY_8_1("", "IFEQ"), VALKEY_9("DELIFEQ", "IFEQ");
+
+        private final String conditionalDelete;
+        private final String setOption;
+
+        Kind(final String conditionalDelete, final String setOption) {
+            this.conditionalDelete = conditionalDelete;
+            this.setOption = setOption;
+        }
+    }
 
     /** Told of each lock command that was executed. */
     @FunctionalInterface
@@ -97,7 +115,6 @@ public final class FakeRedis {
 
     public void loseData() {
         keys.clear();
-        counters.clear();
     }
 
     /** The wall clock, microseconds since the epoch. */
@@ -148,6 +165,15 @@ public final class FakeRedis {
     /** A server before version 6: it has no HELLO. */
     public void onlyResp2() {
         isResp3Known = false;
+    }
+
+    public void kind(final Kind newKind) {
+        kind = newKind;
+    }
+
+    /** @return how many commands of this name were executed; scripts by the script's name */
+    public int commandCount(final String command) {
+        return commandCounts.getOrDefault(command, 0);
     }
 
     public void flushScripts() {
@@ -212,7 +238,22 @@ public final class FakeRedis {
         return expiresAtMs < 0 ? -1 : expiresAtMs - wallMs();
     }
 
-    /** @return the keys that stand now */
+    /** @return where a counter stands; 0 if there is none */
+    public long counter(final String resource) {
+        return countOf(resource + COUNTER_SUFFIX);
+    }
+
+    /** @return what a counter that is missing would start at now */
+    public long counterSeed() {
+        return wallUs() / US_PER_S << 20;
+    }
+
+    /** Forgets the fencing counters and nothing else, as if they had expired. */
+    public void loseCounters() {
+        keys.keySet().removeIf(key -> key.endsWith(COUNTER_SUFFIX));
+    }
+
+    /** @return the keys that stand now, without fencing counters: the locks that are left */
     public Set<String> keys() {
         for (final Iterator<Map.Entry<String, Key>> i = keys.entrySet().iterator(); i.hasNext();) {
             final Key key = i.next().getValue();
@@ -220,7 +261,9 @@ public final class FakeRedis {
                 i.remove();
             }
         }
-        return keys.keySet();
+        final Set<String> locks = new TreeSet<>(keys.keySet());
+        locks.removeIf(key -> key.endsWith(COUNTER_SUFFIX));
+        return locks;
     }
 
     // ---- commands ---------------------------------------------------------------------------------------------------
@@ -257,7 +300,9 @@ public final class FakeRedis {
             case "EVALSHA" -> evalSha(session, script, words);
             case "EVAL" -> eval(session, script, words);
             case "GET" -> bulkOrNull(session, get(words.get(1)));
-            case "SET" -> plainSet(session, words);
+            case "SET" -> set(session, words);
+            case "COMMAND" -> commandInfo(session, words);
+            case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
             case "DEL" -> RespValue.integer(delete(words.get(1)) ? 1 : 0);
             case "PTTL" -> RespValue.integer(pttl(words.get(1)));
             default -> error("ERR unknown command '" + words.get(0) + "'");
@@ -319,10 +364,19 @@ public final class FakeRedis {
     private RespValue info(final Session session, final String section) {
         // Uptime is the difference of two rounded clocks, as in Redis.
         final String text = section.equals("server")
-                ? "# Server\r\nredis_version:7.0.15\r\nrun_id:" + runId + "\r\nuptime_in_seconds:"
+                ? "# Server\r\nredis_version:7.0.15\r\n" + valkeyVersion() + "run_id:" + runId
+                        + "\r\nuptime_in_seconds:"
                         + (wallUs() / US_PER_S - startSeconds) + "\r\n"
                 : "# Replication\r\nrole:" + role + "\r\nconnected_slaves:0\r\n";
         return session.isResp3 ? RespValue.verbatim("txt", latin(text)) : RespValue.bulk(text);
+    }
+
+    private String valkeyVersion() {
+        return switch (kind) {
+            case VALKEY_8_1 -> "server_name:valkey\r\nvalkey_version:8.1.3\r\n";
+            case VALKEY_9 -> "server_name:valkey\r\nvalkey_version:9.0.0\r\n";
+            default -> "";
+        };
     }
 
     private RespValue scriptCommand(final List<String> words) {
@@ -349,23 +403,93 @@ public final class FakeRedis {
 
     private RespValue run(final Session session, final String script, final List<String> words) {
         final int keyCount = Integer.parseInt(words.get(2));
+        commandCounts.merge(script, 1, Integer::sum);
+        if (script.equals("release_many")) {
+            final List<RespValue> replies = new ArrayList<>();
+            for (int i = 0; i < keyCount; i++) {
+                final String token = words.get(3 + keyCount + i);
+                replies.add(note(session, "release", words.get(3 + i), token, release(words.get(3 + i), token)));
+            }
+            return RespValue.array(replies.toArray(RespValue[]::new));
+        }
         final String key = words.get(3);
         final String token = words.get(3 + keyCount);
         final String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
         final long reply = switch (script) {
             case "acquire" -> acquire(key, token, Long.parseLong(argument));
             case "release" -> release(key, token);
-            case "acquire_fenced" -> acquireFenced(key, words.get(4), token, Long.parseLong(argument));
-            case "raise" -> raise(key, words.get(4), token, Long.parseLong(argument));
-            case "release_fenced" -> releaseFenced(key, words.get(4), token, Long.parseLong(argument));
+            case "acquire_fenced" -> acquireFenced(key, words.get(4), token, Long.parseLong(argument),
+                    Long.parseLong(words.get(7)));
+            case "raise" -> raise(key, words.get(4), token, Long.parseLong(argument), Long.parseLong(words.get(7)));
+            case "release_fenced" -> releaseFenced(key, words.get(4), token, Long.parseLong(argument),
+                    Long.parseLong(words.get(7)));
             case "extend" -> extend(key, token, Long.parseLong(argument));
             default -> throw new IllegalStateException("the model does not know script " + script);
         };
+        return note(session, script, key, token, reply);
+    }
+
+    private RespValue note(final Session session, final String verb, final String key, final String token,
+            final long reply) {
         if (isLogging) {
-            log.add(script + " " + key + " -> " + reply);
+            log.add(verb + " " + key + " -> " + reply);
         }
-        listener.onExecuted(session.client, script + " " + key + " " + token, Long.toString(reply));
-        return RespValue.integer(reply);
+        listener.onExecuted(session.client, verb + " " + key + " " + token, Long.toString(reply));
+        return reply == COUNTER_ENDED
+                ? error("FENCE the counter is no count, or it has reached its end")
+                : RespValue.integer(reply);
+    }
+
+    // ---- conditional commands ---------------------------------------------------------------------------------------
+
+    private RespValue commandInfo(final Session session, final List<String> words) {
+        final List<RespValue> found = new ArrayList<>();
+        for (final String name : words.subList(2, words.size())) {
+            found.add(name.equalsIgnoreCase(kind.conditionalDelete)
+                    ? RespValue.array(RespValue.bulk(name), RespValue.integer(-2))
+                    : RespValue.nullOf(session.isResp3 ? RespType.NULL : RespType.ARRAY));
+        }
+        return RespValue.array(found.toArray(RespValue[]::new));
+    }
+
+    /** {@code DELEX key IFEQ token} or {@code DELIFEQ key token}. */
+    private RespValue conditionalDelete(final Session session, final String command, final List<String> words) {
+        if (!command.equals(kind.conditionalDelete)) {
+            return error("ERR unknown command '" + command + "'");
+        }
+        final boolean isRedis = command.equals("DELEX");
+        if (words.size() != (isRedis ? 4 : 3) || isRedis && !words.get(2).equals("IFEQ")) {
+            return error("ERR syntax error");
+        }
+        commandCounts.merge(command, 1, Integer::sum);
+        final String token = words.get(words.size() - 1);
+        return note(session, "release", words.get(1), token, release(words.get(1), token));
+    }
+
+    /** {@code SET key token IFEQ token PX ttl}. */
+    private RespValue setIfEqual(final Session session, final List<String> words) {
+        if (!kind.setOption.equals("IFEQ") || words.size() != 7 || !words.get(5).equals("PX")) {
+            return error("ERR syntax error");
+        }
+        commandCounts.merge("SET IFEQ", 1, Integer::sum);
+        final boolean isOurs = words.get(4).equals(get(words.get(1)));
+        if (isOurs) {
+            set(words.get(1), words.get(2), Long.parseLong(words.get(6)));
+        }
+        note(session, "extend", words.get(1), words.get(2), isOurs ? 1 : 0);
+        return isOurs ? RespValue.text(RespType.SIMPLE_STRING, "OK") : bulkOrNull(session, null);
+    }
+
+    private RespValue set(final Session session, final List<String> words) {
+        if (words.size() > 3 && words.get(3).equals("IFEQ")) {
+            return setIfEqual(session, words);
+        }
+        final RespValue reply = plainSet(session, words);
+        if (words.size() == 6 && words.get(2).length() == 20 && !reply.isError()) {
+            commandCounts.merge("SET NX", 1, Integer::sum);
+            note(session, "acquire", words.get(1), words.get(2), reply.isNull() ? 0 : 1);
+        }
+        return reply;
     }
 
     private long acquire(final String key, final String token, final long ttlMs) {
@@ -377,26 +501,38 @@ public final class FakeRedis {
         return left == -1 ? -9_007_199_254_740_991L : -left;
     }
 
-    private long acquireFenced(final String key, final String counter, final String token, final long ttlMs) {
+    private long acquireFenced(final String key, final String counter, final String token, final long ttlMs,
+            final long counterTtlMs) {
+        if (get(key) == null && get(counter) != null && Long.parseLong(get(counter)) >= COUNTER_MAX) {
+            return COUNTER_ENDED;
+        }
         final long reply = acquire(key, token, ttlMs);
         if (reply != 1) {
             return reply;
         }
-        final Long before = counters.get(counter);
-        counters.put(counter, before == null ? wallUs() / US_PER_S << 20 : before + 1);
-        return counters.get(counter);
+        final long value = get(counter) == null ? counterSeed() : Long.parseLong(get(counter)) + 1;
+        set(counter, Long.toString(value), counterTtlMs);
+        return value;
     }
 
-    private long raise(final String key, final String counter, final String token, final long value) {
-        if (!token.equals(get(key)) || counters.getOrDefault(counter, 0L) > value) {
+    private long countOf(final String counter) {
+        return get(counter) == null ? 0 : Long.parseLong(get(counter));
+    }
+
+    private long raise(final String key, final String counter, final String token, final long value,
+            final long counterTtlMs) {
+        if (!token.equals(get(key)) || countOf(counter) > value) {
             return 0;
         }
-        counters.put(counter, value);
+        set(counter, Long.toString(value), counterTtlMs);
         return 1;
     }
 
-    private long releaseFenced(final String key, final String counter, final String token, final long highest) {
-        counters.merge(counter, highest, Math::max);
+    private long releaseFenced(final String key, final String counter, final String token, final long highest,
+            final long counterTtlMs) {
+        if (countOf(counter) < highest) {
+            set(counter, Long.toString(highest), counterTtlMs);
+        }
         return release(key, token);
     }
 

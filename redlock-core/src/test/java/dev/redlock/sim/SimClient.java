@@ -31,6 +31,9 @@ final class SimClient {
                 .clockSampleMs(plan.clockSampleMs)
                 .nodeDebtMax(plan.debtMax)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
+        if (!plan.commands.isEmpty()) {
+            context.commands(plan.commands.get(Math.floorMod(name.hashCode(), plan.commands.size())));
+        }
         this.process = simulation.world.newClient(name, context, random.nextLong());
         for (int r = 0; r < plan.resourceCount; r++) {
             for (int w = 0; w < plan.workersPerResource; w++) {

@@ -1,6 +1,8 @@
 package dev.redlock.sim;
 
+import dev.redlock.CommandMode;
 import dev.redlock.RestartGuardMode;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -19,12 +21,14 @@ public final class SimPlan {
         CRASH_KEEP, CRASH_LOSE, PAUSE_NODE, SLOW, FLUSH_SCRIPTS, ERRORS,
         // of a node's clock
         CLOCK_RATE, CLOCK_BACK, CLOCK_FORWARD,
+        // of what is not promised to last: the counters behind fencing tokens
+        LOSE_COUNTERS,
         // of a client's process
         PAUSE_CLIENT, CLOSE_CLIENT, KILL_CLIENT
     }
 
-    /** Faults under which no two leases may ever overlap. */
-    public static final Set<Fault> ASSUMED = EnumSet.complementOf(EnumSet.of(Fault.CLOCK_FORWARD));
+    /** Faults under which no two leases may overlap, but for the moment in which nobody can know of a clock's jump. */
+    public static final Set<Fault> ASSUMED = EnumSet.complementOf(EnumSet.of(Fault.LOSE_COUNTERS));
     /** Faults after which every key that is not wanted is gone soon, not only when its ttl ends. */
     private static final Set<Fault> TIDY = EnumSet.of(Fault.BREAK, Fault.CUT, Fault.LOSE_REQUESTS, Fault.LOSE_REPLIES,
             Fault.CRASH_KEEP, Fault.PAUSE_NODE, Fault.SLOW, Fault.FLUSH_SCRIPTS, Fault.PAUSE_CLIENT, Fault.CLOCK_RATE);
@@ -52,8 +56,15 @@ public final class SimPlan {
     boolean isExtending = true;
     /** Every grant has a fencing token. */
     boolean isFenced;
-    /** For how long after a clock's jump two leases may overlap, because nobody can know yet. */
-    long jumpGraceMs;
+    /** Leases may overlap, so of two attempts under way at once either may get the greater fencing token. */
+    boolean isOverlapExpected;
+    /** Counters are lost only where the node's clock is past every number that any node has counted to. */
+    boolean isCounterLossSafe = true;
+
+    /** Which server each node is; Redis 7 where the list ends. */
+    final List<FakeRedis.Kind> kinds = new ArrayList<>();
+    /** How each client asks, in turn; by the default where the list is empty. */
+    final List<CommandMode> commands = new ArrayList<>();
 
     private SimPlan(final long seed) {
         this.seed = seed;
@@ -91,7 +102,17 @@ public final class SimPlan {
         if (!plan.isTidy && random.nextInt(4) == 0) {
             plan.nodeInFlightMax = 16;
         }
+        for (int i = 0; i < plan.nodeCount; i++) {
+            plan.kinds.add(drawn(random, FakeRedis.Kind.values()));
+        }
+        for (int i = 0; i < plan.clientCount; i++) {
+            plan.commands.add(drawn(random, CommandMode.values()));
+        }
         return plan;
+    }
+
+    private static <T> T drawn(final SplittableRandom random, final T[] values) {
+        return values[random.nextInt(values.length)];
     }
 
     /** A quiet world in which nothing but the given faults happens, to three nodes. */
@@ -118,6 +139,8 @@ public final class SimPlan {
                 + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (isFenced ? ", fenced" : "")
-                + (isLateExecuted ? ", late execution" : "") + ", debtMax " + debtMax;
+                + (isLateExecuted ? ", late execution" : "") + ", debtMax " + debtMax + ", nodes " + kinds
+                + ", clients "
+                + commands;
     }
 }

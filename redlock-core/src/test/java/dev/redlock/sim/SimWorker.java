@@ -24,14 +24,16 @@ final class SimWorker implements LeaseListener {
     final String name;
     final String resource;
     private final Simulation simulation;
-    private final SimClient client;
+    final SimClient client;
     private final SplittableRandom random;
     private Doing doing = Doing.IDLE;
     private Lease lease;
     private long startedNs;
     private long pausedAtStartNs;
     private long limitNs;
+    private long askedNs;
     private long grantedNs;
+    private long acquireBegunNs;
     private long ttlMs;
     private int round;
     private boolean isCancelled;
@@ -63,6 +65,11 @@ final class SimWorker implements LeaseListener {
         return simulation.plan.isValidityIgnored
                 ? simulation.world.nowNs() - grantedNs < ttlMs * MS
                 : lease.isHeld();
+    }
+
+    /** When the lease that it has was asked for. */
+    long sinceNs() {
+        return askedNs;
     }
 
     /** Runs something in this worker's process, which may be paused then, or gone. */
@@ -119,7 +126,9 @@ final class SimWorker implements LeaseListener {
         }
         isCancelled = false;
         // A fenced acquire may need a second round, to raise counters.
+        askedNs = simulation.world.nowNs();
         begin(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced ? 2 : 1));
+        acquireBegunNs = simulation.world.nowNs();
         round++;
         final int thisRound = round;
         final ResourceKey key = client.redlock().key(resource);
@@ -152,7 +161,7 @@ final class SimWorker implements LeaseListener {
             simulation.violate(name + " got the lock after it had cancelled");
         }
         if (simulation.plan.isFenced) {
-            simulation.onFenced(this, lease.fencingToken());
+            simulation.onFenced(this, lease.fencingToken(), acquireBegunNs);
         }
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();

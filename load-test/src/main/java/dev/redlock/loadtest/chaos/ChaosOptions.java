@@ -57,13 +57,23 @@ final class ChaosOptions {
     private Duration nodeTimeout;
 
     @Option(names = "--faults", paramLabel = "FAULT", split = ",",
-            description = "What may be done: ${COMPLETION-CANDIDATES} (default: all but clock_step).")
+            description = "What may be done: ${COMPLETION-CANDIDATES} (default: all but "
+                    + "clock_step, and wipe_majority with --majority-loss only).")
     private List<Fault> faults = List.of();
 
     @Option(names = "--clock-steps",
             description = "The wall clocks of nodes jump too. Needs libfaketime and the embedded server; one node is "
                     + "bad at a time then.")
     private boolean isClockStepped;
+
+    @Option(names = "--hold", paramLabel = "TIME", defaultValue = "15ms", converter = DurationConverter.class,
+            description = "How long a section lasts at most, the few that overstay aside (default: ${DEFAULT-VALUE}).")
+    private Duration hold;
+
+    @Option(names = "--without-guard",
+            description = "Clients trust nodes that come back empty. With wipes the lock does not hold then, and the "
+                    + "run has to fail: it shows that the audit sees what it is there for.")
+    private boolean isUnguarded;
 
     @Option(names = "--majority-loss",
             description = "More than a minority of the nodes may be bad at once: the lock may become unavailable, but "
@@ -84,6 +94,9 @@ final class ChaosOptions {
                 "--clock-steps: libfaketime is missing (a Debian package of that name)");
         require(line, isClockStepped || !faults.contains(Fault.CLOCK_STEP), "--faults clock_step needs --clock-steps");
         require(line, !isClockStepped || !isMajorityLoss, "--clock-steps and --majority-loss exclude each other");
+        require(line, isMajorityLoss || !faults.contains(Fault.WIPE_MAJORITY),
+                "--faults wipe_majority needs --majority-loss");
+        require(line, hold.compareTo(ttl) <= 0, "--hold is longer than --ttl");
         require(line, nodeTimeout.compareTo(ttl) <= 0, "--node-timeout is longer than --ttl");
         if (seed == null) {
             seed = ThreadLocalRandom.current().nextLong(1_000_000_000);
@@ -106,7 +119,10 @@ final class ChaosOptions {
         if (isClockStepped) {
             all.add(Fault.CLOCK_STEP);
         }
-        return new ChaosTerms(nodes, workers, duration, ttl, all, isMajorityLoss);
+        if (!isMajorityLoss) {
+            all.remove(Fault.WIPE_MAJORITY);
+        }
+        return new ChaosTerms(nodes, workers, duration, ttl, all, isMajorityLoss, !isUnguarded);
     }
 
     RedisNodesContext nodesContext() {
@@ -151,6 +167,14 @@ final class ChaosOptions {
 
     Duration ttl() {
         return ttl;
+    }
+
+    Duration hold() {
+        return hold;
+    }
+
+    boolean isGuarded() {
+        return !isUnguarded;
     }
 
     Duration nodeTimeout() {

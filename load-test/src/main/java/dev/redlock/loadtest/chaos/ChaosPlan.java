@@ -52,14 +52,21 @@ final class ChaosPlan {
         long durationMs = terms.duration().toMillis();
         for (long atMs = between(gapMsMin, gapMsMax); atMs < durationMs; atMs += between(gapMsMin, gapMsMax)) {
             List<Integer> good = good(badUntilMs, atMs);
-            if (targets - good.size() < badMax) {
-                int target = good.get(random.nextInt(good.size()));
-                ChaosStep step = step(atMs, faults.get(random.nextInt(faults.size())), target);
-                if (step.endMs() <= durationMs) {
-                    steps.add(step);
-                    badUntilMs[target] = atMs + step.healthyMs();
+            int bad = targets - good.size();
+            if (bad < badMax) {
+                Fault fault = faults.get(random.nextInt(faults.size()));
+                int width = fault == Fault.WIPE_MAJORITY ? terms.majority() : 1;
+                if (bad + width <= badMax) {
+                    add(step(atMs, fault, drawn(good, width)), badUntilMs);
                 }
             }
+        }
+    }
+
+    private void add(ChaosStep step, long[] badUntilMs) {
+        if (step.endMs() <= terms.duration().toMillis()) {
+            steps.add(step);
+            step.targets().forEach(target -> badUntilMs[target] = step.atMs() + step.healthyMs());
         }
     }
 
@@ -73,15 +80,25 @@ final class ChaosPlan {
         return good;
     }
 
-    private ChaosStep step(long atMs, Fault fault, int target) {
+    private List<Integer> drawn(List<Integer> good, int width) {
+        List<Integer> left = new ArrayList<>(good);
+        List<Integer> drawn = new ArrayList<>();
+        while (drawn.size() < width) {
+            drawn.add(left.remove(random.nextInt(left.size())));
+        }
+        return List.copyOf(drawn);
+    }
+
+    private ChaosStep step(long atMs, Fault fault, List<Integer> targets) {
         int lengthMs = between(fault.lengthMsMin(), fault.lengthMsMax());
         int amountMs = switch (fault) {
             case SLOW -> between(DELAY_MS_MIN, DELAY_MS_MAX);
             case CLOCK_STEP -> between(STEP_MS_MIN, STEP_MS_MAX) * (random.nextBoolean() ? 1 : -1);
             default -> 0;
         };
-        long afterMs = fault.isQuarantined() ? terms.maxTtl().toMillis() + GUARD_MS : RECONNECT_MS;
-        return new ChaosStep(atMs, fault, target, lengthMs, lengthMs + afterMs, amountMs);
+        boolean isQuarantined = fault.isQuarantined() && (terms.isGuarded() || !fault.isRestart());
+        long afterMs = isQuarantined ? terms.maxTtl().toMillis() + GUARD_MS : RECONNECT_MS;
+        return new ChaosStep(atMs, fault, targets, lengthMs, lengthMs + afterMs, amountMs);
     }
 
     private int between(int min, int max) {

@@ -59,8 +59,14 @@ final class ChaosRun implements AutoCloseable {
                 + " %d resources (%s fenced), ttl %d ms%n", options.seed(), plan.size(), options.duration().toMillis(),
                 options.terms().badNodesMax(), options.nodes(), options.workers(), options.threads(),
                 options.resources(), options.fenced(), options.ttl().toMillis());
+        if (!options.isGuarded()) {
+            out.println(
+                    "THE RESTART GUARD IS OFF: nodes that come back empty vote at once, and the lock does not hold");
+        }
         out.flush();
-        awaitCancelled(options.ttl().plus(GUARD_ROOM).toMillis());
+        if (options.isGuarded()) {
+            awaitCancelled(options.ttl().plus(GUARD_ROOM).toMillis());
+        }
         for (int i = 0; i < options.workers(); i++) {
             workers.add(startWorker());
         }
@@ -155,6 +161,7 @@ final class ChaosRun implements AutoCloseable {
         int target = step.target();
         switch (step.fault()) {
             case KILL, WIPE -> nodes.node(target).kill();
+            case WIPE_MAJORITY -> step.targets().forEach(each -> nodes.node(each).kill());
             case PAUSE -> nodes.node(target).pause();
             case STALL -> proxies.get(target).stall();
             case SLOW -> proxies.get(target).slow(Duration.ofMillis(step.amountMs()));
@@ -174,6 +181,7 @@ final class ChaosRun implements AutoCloseable {
         switch (step.fault()) {
             case KILL -> nodes.node(target).start();
             case WIPE -> nodes.node(target).restart(Data.LOST);
+            case WIPE_MAJORITY -> step.targets().forEach(each -> nodes.node(each).restart(Data.LOST));
             case PAUSE -> nodes.node(target).resume();
             case STALL, SLOW, MUTE, CUT -> proxies.get(target).pass();
             case CLOCK_STEP -> nodes.node(target).setClock(Duration.ZERO);

@@ -1,17 +1,25 @@
 package dev.redlock.loadtest.chaos;
 
+import java.util.List;
+import java.util.stream.Collectors;
+
 /**
  * One fault of a plan.
  *
  * @param atMs      when it begins, from the start of the plan
  * @param fault     what is done
- * @param target    the node's or the worker's index
+ * @param targets   the indices of the nodes, or of the worker
  * @param lengthMs  until it is undone
  * @param healthyMs until the target does its work again, from the beginning of the fault
  * @param amountMs  delay of each packet, or step of the clock
  * @threading immutable
  */
-record ChaosStep(long atMs, Fault fault, int target, long lengthMs, long healthyMs, int amountMs) {
+record ChaosStep(long atMs, Fault fault, List<Integer> targets, long lengthMs, long healthyMs, int amountMs) {
+
+    /** Of a fault that is done to one node or worker. */
+    int target() {
+        return targets.get(0);
+    }
 
     long endMs() {
         return atMs + lengthMs;
@@ -19,7 +27,7 @@ record ChaosStep(long atMs, Fault fault, int target, long lengthMs, long healthy
 
     String begins() {
         return name() + ": " + switch (fault) {
-            case KILL, WIPE, WORKER_KILL -> "kill -9";
+            case KILL, WIPE, WIPE_MAJORITY, WORKER_KILL -> "kill -9";
             case PAUSE, WORKER_PAUSE -> "SIGSTOP";
             case STALL -> "network silent, connections open";
             case SLOW -> "network slow, " + amountMs + " ms each way";
@@ -32,7 +40,7 @@ record ChaosStep(long atMs, Fault fault, int target, long lengthMs, long healthy
     String ends() {
         return name() + ": " + switch (fault) {
             case KILL -> "started again with its data";
-            case WIPE -> "started again EMPTY";
+            case WIPE, WIPE_MAJORITY -> "started again EMPTY";
             case WORKER_KILL -> "a new process in its place";
             case PAUSE, WORKER_PAUSE -> "SIGCONT";
             case STALL, SLOW, MUTE, CUT -> "network in order";
@@ -41,6 +49,7 @@ record ChaosStep(long atMs, Fault fault, int target, long lengthMs, long healthy
     }
 
     private String name() {
-        return (fault.isOfWorker() ? "worker " : "node ") + target;
+        return (fault.isOfWorker() ? "worker " : targets.size() > 1 ? "nodes " : "node ")
+                + targets.stream().map(String::valueOf).collect(Collectors.joining(" "));
     }
 }

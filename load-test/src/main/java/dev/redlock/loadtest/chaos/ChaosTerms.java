@@ -12,10 +12,15 @@ import java.util.List;
  * @param maxTtl        of the clients, which bounds the quarantine after a restart
  * @param faults        what may be done
  * @param isMajorityLoss whether a majority of the nodes may be bad at once
+ * @param isGuarded     whether clients keep nodes that restarted from voting for a while
  * @threading immutable
  */
 record ChaosTerms(int nodes, int workers, Duration duration, Duration maxTtl, List<Fault> faults,
-        boolean isMajorityLoss) {
+        boolean isMajorityLoss, boolean isGuarded) {
+
+    int majority() {
+        return nodes / 2 + 1;
+    }
 
     /**
      * A step of a clock is noticed at the next sample, and until then only the other nodes keep the lock: with steps,

@@ -2,6 +2,7 @@ package dev.redlock.loadtest.chaos;
 
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.RestartGuardMode;
 import dev.redlock.loadtest.DurationConverter;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -42,6 +43,10 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     private Duration ttl;
     @Option(names = "--node-timeout", required = true, converter = DurationConverter.class)
     private Duration nodeTimeout;
+    @Option(names = "--hold", required = true, converter = DurationConverter.class)
+    private Duration hold;
+    @Option(names = "--guard", required = true)
+    private RestartGuardMode guard;
     @Option(names = "--seed", required = true)
     private long seed;
 
@@ -57,7 +62,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         return List.of("chaos-worker", "--worker", Integer.toString(worker), "--nodes", String.join(",", nodes),
                 "--records", records.toString(), "--threads", Integer.toString(options.threads()), "--resources",
                 Integer.toString(options.resources()), "--fenced", options.fenced().name(), "--ttl",
-                options.ttl().toMillis() + "ms", "--node-timeout", options.nodeTimeout().toMillis() + "ms", "--seed",
+                options.ttl().toMillis() + "ms", "--hold", options.hold().toMillis() + "ms", "--guard",
+                (options.isGuarded() ? RestartGuardMode.UPTIME : RestartGuardMode.OFF).name(), "--node-timeout",
+                options.nodeTimeout().toMillis() + "ms", "--seed",
                 Long.toString(options.seed() * 31 + worker));
     }
 
@@ -86,6 +93,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
                 .clientName("chaos-" + worker)
                 .maxTtl(ttl)
                 .nodeTimeout(nodeTimeout)
+                .restartGuard(guard)
                 .reconnectDelayMs(20, 200);
     }
 
@@ -94,7 +102,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         List<Thread> running = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             SectionWorker sections = new SectionWorker(redlock, file, tally, worker, i, seed);
-            sections.plan(resources, fenced, ttl);
+            sections.plan(resources, fenced, ttl, hold);
             workers.add(sections);
             running.add(new Thread(sections, "worker-" + i));
         }

@@ -10,6 +10,8 @@ public enum Fault {
     KILL(true, false, 100, 1500),
     /** kill -9, and later a start without any data. */
     WIPE(true, false, 100, 1500),
+    /** kill -9 of a majority of the nodes at once, and later a start of them all without any data. */
+    WIPE_MAJORITY(true, false, 100, 800),
     /** SIGSTOP, later SIGCONT. */
     PAUSE(false, false, 200, 3500),
     /** The network is silent, and what was sent meanwhile arrives late. */
@@ -42,6 +44,11 @@ public enum Fault {
     /** Whether clients keep the node from voting for a while after the end of the fault. */
     boolean isQuarantined() {
         return isRestart || this == CLOCK_STEP;
+    }
+
+    /** Whether the node's process is another one afterwards. */
+    boolean isRestart() {
+        return isRestart;
     }
 
     boolean isOfWorker() {

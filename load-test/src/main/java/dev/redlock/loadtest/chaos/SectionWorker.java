@@ -23,7 +23,7 @@ import java.util.SplittableRandom;
 final class SectionWorker implements Runnable {
     private static final Duration WAIT = Duration.ofSeconds(1);
     private static final int SLICE_MS = 5;
-    private static final int HOLD_MS_MAX = 15;
+    private static final int OVERSTAYED_MS = 15;
     private static final int THINK_MS_MAX = 10;
     private static final int EXTENDED_PER_MILLE = 100;
     private static final int OVERSTAYED_PER_MILLE = 5;
@@ -37,6 +37,7 @@ final class SectionWorker implements Runnable {
     private final SplittableRandom random;
     private final List<ResourceKey> keys = new ArrayList<>();
     private final List<AcquireOptions> options = new ArrayList<>();
+    private int holdMsMax;
     private Duration ttl;
     private Fenced fenced;
     private long sectionCount;
@@ -52,7 +53,8 @@ final class SectionWorker implements Runnable {
         this.random = new SplittableRandom(seed + thread);
     }
 
-    void plan(int resources, Fenced whichFenced, Duration ttlOfAll) {
+    void plan(int resources, Fenced whichFenced, Duration ttlOfAll, Duration hold) {
+        holdMsMax = (int) hold.toMillis();
         ttl = ttlOfAll;
         fenced = whichFenced;
         for (int i = 0; i < resources; i++) {
@@ -115,16 +117,16 @@ final class SectionWorker implements Runnable {
     private void hold(int resource, long section, long fence, Lease lease) throws IOException, InterruptedException {
         int dice = random.nextInt(1000);
         if (dice < OVERSTAYED_PER_MILLE) {
-            stay(lease, ttl.toMillis() + HOLD_MS_MAX);
+            stay(lease, ttl.toMillis() + OVERSTAYED_MS);
             if (lease.isHeld()) {
                 tally.problem("a lease was still held after its ttl");
             }
             return;
         }
-        stay(lease, random.nextInt(HOLD_MS_MAX + 1));
+        stay(lease, random.nextInt(holdMsMax + 1));
         if (dice < OVERSTAYED_PER_MILLE + EXTENDED_PER_MILLE) {
             extend(resource, section, fence, lease);
-            stay(lease, random.nextInt(HOLD_MS_MAX + 1));
+            stay(lease, random.nextInt(holdMsMax + 1));
         }
     }
 

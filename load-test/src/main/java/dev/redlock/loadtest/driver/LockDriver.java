@@ -2,6 +2,7 @@ package dev.redlock.loadtest.driver;
 
 import dev.redlock.loadtest.nodes.NodeAddress;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
@@ -39,6 +40,15 @@ public interface LockDriver {
      */
     default boolean isQuorum() {
         return true;
+    }
+
+    /**
+     * How long after its start a node that is not known to be fresh is kept from voting.
+     *
+     * @return zero unless it has a restart guard
+     */
+    default Duration restartGuard() {
+        return Duration.ZERO;
     }
 
     /**

@@ -43,9 +43,8 @@ public final class RedlockDriver implements LockDriver {
 
     @Override
     public String name() {
-        return transport == TransportKind.AUTO
-                ? form.driverName()
-                : form.driverName() + "@" + transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
+        String kind = transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
+        return form.driverName() + (transport == TransportKind.AUTO ? "" : "@" + kind);
     }
 
     @Override
@@ -56,6 +55,12 @@ public final class RedlockDriver implements LockDriver {
     @Override
     public String summary() {
         return "this project's quorum lock, " + form.summary();
+    }
+
+    /** The longest ttl unless set otherwise, a second for the rounding of uptimes, and the drift. */
+    @Override
+    public Duration restartGuard() {
+        return Duration.ofSeconds(62);
     }
 
     @Override

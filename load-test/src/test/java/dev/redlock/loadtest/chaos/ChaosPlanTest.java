@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -50,11 +51,11 @@ class ChaosPlanTest {
     void everyFaultIsUsedAndOnlyThoseAllowed() {
         Set<Fault> used = EnumSet.noneOf(Fault.class);
         for (long seed = 0; seed < SEEDS; seed++) {
-            ChaosPlan.of(seed, terms(false)).forEach(step -> used.add(step.fault()));
+            ChaosPlan.of(seed, terms(true)).forEach(step -> used.add(step.fault()));
         }
         assertEquals(EnumSet.complementOf(EnumSet.of(Fault.CLOCK_STEP)), used);
         ChaosTerms onlyKills = new ChaosTerms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.of(Fault.KILL),
-                false);
+                false, true);
         List<ChaosStep> kills = ChaosPlan.of(1, onlyKills);
         assertFalse(kills.isEmpty());
         assertTrue(kills.stream().allMatch(step -> step.fault() == Fault.KILL));
@@ -63,14 +64,24 @@ class ChaosPlanTest {
     @Test
     void withClockStepsOneNodeIsBadAtATime() {
         ChaosTerms stepped = new ChaosTerms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
-                List.of(Fault.values()), false);
+                List.of(Fault.values()), false, true);
         for (long seed = 0; seed < SEEDS; seed++) {
             assertTrue(mostBadNodes(ChaosPlan.of(seed, stepped)) <= 1, "seed " + seed);
         }
     }
 
+    @Test
+    void aMajorityIsWipedAtOnceAndEachOfItsNodesIsAnother() {
+        List<ChaosStep> wipes = ChaosPlan.of(3, new ChaosTerms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
+                List.of(Fault.WIPE_MAJORITY), true, false));
+        assertTrue(wipes.size() > 10, wipes::toString);
+        wipes.forEach(step -> assertEquals(3, step.targets().stream().distinct().count(), step::toString));
+        assertTrue(wipes.get(0).begins().startsWith("nodes "), wipes.get(0)::begins);
+    }
+
     private static boolean isSameTargetAt(ChaosStep other, ChaosStep step) {
-        return other.target() == step.target() && other.fault().isOfWorker() == step.fault().isOfWorker()
+        return !Collections.disjoint(other.targets(), step.targets())
+                && other.fault().isOfWorker() == step.fault().isOfWorker()
                 && other.atMs() <= step.atMs() && step.atMs() < other.atMs() + other.healthyMs();
     }
 
@@ -82,11 +93,16 @@ class ChaosPlanTest {
         return plan.stream()
                 .filter(step -> !step.fault().isOfWorker())
                 .filter(step -> step.atMs() <= atMs && atMs < step.atMs() + step.healthyMs())
-                .count();
+                .mapToLong(step -> step.targets().size())
+                .sum();
     }
 
     private static ChaosTerms terms(boolean isMajorityLoss) {
-        List<Fault> faults = List.copyOf(EnumSet.complementOf(EnumSet.of(Fault.CLOCK_STEP)));
-        return new ChaosTerms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), faults, isMajorityLoss);
+        Set<Fault> faults = EnumSet.complementOf(EnumSet.of(Fault.CLOCK_STEP));
+        if (!isMajorityLoss) {
+            faults.remove(Fault.WIPE_MAJORITY);
+        }
+        return new ChaosTerms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.copyOf(faults), isMajorityLoss,
+                true);
     }
 }

@@ -1,0 +1,37 @@
+package dev.redlock.node;
+
+/**
+ * How a verb is put to a node: as a script, which every node runs, or as a command of the node's own, which costs it
+ * less.
+ *
+ * @threading immutable
+ */
+enum CommandForm {
+    /** {@code EVALSHA} of the verb's script; one integer comes back. */
+    SCRIPT(false),
+    /** Acquire as {@code SET key token NX PX ttl}; a refusal does not tell how long the holder's key will stand. */
+    PLAIN_SET(true),
+    /** Release as {@code DELEX key IFEQ token}: Redis 8.4 and later. */
+    DELEX(false),
+    /** Release as {@code DELIFEQ key token}: Valkey 9.0 and later. */
+    DELIFEQ(false),
+    /** Extend as {@code SET key token IFEQ token PX ttl}: Redis 8.4, Valkey 8.1 and later. A missing key stays so. */
+    SET_IFEQ(true);
+
+    private static final CommandForm[] VALUES = values();
+
+    private final boolean isAnsweredByOk;
+
+    CommandForm(final boolean isAnsweredByOk) {
+        this.isAnsweredByOk = isAnsweredByOk;
+    }
+
+    static CommandForm of(final int ordinal) {
+        return VALUES[ordinal];
+    }
+
+    /** Whether yes is {@code +OK} and no is null; otherwise the answer is an integer. */
+    boolean isAnsweredByOk() {
+        return isAnsweredByOk;
+    }
+}

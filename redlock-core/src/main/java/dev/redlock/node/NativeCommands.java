@@ -1,0 +1,63 @@
+package dev.redlock.node;
+
+import dev.redlock.resp.RespWriter;
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The verbs as commands of the node's own. None is longer than its script's {@code EVALSHA}, so the room for that is
+ * room enough.
+ *
+ * @threading immutable
+ */
+final class NativeCommands {
+
+    private static final byte[] SET_NX = ascii("*6\r\n$3\r\nSET\r\n");
+    private static final byte[] NX_PX = ascii("$2\r\nNX\r\n$2\r\nPX\r\n");
+    private static final byte[] SET_IFEQ = ascii("*7\r\n$3\r\nSET\r\n");
+    private static final byte[] IFEQ = ascii("$4\r\nIFEQ\r\n");
+    private static final byte[] PX = ascii("$2\r\nPX\r\n");
+    private static final byte[] DELEX = ascii("*4\r\n$5\r\nDELEX\r\n");
+    private static final byte[] DELIFEQ = ascii("*3\r\n$7\r\nDELIFEQ\r\n");
+
+    private NativeCommands() {
+    }
+
+    private static byte[] ascii(final String text) {
+        return text.getBytes(StandardCharsets.US_ASCII);
+    }
+
+    static void write(final ByteBuf out, final CommandForm form, final LockRequest request) {
+        switch (form) {
+            case PLAIN_SET -> writeSetIfAbsent(out, request);
+            case SET_IFEQ -> writeSetIfEqual(out, request);
+            case DELEX -> {
+                out.writeBytes(DELEX).writeBytes(request.resourceBulk()).writeBytes(IFEQ);
+                LockScripts.writeToken(out, request.token());
+            }
+            case DELIFEQ -> {
+                out.writeBytes(DELIFEQ).writeBytes(request.resourceBulk());
+                LockScripts.writeToken(out, request.token());
+            }
+            case SCRIPT -> throw new IllegalArgumentException("a script is no command of the node's own");
+        }
+    }
+
+    /** {@code SET key token NX PX ttl}. */
+    private static void writeSetIfAbsent(final ByteBuf out, final LockRequest request) {
+        out.writeBytes(SET_NX).writeBytes(request.resourceBulk());
+        LockScripts.writeToken(out, request.token());
+        out.writeBytes(NX_PX);
+        RespWriter.bulkInteger(out, request.ttlMs());
+    }
+
+    /** {@code SET key token IFEQ token PX ttl}. */
+    private static void writeSetIfEqual(final ByteBuf out, final LockRequest request) {
+        out.writeBytes(SET_IFEQ).writeBytes(request.resourceBulk());
+        LockScripts.writeToken(out, request.token());
+        out.writeBytes(IFEQ);
+        LockScripts.writeToken(out, request.token());
+        out.writeBytes(PX);
+        RespWriter.bulkInteger(out, request.ttlMs());
+    }
+}

@@ -1,0 +1,226 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.FakeRedis;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Locks by commands of the nodes' own, where they have them, and by scripts where they do not. */
+class CommandFormTest extends VirtualTest {
+
+    private VirtualWorld.Client client(final CommandMode mode, final FakeRedis.Kind... kinds) {
+        world = new VirtualWorld(kinds.length);
+        for (int i = 0; i < kinds.length; i++) {
+            node(i).redis().kind(kinds[i]);
+        }
+        return client(context().commands(mode));
+    }
+
+    private int count(final int nodeIndex, final String command) {
+        return node(nodeIndex).redis().commandCount(command);
+    }
+
+    private void assertCounts(final int nodeIndex, final String acquire, final String extend, final String release) {
+        for (final String command : new String[]{"acquire", "SET NX", "extend", "SET IFEQ", "release", "DELEX",
+            "DELIFEQ"}) {
+            final boolean isExpected = command.equals(acquire) || command.equals(extend) || command.equals(release);
+            assertEquals(isExpected ? 1 : 0, count(nodeIndex, command), command + " on node " + nodeIndex);
+        }
+    }
+
+    private void cycle(final VirtualWorld.Client client, final AcquireOptions options) {
+        final Lease lease = acquired(acquire(client, options));
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        world.runMs(10);
+        assertEquals(0, keyCount(), "keys left");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"REDIS_7, SET NX, extend, release", "REDIS_8_4, SET NX, SET IFEQ, DELEX",
+        "VALKEY_8_1, SET NX, SET IFEQ, release", "VALKEY_9, SET NX, SET IFEQ, DELIFEQ"})
+    void nativeModeAsksByWhatEachServerHas(final FakeRedis.Kind kind, final String acquire, final String extend,
+            final String release) {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, kind, kind, kind);
+        cycle(client, options());
+        assertCounts(0, acquire, extend, release);
+        assertCounts(2, acquire, extend, release);
+    }
+
+    @ParameterizedTest
+    @EnumSource(FakeRedis.Kind.class)
+    void scriptsModeAsksEveryServerAlike(final FakeRedis.Kind kind) {
+        final VirtualWorld.Client client = client(CommandMode.SCRIPTS, kind, kind, kind);
+        cycle(client, options());
+        assertCounts(1, "acquire", "extend", "release");
+    }
+
+    @ParameterizedTest
+    @EnumSource(CommandMode.class)
+    void mixedNodesAreAskedEachInItsWay(final CommandMode mode) {
+        final FakeRedis.Kind[] kinds = {FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.VALKEY_9,
+            FakeRedis.Kind.VALKEY_8_1, FakeRedis.Kind.REDIS_8_4};
+        final VirtualWorld.Client client = client(mode, kinds);
+        cycle(client, options());
+        cycle(client, options().waitUpTo(Duration.ofSeconds(1)));
+        if (mode != CommandMode.SCRIPTS) {
+            assertEquals(2, count(0, "DELEX"));
+            assertEquals(2, count(1, "release"));
+            assertEquals(2, count(2, "DELIFEQ"));
+            assertEquals(2, count(3, "release"));
+            assertEquals(2, count(3, "SET IFEQ"));
+        }
+    }
+
+    @Test
+    void autoTellsTheRemainingTtlOfWhatItDoesNotTryAgain() {
+        final VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.VALKEY_9);
+        final Lease held = lease(client);
+        final AcquireOutcome outcome = acquire(client, options());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind());
+        assertTrue(outcome.shortestRemainingTtlMs() > 9_000, outcome::toString);
+        assertEquals(0, count(0, "SET NX"), "one attempt, which has to tell");
+        release(held);
+    }
+
+    @Test
+    void autoAsksTheCheapWayFirstAndTheTellingWayThen() {
+        final VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,
+                FakeRedis.Kind.REDIS_7);
+        final Lease held = lease(client);
+        final VirtualWorld.Client other = client(context().commands(CommandMode.AUTO));
+        final AcquireOutcome outcome = acquire(other, options().waitUpTo(Duration.ofMillis(300)));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
+        assertTrue(outcome.attemptCount() > 1, outcome::toString);
+        assertEquals(1, count(0, "SET NX"), "the first attempt alone");
+        assertTrue(outcome.shortestRemainingTtlMs() > 9_000, outcome::toString);
+        release(held);
+        acquired(acquire(other, options().waitUpTo(Duration.ofMillis(300))));
+        assertEquals(2, count(0, "SET NX"));
+    }
+
+    @Test
+    void nativeModeRefusesWithoutARemainingTtl() {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.VALKEY_9,
+                FakeRedis.Kind.REDIS_8_4);
+        final Lease held = lease(client);
+        final AcquireOutcome outcome = acquire(client, options());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind());
+        assertEquals(-1, outcome.shortestRemainingTtlMs());
+        assertEquals(LeaseState.HELD, held.state());
+        world.runMs(10);
+        assertEquals(3, keyCount(), "the roll-back spared the holder's keys");
+    }
+
+    @Test
+    void aFencedAcquireIsAlwaysAScript() {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9);
+        final Lease lease = acquired(acquire(client, options().fenced()));
+        assertTrue(lease.fencingToken() > 0);
+        assertEquals(0, count(0, "SET NX"));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        assertEquals(1, count(0, "release_fenced"));
+    }
+
+    @Test
+    void aKeyThatIsMissingAtAnExtensionIsMendedByTheScript() {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9);
+        final Lease lease = lease(client);
+        node(2).redis().delete("orders");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        world.runMs(10);
+        assertEquals(3, keyCount(), "the missing key is back");
+        assertEquals(1, count(2, "extend"));
+        assertEquals(0, count(0, "extend"), "the others were not asked again");
+    }
+
+    @Test
+    void aMendedKeyIsNotCountedAsHeld() {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_9);
+        final Lease lease = lease(client);
+        node(1).redis().delete("orders");
+        node(2).redis().delete("orders");
+        extend(lease, TTL);
+        assertEquals(LeaseState.LOST, lease.state());
+        world.runMs(10);
+        assertEquals(0, keyCount());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"ERR unknown command 'DELEX'", "NOPERM this user has no permissions to run the 'delex' command"})
+    void aCommandThatIsRefusedAfterAllIsReplacedByTheScript(final String error) {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
+        eachNode(node -> node.redis().failNext("DELEX", error, 1));
+        cycle(client, options());
+        cycle(client, options());
+        for (int i = 0; i < 3; i++) {
+            assertEquals(0, count(i, "DELEX"), "it is not tried again on this connection");
+            assertEquals(2, count(i, "release"));
+        }
+        node(0).breakConnections();
+        world.await("ready again", 5_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        cycle(client, options());
+        assertEquals(1, count(0, "DELEX"), "a new connection is asked anew");
+    }
+
+    @Test
+    void anExtensionThatIsRefusedAfterAllIsReplacedByTheScript() {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
+        final Lease lease = lease(client);
+        eachNode(node -> node.redis().failNext("SET", "ERR syntax error", 1));
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        assertEquals(1, count(0, "extend"));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
+    @Test
+    void anErrorThatTheScriptWouldGetTooIsAFailedVote() {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
+        eachNode(node -> node.redis().failNext("SET", "OOM command not allowed when used memory > 'maxmemory'.", 1));
+        final AcquireOutcome outcome = acquire(client, options());
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
+        assertTrue(outcome.voteText(0).contains("OOM"), outcome::toString);
+        assertEquals(0, count(0, "acquire"));
+    }
+
+    @Test
+    void aNodeThatMayNotTellItsCommandsIsAskedByScripts() {
+        world = new VirtualWorld(3);
+        eachNode(node -> {
+            node.redis().kind(FakeRedis.Kind.REDIS_8_4);
+            node.redis()
+                    .failNext("COMMAND", "NOPERM this user has no permissions to run the 'command|info' command", 9);
+        });
+        final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
+        cycle(client, options());
+        assertCounts(0, "SET NX", "extend", "release");
+    }
+
+    @Test
+    void anAnswerOfTheWrongKindEndsTheConnection() {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,
+                FakeRedis.Kind.REDIS_7);
+        node(0).pause();
+        final var outcome = begin(client, options());
+        world.runMs(1);
+        node(0).sendRaw(":1\r\n");
+        world.runMs(1);
+        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), "an integer is no answer to SET");
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, get(outcome).kind(), "the others decide");
+        assertNull(status(client, 1).problem());
+    }
+}

@@ -1,0 +1,253 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.FakeRedis;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Releases that fall together go to a node as one script call, and everything about each stays as it was. */
+class ReleaseBatchTest extends VirtualTest {
+
+    private List<Lease> leases(final VirtualWorld.Client client, final int count) {
+        final List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            outcomes.add(client.redlock().acquireAsync("orders/" + i, options()).toCompletableFuture());
+        }
+        return new ArrayList<>(outcomes.stream().map(outcome -> acquired(get(outcome))).toList());
+    }
+
+    /** Releases all of them in one turn of the loop. */
+    private List<CompletableFuture<ReleaseOutcome>> releaseTogether(final VirtualWorld.Client client,
+            final List<Lease> leases) {
+        final List<CompletableFuture<ReleaseOutcome>> outcomes = new ArrayList<>();
+        client.engine()
+                .conductor()
+                .execute(
+                        () -> leases.forEach(lease -> outcomes.add(lease.releaseAsync().toCompletableFuture())));
+        world.settle();
+        return outcomes;
+    }
+
+    private int keysLeft(final int nodeIndex) {
+        return node(nodeIndex).redis().keys().size();
+    }
+
+    private int count(final int nodeIndex, final String script) {
+        return node(nodeIndex).redis().commandCount(script);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 0, 1", "2, 1, 0", "63, 1, 0", "64, 1, 0", "65, 1, 1", "66, 2, 0", "130, 3, 0"})
+    void oneCallCarriesUpToSixtyFour(final int leaseCount, final int batches, final int singles) {
+        final VirtualWorld.Client client = world(3);
+        releaseTogether(client, leases(client, leaseCount))
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(batches, count(i, "release_many"), "calls for many");
+            assertEquals(singles, count(i, "release"), "calls for one");
+            assertEquals(0, keysLeft(i));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 7})
+    void theLimitIsAnOption(final int limit) {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().releaseBatchMax(limit));
+        releaseTogether(client, leases(client, 14))
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        assertEquals(limit == 1 ? 0 : 14 / limit, count(0, "release_many"));
+        assertEquals(limit == 1 ? 14 : 0, count(0, "release"));
+    }
+
+    @Test
+    void eachReleaseHasItsOwnAnswer() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 5);
+        eachNode(node -> {
+            node.redis().delete("orders/1");
+            node.redis().set("orders/3", "next holder", -1);
+        });
+        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        for (int i = 0; i < 5; i++) {
+            assertEquals(i == 1 || i == 3 ? ReleaseOutcome.EXPIRED : ReleaseOutcome.RELEASED, get(outcomes.get(i)),
+                    "lease " + i);
+        }
+        world.runMs(10);
+        assertEquals("next holder", node(0).redis().get("orders/3"));
+        assertEquals(1, keysLeft(0));
+    }
+
+    @Test
+    void anAcquireOfTheSameResourceDoesNotOvertakeTheRelease() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 8);
+        final List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
+        client.engine().conductor().execute(() -> {
+            for (int i = 0; i < 8; i++) {
+                leases.get(i).releaseAsync();
+                if (i % 3 == 2) {
+                    again.add(client.redlock().acquireAsync("orders/" + (i - 1), options()).toCompletableFuture());
+                }
+            }
+        });
+        world.settle();
+        again.forEach(outcome -> acquired(get(outcome)));
+        assertEquals(2, again.size());
+    }
+
+    @Test
+    void whoWaitsInLineGetsTheTurnAtOnce() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 4);
+        final AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
+        final List<CompletableFuture<AcquireOutcome>> waiters = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            waiters.add(client.redlock().acquireAsync("orders/" + i, waiting).toCompletableFuture());
+        }
+        // Time enough for every head of a line to have been refused and to wait for its next attempt.
+        world.runMs(1_000);
+        waiters.forEach(waiter -> assertFalse(waiter.isDone()));
+        final long beforeNs = world.nowNs();
+        releaseTogether(client, leases);
+        waiters.forEach(waiter -> acquired(get(waiter)));
+        assertTrue(world.nowNs() - beforeNs < 5_000_000, "no retry delay in between");
+    }
+
+    @Test
+    void anUnknownScriptIsSentInFull() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 3);
+        node(0).redis().flushScripts();
+        node(1).redis().flushScripts();
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2));
+    }
+
+    @Test
+    void anErrorIsAFailedVoteOfEachAndTheReleaseIsOwed() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 3);
+        eachNode(node -> node.redis().failNext("release_many", "BUSY Redis is busy running a script.", 1));
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
+        world.runMs(1_000);
+        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2), "debts are paid");
+    }
+
+    @Test
+    void aBrokenConnectionLeavesEachOfThemUnknownAndOwed() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 3);
+        eachNode(node -> node.loseRequests(name -> true));
+        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        world.runMs(20);
+        eachNode(node -> node.breakConnections());
+        outcomes.forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
+        world.runMs(5_000);
+        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2), "paid after the reconnect");
+    }
+
+    @Test
+    void aNodeThatIsAwayIsOwedEachOfThem() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 3);
+        node(2).crash();
+        world.runMs(5);
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        assertEquals(3, keysLeft(2), "its keys outlived the crash");
+        node(2).restart(true);
+        world.runMs(6_000);
+        assertEquals(0, keysLeft(2), "and are gone after the restart");
+    }
+
+    @Test
+    void allNodesAwayIsNoReasonToForgetAnything() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 3);
+        eachNode(node -> node.crash());
+        world.runMs(5);
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
+    }
+
+    @Test
+    void closingReleasesWhatIsHeldTogether() {
+        final VirtualWorld.Client client = world(3);
+        leases(client, 10);
+        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.await("closed", 2_000, report::isDone);
+        assertEquals(10, report.join().releasedCount());
+        assertEquals(1, count(0, "release_many"));
+        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2));
+    }
+
+    @Test
+    void rollBacksGoTogetherToo() {
+        final VirtualWorld.Client client = world(3);
+        leases(client, 6);
+        final VirtualWorld.Client other = client(context());
+        final List<CompletableFuture<AcquireOutcome>> refused = new ArrayList<>();
+        other.engine().conductor().execute(() -> {
+            for (int i = 0; i < 6; i++) {
+                refused.add(other.redlock().acquireAsync("orders/" + i, options()).toCompletableFuture());
+            }
+        });
+        world.settle();
+        refused.forEach(outcome -> assertEquals(AcquireOutcome.Kind.CONTENDED, get(outcome).kind()));
+        world.runMs(10);
+        assertEquals(1, count(0, "release_many"));
+        assertEquals(6, keysLeft(0), "the holder's");
+    }
+
+    @Test
+    void nodesThatHaveACommandForItAreAskedByThat() {
+        world = new VirtualWorld(3);
+        node(1).redis().kind(FakeRedis.Kind.REDIS_8_4);
+        final VirtualWorld.Client client = client(context());
+        releaseTogether(client, leases(client, 3))
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        assertEquals(3, count(1, "DELEX"));
+        assertEquals(3, count(0, "release"), "mixed nodes: each release by itself");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"*2\r\n:1\r\n:1\r\n", ":1\r\n", "+OK\r\n", "*3\r\n:1\r\n+x\r\n:1\r\n", "_\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*3\r\n*1\r\n:1\r\n:1\r\n:1\r\n"})
+    void anAnswerThatCannotBeOneEndsTheConnection(final String answer) {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 3);
+        node(0).pause();
+        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        node(0).sendRaw(answer);
+        world.runMs(1);
+        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), () -> answer);
+        outcomes.forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        node(0).resume();
+        world.runMs(5_000);
+        assertEquals(0, keysLeft(0));
+    }
+
+    @Test
+    void aPushInBetweenIsNotTakenForAnAnswer() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 3);
+        eachNode(node -> node.pause());
+        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        eachNode(node -> node.sendRaw(">3\r\n:1\r\n:0\r\n:1\r\n"));
+        world.runMs(1);
+        outcomes.forEach(outcome -> assertFalse(outcome.isDone()));
+        eachNode(node -> node.resume());
+        outcomes.forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+    }
+}

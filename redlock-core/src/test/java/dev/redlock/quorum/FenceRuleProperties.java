@@ -1,0 +1,162 @@
+package dev.redlock.quorum;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import net.jqwik.api.Example;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.LongRange;
+
+/** {@link FenceRule} for one to nine nodes: the rule by itself, then among grants that overlap at random. */
+class FenceRuleProperties {
+
+    private static final int NODES_MAX = 9;
+    private static final int STEPS = 1_500;
+
+    /** Values of each node, 0 for one that did not grant; few of them, so that nodes agree often. */
+    private static long[] values(final int nodeCount, final int span, final Random random) {
+        final long base = random.nextInt(4) == 0 ? (1L << 53) - 1 - span : random.nextInt(5);
+        final long[] values = new long[nodeCount];
+        for (int i = 0; i < nodeCount; i++) {
+            values[i] = random.nextInt(4) == 0 ? 0 : base + 1 + random.nextInt(span);
+        }
+        return values;
+    }
+
+    private static List<Integer> grantingNodes(final long[] values, final Random random) {
+        final List<Integer> nodes = new ArrayList<>();
+        for (int i = 0; i < values.length; i++) {
+            if (values[i] > 0) {
+                nodes.add(i);
+            }
+        }
+        Collections.shuffle(nodes, random);
+        return nodes;
+    }
+
+    /** The words of the rule: the k-th largest, if at least q stand at exactly that. */
+    private static long expected(final int nodeCount, final long[] granted) {
+        final int quorum = nodeCount / 2 + 1;
+        final int rank = quorum - (nodeCount - granted.length);
+        if (rank < 1) {
+            return FenceRule.NONE;
+        }
+        final long[] sorted = granted.clone();
+        Arrays.sort(sorted);
+        final long candidate = sorted[granted.length - rank];
+        return Arrays.stream(granted).filter(value -> value == candidate).count() >= quorum
+                ? candidate
+                : FenceRule.NONE;
+    }
+
+    @Property
+    void everyVoteIsJudgedByTheWordsOfTheRuleInWhateverOrderVotesCome(
+            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed,
+            @ForAll @IntRange(min = 1, max = 4) final int span) {
+        final Random random = new Random(seed);
+        final long[] values = values(nodeCount, span, random);
+        final FenceRule rule = new FenceRule(nodeCount);
+        final FenceRule other = new FenceRule(nodeCount);
+        final List<Integer> order = grantingNodes(values, random);
+        for (int i = 0; i < order.size(); i++) {
+            rule.onGrant(order.get(i), values[order.get(i)]);
+            final long[] soFar = order.subList(0, i + 1).stream().mapToLong(node -> values[node]).toArray();
+            assertEquals(expected(nodeCount, soFar), rule.agreed(), () -> "after " + Arrays.toString(soFar));
+            assertEquals(Arrays.stream(soFar).max().orElseThrow(), rule.highest());
+        }
+        grantingNodes(values, random).forEach(node -> other.onGrant(node, values[node]));
+        assertEquals(other.agreed(), rule.agreed(), "another order");
+        assertEquals(other.lagging(), rule.lagging(), "another order");
+    }
+
+    @Property
+    void aVoteThatIsToldTwiceCountsOnce(@ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount,
+            @ForAll final long seed, @ForAll @IntRange(min = 1, max = 4) final int span) {
+        final Random random = new Random(seed);
+        final long[] values = values(nodeCount, span, random);
+        final FenceRule once = new FenceRule(nodeCount);
+        final FenceRule twice = new FenceRule(nodeCount);
+        grantingNodes(values, random).forEach(node -> once.onGrant(node, values[node]));
+        final List<Integer> again = grantingNodes(values, random);
+        again.addAll(again);
+        Collections.shuffle(again, random);
+        again.forEach(node -> twice.onGrant(node, values[node]));
+        assertEquals(once.agreed(), twice.agreed());
+        assertEquals(once.highest(), twice.highest());
+        assertEquals(once.lagging(), twice.lagging());
+    }
+
+    @Property
+    void aPartialRaiseIsATokenOnlyWhenAQuorumStandsThere(
+            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed,
+            @ForAll @IntRange(min = 1, max = 4) final int span) {
+        final Random random = new Random(seed);
+        final long[] values = values(nodeCount, span, random);
+        final FenceRule rule = new FenceRule(nodeCount);
+        grantingNodes(values, random).forEach(node -> rule.onGrant(node, values[node]));
+        final long raiseTo = rule.highest();
+        final long lagging = rule.lagging();
+        long standing = rule.standingAt(raiseTo);
+        assertEquals(0, lagging & standing, "whoever stands there is not raised");
+        for (long left = lagging; left != 0; left &= left - 1) {
+            if (random.nextBoolean()) {
+                rule.onRaised(Long.numberOfTrailingZeros(left), raiseTo);
+                standing |= Long.lowestOneBit(left);
+            }
+            assertEquals(standing, rule.standingAt(raiseTo));
+            assertEquals(raiseTo, rule.highest(), "a raise goes to the highest and not beyond");
+            assertEquals(lagging & ~standing, rule.lagging(), "who is left to be raised");
+        }
+        if (Long.bitCount(standing) >= nodeCount / 2 + 1) {
+            assertEquals(raiseTo, rule.agreed(), "a quorum stands at the highest");
+        }
+    }
+
+    /** Whatever overlaps, vanishes, is lost, late, partly raised or given back: unique, and greater than before. */
+    @Property(tries = 4_000)
+    void tokensOfOverlappingGrantsAreUniqueAndIncreasing(
+            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount,
+            @ForAll @LongRange(min = 0) final long seed) {
+        final OverlappingGrants grants = new OverlappingGrants(nodeCount, FenceSearch.Rule.EXACTLY, new Random(seed));
+        grants.run(STEPS);
+        assertEquals(null, grants.violation(), () -> nodeCount + " nodes, seed " + seed);
+    }
+
+    /** The check can fail: both tempting rules are caught, for every number of nodes that has two quorums. */
+    @Example
+    void theWrongRulesAreCaught() {
+        for (final FenceSearch.Rule wrong : new FenceSearch.Rule[]{FenceSearch.Rule.AT_LEAST,
+            FenceSearch.Rule.MAX_WITHOUT_RAISE}) {
+            for (int nodeCount = 3; nodeCount <= NODES_MAX; nodeCount++) {
+                int caught = 0;
+                for (long seed = 0; seed < 3_000 && caught == 0; seed++) {
+                    final OverlappingGrants grants = new OverlappingGrants(nodeCount, wrong, new Random(seed));
+                    grants.run(STEPS);
+                    caught += grants.violation() == null ? 0 : 1;
+                }
+                assertTrue(caught > 0, wrong + " with " + nodeCount + " nodes");
+            }
+        }
+    }
+
+    @Example
+    void runsDecideTokensInBothWays() {
+        int decided = 0;
+        int raised = 0;
+        for (long seed = 0; seed < 100; seed++) {
+            final OverlappingGrants grants = new OverlappingGrants(1 + (int) (seed % NODES_MAX),
+                    FenceSearch.Rule.EXACTLY, new Random(seed));
+            grants.run(STEPS);
+            decided += grants.decidedCount();
+            raised += grants.raisedCount();
+        }
+        assertTrue(decided > 300 && raised > 20, decided + " tokens, " + raised + " of them after a raise");
+    }
+}

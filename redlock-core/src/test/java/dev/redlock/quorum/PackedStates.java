@@ -1,0 +1,69 @@
+package dev.redlock.quorum;
+
+/** A set of states of two longs each, the first of which is never 0: an open table of 16 bytes a slot. */
+final class PackedStates {
+
+    private static final int INITIAL_SLOTS_BITS = 16;
+
+    private long[] firsts;
+    private long[] seconds;
+    private int mask;
+    private int size;
+
+    PackedStates() {
+        allocate(1 << INITIAL_SLOTS_BITS);
+    }
+
+    private void allocate(final int slots) {
+        firsts = new long[slots];
+        seconds = new long[slots];
+        mask = slots - 1;
+    }
+
+    long size() {
+        return size;
+    }
+
+    /** Adds a state; false if it was there. */
+    boolean add(final long first, final long second) {
+        if (!put(first, second)) {
+            return false;
+        }
+        if (++size > mask - (mask >>> 2)) {
+            grow();
+        }
+        return true;
+    }
+
+    private boolean put(final long first, final long second) {
+        int slot = (int) mixed(first, second) & mask;
+        while (firsts[slot] != 0) {
+            if (firsts[slot] == first && seconds[slot] == second) {
+                return false;
+            }
+            slot = slot + 1 & mask;
+        }
+        firsts[slot] = first;
+        seconds[slot] = second;
+        return true;
+    }
+
+    private void grow() {
+        final long[] oldFirsts = firsts;
+        final long[] oldSeconds = seconds;
+        allocate(Math.multiplyExact(oldFirsts.length, 2));
+        for (int i = 0; i < oldFirsts.length; i++) {
+            if (oldFirsts[i] != 0) {
+                put(oldFirsts[i], oldSeconds[i]);
+            }
+        }
+    }
+
+    /** The finishing step of SplittableRandom. */
+    private static long mixed(final long first, final long second) {
+        long z = first * 0x9E3779B97F4A7C15L + second;
+        z = (z ^ z >>> 30) * 0xBF58476D1CE4E5B9L;
+        z = (z ^ z >>> 27) * 0x94D049BB133111EBL;
+        return z ^ z >>> 31;
+    }
+}

@@ -1,0 +1,121 @@
+package dev.redlock.sim;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Knows which clocks jumped ahead when, and who could know of it: what an ideal watch would have seen in the answers to
+ * TIME that reached each client. While nobody can know that a node has dropped its keys early, two may hold what that
+ * node granted; from the first moment in which one of them could know, that is a violation.
+ *
+ * <p>Why one of them is enough: if a holder knows, a quorum of other nodes vouches for it, or it has lost its lease. If
+ * the newcomer knows, a quorum of other nodes has voted for it. In both cases the two quorums share a node that did not
+ * jump.
+ */
+final class SimClocks {
+
+    /** Steps ahead are longer, all that adds up against them between two samples is shorter. */
+    private static final long SEEN_MS = 30_000;
+
+    private final Map<String, Sight[]> sights = new HashMap<>();
+    private final List<Jump> jumps = new ArrayList<>();
+    private final Node[] nodes;
+    private final long neededUptimeNs;
+
+    /** What happened to a node. */
+    private static final class Node {
+        private long steppedMs;
+        private long emptiedNs = Long.MIN_VALUE;
+        private long jumpedNs = Long.MIN_VALUE;
+    }
+
+    private record Jump(int node, long atNs) {
+    }
+
+    /** What one client has seen of one node's clock. */
+    private static final class Sight {
+        private long steppedMs;
+        private long knownUntilNs = Long.MIN_VALUE;
+        /** First met when the node was empty, young, and said that it was old. */
+        private boolean isDeceived;
+        private long deceivedNs;
+    }
+
+    SimClocks(final int nodeCount, final long maxTtlMs) {
+        nodes = new Node[nodeCount];
+        for (int i = 0; i < nodeCount; i++) {
+            nodes[i] = new Node();
+        }
+        neededUptimeNs = (maxTtlMs + maxTtlMs / 100 + 1_002) * 1_000_000;
+    }
+
+    void onStep(final int node, final long ms, final long nowNs) {
+        nodes[node].steppedMs += ms;
+        if (ms > 0) {
+            nodes[node].jumpedNs = nowNs;
+            jumps.add(new Jump(node, nowNs));
+        }
+    }
+
+    void onEmptied(final int node, final long nowNs) {
+        nodes[node].emptiedNs = nowNs;
+    }
+
+    long steppedMs(final int node) {
+        return nodes[node].steppedMs;
+    }
+
+    /** A client has read what a node's clock said. */
+    void onTold(final String client, final int index, final long executedNs, final long steppedMs) {
+        final Sight[] all = sights.computeIfAbsent(client, any -> new Sight[nodes.length]);
+        final Sight sight = all[index];
+        if (sight == null) {
+            all[index] = firstSight(nodes[index], executedNs, steppedMs);
+        } else {
+            if (Math.abs(steppedMs - sight.steppedMs) > SEEN_MS) {
+                sight.knownUntilNs = executedNs;
+            }
+            sight.steppedMs = steppedMs;
+        }
+    }
+
+    private Sight firstSight(final Node node, final long executedNs, final long steppedMs) {
+        final Sight sight = new Sight();
+        sight.steppedMs = steppedMs;
+        sight.isDeceived = node.emptiedNs != Long.MIN_VALUE && node.jumpedNs >= node.emptiedNs
+                && executedNs - node.emptiedNs < neededUptimeNs;
+        sight.deceivedNs = node.emptiedNs;
+        return sight;
+    }
+
+    /** Whether nobody can be blamed for two leases of one resource that are valid now. */
+    boolean isExcused(final String one, final long oneSinceNs, final String other, final long otherSinceNs) {
+        final long sinceNs = Math.min(oneSinceNs, otherSinceNs);
+        for (final Jump jump : jumps) {
+            if (jump.atNs >= sinceNs && !couldKnow(one, jump) && !couldKnow(other, jump)) {
+                return true;
+            }
+        }
+        return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs);
+    }
+
+    private boolean couldKnow(final String client, final Jump jump) {
+        final Sight[] all = sights.get(client);
+        return all != null && all[jump.node] != null && all[jump.node].knownUntilNs >= jump.atNs;
+    }
+
+    /** Met a node that had lost the other's key and whose clock made it look old enough. */
+    private boolean isDeceived(final String client, final long otherSinceNs) {
+        final Sight[] all = sights.get(client);
+        if (all != null) {
+            for (final Sight sight : all) {
+                if (sight != null && sight.isDeceived && otherSinceNs <= sight.deceivedNs) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+}
