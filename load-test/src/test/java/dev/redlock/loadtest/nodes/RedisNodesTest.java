@@ -136,6 +136,26 @@ class RedisNodesTest {
     }
 
     @Test
+    void socketFileIsAnAddress() throws IOException {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1).unixSocket(true))) {
+            String address = "unix://" + nodes.node(0).unixSocket().orElseThrow();
+            try (RedisNodes given = RedisNodes.start(new RedisNodesContext().addresses(List.of(address)))) {
+                assertEquals("PONG", given.node(0).call("PING"));
+                assertEquals(address, given.node(0).address().toString());
+            }
+            nodes.node(0).pause();
+            try (RawRedis paused = RawRedis.connect(NodeAddress.parse(address), Duration.ofMillis(100))) {
+                IOException late = assertThrows(IOException.class, () -> paused.call("PING"));
+                assertEquals("no answer within 100 ms", late.getMessage());
+            }
+            nodes.node(0).kill();
+            IOException refused = assertThrows(IOException.class,
+                    () -> RawRedis.connect(NodeAddress.parse(address), Duration.ofMillis(100)));
+            assertTrue(refused.getMessage().startsWith("cannot connect to " + address), refused.getMessage());
+        }
+    }
+
+    @Test
     void unixSocketIsServed() throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1).unixSocket(true));
                 SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.loadtest.driver.AcquireVerdict;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.loadtest.result.Mark;
 import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.SeriesResult;
 import java.time.Duration;
@@ -124,6 +125,33 @@ class LoadTestRigTest {
         rig.cancel();
         assertThrows(InterruptedException.class, () -> rig.run((elapsedNs, isMeasuring) -> {
         }));
+    }
+
+    @Test
+    void finishedRunCountsUpToThen() throws InterruptedException {
+        for (LoadPlan plan : List.of(LoadPlan.closed(2), LoadPlan.open(1_000, 8))) {
+            LoadTestRig rig = rig(plan.duration(Duration.ofHours(1)), new ModelSession(time));
+            LoadResult result = rig.run((elapsedNs, isMeasuring) -> {
+                if (elapsedNs >= 300_000_000) {
+                    rig.finish();
+                }
+            });
+            assertEquals(List.of(), result.failures());
+            assertEquals(300, result.span().recordedMs());
+            assertEquals(result.tally().cyclesPerSecond() * 0.3, result.tally().cycles(), 2);
+            assertTrue(result.tally().cycles() >= 299, result::toString);
+        }
+    }
+
+    @Test
+    void marksStandAtTheirTime() throws InterruptedException {
+        LoadTestRig rig = rig(LoadPlan.closed(1), new ModelSession(time));
+        LoadResult result = rig.run((elapsedNs, isMeasuring) -> {
+            if (elapsedNs == 500_000_000) {
+                rig.mark("half-time");
+            }
+        });
+        assertEquals(List.of(new Mark(500, "half-time")), result.marks());
     }
 
     // ---- open loop -----------------------------------------------------------------------------------------------
