@@ -38,7 +38,7 @@ import picocli.CommandLine.Model.OptionSpec;
 final class CompareCommand extends LabCommand {
     /** What concerns the nodes and the run as a whole; all other options are the drivers' too. */
     private static final Set<String> OWN_OPTIONS = Set.of("--driver", "--nodes", "--addresses", "--source",
-            "--unix-sockets", "--delay", "--output", "--repetitions");
+            "--unix-sockets", "--delay", "--fresh", "--output", "--repetitions");
 
     private final List<DriverProcess> processes = new CopyOnWriteArrayList<>();
     private List<String> driverArguments = List.of();
@@ -65,8 +65,7 @@ final class CompareCommand extends LabCommand {
 
     @Override
     long totalMs() {
-        long series = (long) loadOptions().stepCount() * loadOptions().repetitions() * nodeOptions().counts().size();
-        return jvmWarmupMs() + (stepMs() * series + Lab.contestMs()) * clientOptions().drivers().size();
+        return turnsMs(loadOptions().stepCount()) + Lab.contestMs() * clientOptions().drivers().size();
     }
 
     @Override
@@ -83,7 +82,7 @@ final class CompareCommand extends LabCommand {
             }
             for (int nodeCount : nodeOptions().counts()) {
                 for (int step = 0; step < loadOptions().stepCount(); step++) {
-                    takeTurns(lab, folder, nodeCount, step);
+                    measureStep(lab, folder, nodeCount, step);
                 }
             }
         } finally {
@@ -129,7 +128,7 @@ final class CompareCommand extends LabCommand {
         }
     }
 
-    private void takeTurns(Lab lab, RunFolder folder, int nodeCount, int step)
+    private void measureStep(Lab lab, RunFolder folder, int nodeCount, int step)
             throws IOException, InterruptedException {
         for (int repetition = 1; repetition <= loadOptions().repetitions(); repetition++) {
             for (int i = 0; i < processes.size(); i++) {
@@ -137,7 +136,8 @@ final class CompareCommand extends LabCommand {
                 SeriesSpec spec = loadOptions().steps(driver.name(), nodeCount, repetition).get(step);
                 List<NodeAddress> addresses = lab.addresses(nodeCount);
                 OptionalDouble before = ServerCpu.us(addresses);
-                DriverReply reply = ask(lab, folder, processes.get(i), spec, nodeCount, spec.title(), stepMs());
+                DriverReply reply = ask(lab, folder, processes.get(i), spec, nodeCount, spec.title(),
+                        loadOptions().warmup().plus(loadOptions().duration()).toMillis());
                 if (reply.error() == null) {
                     lab.add(withServerCpu(reply.series(), before, ServerCpu.us(addresses)));
                 } else {
