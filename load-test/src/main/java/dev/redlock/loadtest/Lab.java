@@ -109,6 +109,37 @@ final class Lab implements AutoCloseable {
         }
     }
 
+    /** Where the first so many nodes are reached. */
+    List<NodeAddress> addresses(int nodeCount) {
+        return List.copyOf(addresses.subList(0, nodeCount));
+    }
+
+    /** Begins the names of the keys of one plan, and of no other. */
+    String freshKeyPrefix() {
+        return keyPrefix + planCount++ + ":";
+    }
+
+    /** Something that another process does begins here. */
+    void begin(String title) {
+        progress.onPhase(title);
+    }
+
+    /** It goes on. */
+    void tick(long sinceBeginMs) {
+        progress.onElapsed(doneMs + sinceBeginMs);
+    }
+
+    /** It took so long, by the plan. */
+    void end(long plannedMs) {
+        doneMs += plannedMs;
+        progress.onElapsed(doneMs);
+    }
+
+    /** A series that another process has measured. */
+    void add(SeriesResult one) {
+        series.add(one);
+    }
+
     /** Measures one step of the load as the options say. */
     LoadResult measure(SeriesSpec spec, LockDriver driver, Clients clients) throws InterruptedException {
         LoadPlan plan = loadOptions.plan(spec, driver, clientOptions.isFenced());
@@ -156,7 +187,7 @@ final class Lab implements AutoCloseable {
 
     private LoadResult run(LoadPlan plan, Clients clients, IntervalLog log, SeriesWatch watch)
             throws InterruptedException {
-        LoadPlan own = plan.keyPrefix(keyPrefix + planCount++ + ":").costMeasured(proxies.isEmpty());
+        LoadPlan own = plan.keyPrefix(freshKeyPrefix()).costMeasured(proxies.isEmpty());
         LoadTestRig next = begin(new LoadTestRig(own, clients.sessions()));
         LoadResult result = next.run((elapsedNs, isMeasuring) -> {
             progress.onElapsed(doneMs + elapsedNs / 1_000_000);

@@ -20,9 +20,11 @@ import picocli.CommandLine.Spec;
  * @threading caller-confined
  */
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
-        subcommands = {LatencyCommand.class, ThroughputCommand.class, ContentionCommand.class, SoakCommand.class,
-            ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class},
-        synopsisSubcommandLabel = "[latency|throughput|contention|soak|chaos|scenarios|nodes]",
+        subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
+            CompareDriverCommand.class, ContentionCommand.class, SoakCommand.class,
+            ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
+            PlotsCommand.class},
+        synopsisSubcommandLabel = "[latency|throughput|compare|contention|soak|chaos|scenarios|nodes|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and hurts them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {

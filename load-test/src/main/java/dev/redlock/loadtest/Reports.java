@@ -1,5 +1,6 @@
 package dev.redlock.loadtest;
 
+import dev.redlock.loadtest.report.HtmlReport;
 import dev.redlock.loadtest.result.ReportWriter;
 import java.util.List;
 
@@ -9,7 +10,7 @@ import java.util.List;
  * @threading immutable
  */
 final class Reports {
-    static final List<ReportWriter> WRITERS = List.of();
+    static final List<ReportWriter> WRITERS = List.of(new HtmlReport());
 
     private Reports() {
     }

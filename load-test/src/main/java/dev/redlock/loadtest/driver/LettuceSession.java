@@ -23,6 +23,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /**
  * One connection for each node. A node that is down when the session opens is tried again every second; later breaks
@@ -34,6 +36,13 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 final class LettuceSession implements LockSession {
     static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
     private static final Duration OPEN_LIMIT = Duration.ofSeconds(5);
+    /** Held, because a logger that nobody holds forgets its level. */
+    private static final Logger TRANSPORT_LOG = Logger.getLogger("io.lettuce.core.resource.Transports");
+
+    static {
+        // Otherwise it warns, many times for each client, that this machine has two good transports.
+        TRANSPORT_LOG.setLevel(Level.SEVERE);
+    }
 
     private final LettuceWire wire;
     private final RedisClient client;

@@ -133,9 +133,7 @@ public final class HtmlReport implements ReportWriter {
     }
 
     private static void chartSections(StringBuilder html) {
-        html.append(
-                "<noscript><section><p>The charts need JavaScript; the tables below do not.</p></section>"
-                        + "</noscript>\n");
+        html.append("<noscript><section><p>The charts need JavaScript; the tables do not.</p></section></noscript>\n");
         chart(html, "drivers", "Drivers side by side", "Medians over the repetitions; the table has their spread.");
         chart(html, "nodes", "Latency against the number of nodes", "Medians over the repetitions.");
         chart(html, "percentiles", "Latency by percentile",

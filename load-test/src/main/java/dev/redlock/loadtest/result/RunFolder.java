@@ -119,6 +119,18 @@ public final class RunFolder {
     }
 
     /**
+     * Opens the interval logs of a series in a folder that another process has opened.
+     *
+     * @param folder    {@link #path} of that process
+     * @param startedAt {@link #startedAt} of that process
+     * @param spec      which series
+     * @return to be closed when the series ends
+     */
+    public static IntervalLog logInto(Path folder, Instant startedAt, SeriesSpec spec) {
+        return new HistogramFiles(folder, spec, startedAt);
+    }
+
+    /**
      * Opens a file of the command's own, to be written while the run goes.
      *
      * @param name without FAIL

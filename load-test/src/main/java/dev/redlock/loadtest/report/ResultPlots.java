@@ -1,0 +1,220 @@
+package dev.redlock.loadtest.report;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.awt.BasicStroke;
+import java.awt.Color;
+import java.awt.Font;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.knowm.xchart.BitmapEncoder;
+import org.knowm.xchart.CategoryChart;
+import org.knowm.xchart.CategoryChartBuilder;
+import org.knowm.xchart.XYChart;
+import org.knowm.xchart.XYChartBuilder;
+import org.knowm.xchart.internal.chartpart.Chart;
+import org.knowm.xchart.style.AxesChartStyler;
+import org.knowm.xchart.style.Styler;
+import org.knowm.xchart.style.markers.SeriesMarkers;
+
+/**
+ * Pictures for documents, drawn from a {@code results.json}: medians over repetitions, one set for each load.
+ *
+ * @threading caller-confined
+ */
+public final class ResultPlots {
+    private static final int WIDTH = 860;
+    private static final int HEIGHT = 440;
+    private static final int DPI = 144;
+    private static final Color[] COLOURS = {new Color(0x0B62B8), new Color(0xC65A00), new Color(0x137A4B),
+        new Color(0xB3246B), new Color(0x6A4FC4), new Color(0x8A7400), new Color(0x007F8C), new Color(0x84543A),
+        new Color(0x566170)};
+    private static final Map<String, String> PERCENTILES = new TreeMap<>(
+            Map.of("p50", "p50Us", "p99", "p99Us", "p99.9", "p999Us"));
+
+    private final JsonNode result;
+    private final Path folder;
+    private final List<Path> written = new ArrayList<>();
+
+    private ResultPlots(JsonNode result, Path folder) {
+        this.result = result;
+        this.folder = folder;
+    }
+
+    /**
+     * Draws all that the results have something for.
+     *
+     * @param results a {@code results.json}
+     * @param folder  where the PNG files go; made if it is not there
+     * @return what was written
+     * @throws IOException if the results cannot be read, are not results, or a file cannot be written
+     */
+    public static List<Path> draw(Path results, Path folder) throws IOException {
+        JsonNode result = new ObjectMapper().readTree(Files.readString(results));
+        if (!result.path("series").isArray() || result.get("series").isEmpty()) {
+            throw new IOException(
+                    results + " holds no series: expected a results.json of a run that measured something");
+        }
+        Files.createDirectories(folder);
+        ResultPlots plots = new ResultPlots(result, folder);
+        for (String load : plots.loads()) {
+            plots.draw(load);
+        }
+        return plots.written;
+    }
+
+    private Set<String> loads() {
+        Set<String> loads = new LinkedHashSet<>();
+        result.get("series").forEach(one -> loads.add(load(one)));
+        return loads;
+    }
+
+    private static String load(JsonNode one) {
+        JsonNode spec = one.get("spec");
+        return spec.get("loop").asText().equals("OPEN")
+                ? String.format(Locale.ROOT, "%.0f per second", spec.get("ratePerSecond").asDouble())
+                : spec.get("outstanding").asText() + " outstanding";
+    }
+
+    private void draw(String load) throws IOException {
+        Map<String, Map<Integer, List<JsonNode>>> drivers = new LinkedHashMap<>();
+        for (JsonNode one : result.get("series")) {
+            if (load(one).equals(load)) {
+                drivers.computeIfAbsent(one.get("spec").get("driver").asText(), driver -> new TreeMap<>())
+                        .computeIfAbsent(one.get("spec").get("nodes").asInt(), nodes -> new ArrayList<>())
+                        .add(one);
+            }
+        }
+        Set<Integer> counts = new TreeSet<>();
+        drivers.values().forEach(byNodes -> counts.addAll(byNodes.keySet()));
+        if (counts.size() > 1) {
+            save(nodes(drivers, load), "nodes", load);
+        }
+        save(percentiles(drivers, load), "percentiles", load);
+        if (drivers.size() > 1) {
+            save(drivers(drivers, counts, load), "drivers", load);
+        }
+    }
+
+    private void save(Chart<?, ?> chart, String name, String load) throws IOException {
+        Path file = folder.resolve(name + "-" + load.replace(' ', '-') + ".png");
+        BitmapEncoder.saveBitmapWithDPI(chart, file.toString(), BitmapEncoder.BitmapFormat.PNG, DPI);
+        written.add(file);
+    }
+
+    /** Latency against the number of nodes: the drivers' medians, or one driver's percentiles. */
+    private static XYChart nodes(Map<String, Map<Integer, List<JsonNode>>> drivers, String load) {
+        XYChart chart = lines("Acquire latency against the number of nodes, " + load, "nodes");
+        boolean isOne = drivers.size() == 1;
+        drivers.forEach((driver, byNodes) -> PERCENTILES.forEach((percentile, field) -> {
+            if (isOne || percentile.equals("p50")) {
+                double[] us = byNodes.values().stream().mapToDouble(runs -> acquire(runs, field)).toArray();
+                double[] n = byNodes.keySet().stream().mapToDouble(Integer::doubleValue).toArray();
+                chart.addSeries(isOne ? percentile : driver + ", p50", n, us).setMarker(SeriesMarkers.CIRCLE);
+            }
+        }));
+        chart.getStyler().setXAxisDecimalPattern("0").setXAxisMaxLabelCount(8);
+        return chart;
+    }
+
+    /** Percentile curves: of one driver at each node count, or of each driver at the largest. */
+    private static XYChart percentiles(Map<String, Map<Integer, List<JsonNode>>> drivers, String load) {
+        XYChart chart = lines("Acquire latency by percentile, " + load, "share of acquires that were at least as fast");
+        chart.getStyler().setXAxisLogarithmic(true).setXAxisTickLabelsFormattingFunction(ResultPlots::share);
+        boolean isOne = drivers.size() == 1;
+        drivers.forEach((driver, byNodes) -> byNodes.forEach((nodes, runs) -> {
+            boolean isLargest = nodes.equals(((TreeMap<Integer, List<JsonNode>>) byNodes).lastKey());
+            if (isOne || isLargest) {
+                curve(chart, isOne ? "N = " + nodes : driver + ", N = " + nodes, runs.get(0));
+            }
+        }));
+        return chart;
+    }
+
+    private static void curve(XYChart chart, String name, JsonNode run) {
+        JsonNode acquire = run.get("operations").get("acquire");
+        double last = Math.max(1, acquire.get("count").asDouble());
+        List<Double> rarity = new ArrayList<>();
+        List<Double> us = new ArrayList<>();
+        for (JsonNode point : acquire.get("curve")) {
+            double x = 1 / (1 - point.get(0).asDouble() / 100);
+            if (x <= last && point.get(1).asDouble() > 0) {
+                rarity.add(x);
+                us.add(point.get(1).asDouble());
+            }
+        }
+        chart.addSeries(name, rarity, us).setMarker(SeriesMarkers.NONE);
+    }
+
+    private static String share(double rarity) {
+        int digits = Math.max(0, (int) Math.ceil(Math.log10(rarity) - 0.01) - 2);
+        return String.format(Locale.ROOT, "%." + digits + "f %%", 100 - 100 / rarity);
+    }
+
+    private static CategoryChart drivers(Map<String, Map<Integer, List<JsonNode>>> drivers, Set<Integer> counts,
+            String load) {
+        CategoryChart chart = new CategoryChartBuilder().width(WIDTH)
+                .height(HEIGHT)
+                .title("Cycles per second, " + load)
+                .build();
+        dress(chart.getStyler());
+        chart.getStyler().setAvailableSpaceFill(0.8).setXAxisLabelRotation(20).setYAxisDecimalPattern("#,##0");
+        List<String> names = List.copyOf(drivers.keySet());
+        for (int nodes : counts) {
+            List<Double> rates = names.stream()
+                    .map(name -> median(drivers.get(name)
+                            .getOrDefault(nodes, List.of())
+                            .stream()
+                            .map(run -> run.get("tally").get("cyclesPerSecond").asDouble())
+                            .toList()))
+                    .toList();
+            chart.addSeries("N = " + nodes, names, rates);
+        }
+        return chart;
+    }
+
+    private static XYChart lines(String title, String xTitle) {
+        XYChart chart = new XYChartBuilder().width(WIDTH).height(HEIGHT).title(title).xAxisTitle(xTitle).build();
+        dress(chart.getStyler());
+        chart.getStyler()
+                .setYAxisLogarithmic(true)
+                .setYAxisTickLabelsFormattingFunction(us -> ReportTables.micros(us));
+        return chart;
+    }
+
+    private static void dress(AxesChartStyler styler) {
+        styler.setPlotGridLinesColor(new Color(0xDDE2E8));
+        styler.setBaseFont(new Font(Font.SANS_SERIF, Font.PLAIN, 12))
+                .setChartTitleFont(new Font(Font.SANS_SERIF, Font.BOLD, 15))
+                .setChartBackgroundColor(Color.WHITE)
+                .setPlotBorderVisible(false)
+                .setSeriesColors(COLOURS)
+                .setSeriesLines(new BasicStroke[]{new BasicStroke(2)})
+                .setLegendBorderColor(Color.WHITE)
+                .setLegendPosition(Styler.LegendPosition.OutsideE)
+                .setMarkerSize(7);
+    }
+
+    private static double acquire(List<JsonNode> runs, String field) {
+        return median(runs.stream().map(run -> run.get("operations").get("acquire").get(field).asDouble()).toList());
+    }
+
+    private static double median(List<Double> values) {
+        List<Double> sorted = values.stream().sorted().toList();
+        int middle = sorted.size() / 2;
+        if (sorted.isEmpty()) {
+            return 0;
+        }
+        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+    }
+}

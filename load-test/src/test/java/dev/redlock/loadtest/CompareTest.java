@@ -1,0 +1,80 @@
+package dev.redlock.loadtest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The compare command, short, on real nodes. */
+class CompareTest {
+    private static final String[] SHORT = {"--duration", "200ms", "--warmup", "50ms", "--jvm-warmup", "50ms"};
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @Test
+    void driversTakeTurnsInProcessesOfTheirOwn(@TempDir Path folder) throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        int code = run(folder.resolve("run"), "--driver", "redlock,set-nx", "--nodes", "3",
+                "--outstanding", "4", "--repetitions", "2");
+        assertEquals(0, code, () -> out.toString() + err);
+        assertTrue(out.toString().contains("PASS: every call succeeded"), out::toString);
+        for (String driver : List.of("redlock", "set-nx")) {
+            String figures = "(?m)^" + driver + " +[0-9]+ +\\([0-9]+ - [0-9]+\\)( +[0-9.]+){8}$";
+            assertTrue(Pattern.compile(figures).matcher(out.toString()).find(), out::toString);
+        }
+        JsonNode result = new ObjectMapper().readTree(folder.resolve("run/results.json").toFile());
+        assertEquals(List.of("redlock 1", "set-nx 1", "redlock 2", "set-nx 2"), turns(result), "A B A B");
+        JsonNode first = result.get("series").get(0);
+        assertTrue(first.get("cost").get("cpuUsPerCycle").asDouble() > 0, first::toString);
+        assertTrue(first.get("figures").get("serverCpuUsPerCycle").asDouble() > 0, first::toString);
+        assertTrue(Files.exists(folder.resolve("run/redlock-n3-k4-r2-cycle.hlog")), "the child's interval log");
+        assertTrue(Files.readString(folder.resolve("run/report.html")).contains("set-nx"));
+    }
+
+    private static List<String> turns(JsonNode result) {
+        List<String> turns = new ArrayList<>();
+        for (JsonNode one : result.get("series")) {
+            turns.add(one.get("spec").get("driver").asText() + " " + one.get("spec").get("repetition").asInt());
+        }
+        return turns;
+    }
+
+    @Test
+    void driverThatFindsNoMajorityFailsTheRunAndNotTheOthers(@TempDir Path folder) throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(3).config("requirepass s3cr3t"))) {
+            String dead = nodes.addresses()[0];
+            nodes.node(0).kill();
+            String addresses = String.join(",", dead, nodes.addresses()[1], nodes.addresses()[2]);
+            int code = run(folder.resolve("run"), "--driver", "set-nx,jedis", "--nodes", "3", "--outstanding", "2",
+                    "--repetitions", "1", "--addresses", addresses);
+            assertEquals(1, code, () -> out.toString() + err);
+            assertTrue(out.toString().contains("FAIL: set-nx, N = 3, 2 outstanding: "), out::toString);
+            assertTrue(Pattern.compile("(?m)^jedis +[0-9]+ ").matcher(out.toString()).find(), out::toString);
+            assertTrue(Files.exists(folder.resolve("run/report-FAIL.html")));
+            assertFalse((out.toString() + err).contains("s3cr3t"), "a password was printed");
+            assertFalse(Files.readString(folder.resolve("run/report-FAIL.html")).contains("s3cr3t"), "in the report");
+        }
+    }
+
+    private int run(Path output, String... args) {
+        List<String> all = new ArrayList<>(List.of("compare", "--output", output.toString()));
+        all.addAll(List.of(SHORT));
+        all.addAll(List.of(args));
+        return Main.run(new PrintWriter(out, true), new PrintWriter(err, true), all.toArray(String[]::new));
+    }
+}
