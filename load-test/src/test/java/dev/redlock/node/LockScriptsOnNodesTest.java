@@ -138,8 +138,9 @@ class LockScriptsOnNodesTest {
             for (final String beyond : List.of(Long.toString(FENCE_MAX), Long.toString(FENCE_MAX + 1),
                     Long.toString(FENCE_MAX + 2), Long.toString(Long.MAX_VALUE), "-1", "1e3", "0x10", "many")) {
                 redis.call("SET", counter("r"), beyond);
-                final boolean isNumberForLua = beyond.equals("1e3") || beyond.equals("0x10");
-                assertRefused(redis, "r", isNumberForLua ? "not an integer" : "FENCE", beyond,
+                final boolean isCount = beyond.matches("-?[0-9]+");
+                final boolean isLast = beyond.equals(Long.toString(Long.MAX_VALUE));
+                assertRefused(redis, "r", isLast ? "overflow" : isCount ? "FENCE" : "not an integer", beyond,
                         acquireFenced(redis, "r"));
             }
         }
@@ -163,6 +164,11 @@ class LockScriptsOnNodesTest {
                     assertEquals(verb == Verb.RAISE ? 0L : 1L, valued(redis, verb, "r", value), verb + " to " + value);
                     assertEquals("5", redis.call("GET", counter("r")), "left alone");
                 }
+                redis.call("SET", "r", "token");
+                redis.call("DEL", counter("r"));
+                redis.call("HSET", counter("r"), "not", "a string");
+                assertTrue(valued(redis, verb, "r", "7") instanceof RawRedis.ReplyError, "no string");
+                assertEquals(verb == Verb.RAISE ? 1L : 0L, redis.call("EXISTS", "r"), "the lock is given back first");
                 redis.call("SET", "r", "token");
                 redis.call("SET", counter("r"), "many");
                 assertEquals(verb == Verb.RAISE ? 0L : 1L, valued(redis, verb, "r", "7"), verb + " of no number");
