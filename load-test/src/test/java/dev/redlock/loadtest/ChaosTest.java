@@ -3,8 +3,12 @@ package dev.redlock.loadtest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.loadtest.faults.NodeNetwork;
+import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
+import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
@@ -16,6 +20,7 @@ class ChaosTest {
     @Test
     void locksHoldWhileAMinorityOfTheNodesIsHurt() throws Exception {
         String text = run("chaos", "--duration", "12s");
+        assertTrue(text.contains("left out: clock_step: needs --clock-steps"), text);
         assertTrue(text.contains("at most 2 of 5 nodes bad at once"), text);
         assertTrue(text.contains("locking as before"), text);
     }
@@ -34,7 +39,7 @@ class ChaosTest {
     @Test
     void theAuditFindsTwoHoldersWhenTheGuardIsOffAndAMajorityIsWiped() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
-        try (ChildProgram program = ChildProgram.start("chaos", "--duration", "8s", "--seed", "5", "--nodes", "3",
+        try (ChildProgram program = ChildProgram.start("chaos", "--duration", "5s", "--seed", "5", "--nodes", "3",
                 "--majority-loss", "--faults", "wipe_majority", "--without-guard", "--ttl", "3s", "--hold", "2800ms",
                 "--resources", "4", "--workers", "2", "--threads", "6")) {
             int exitCode = program.awaitExit();
@@ -54,6 +59,89 @@ class ChaosTest {
                 "--workers", "3", "--threads", "8");
         assertTrue(text.contains("started again with its data"), text);
         assertTrue(text.contains("fencing tokens rise"), text);
+    }
+
+    /** What cannot be done here is refused with its reason, not left out in silence. */
+    @Test
+    void theKernelHurtsTheNetworkWhereItMayAndElseTheReasonIsTold() throws Exception {
+        Optional<String> refusal = NodeNetwork.refusal();
+        if (refusal.isPresent()) {
+            assertRefused(refusal.get(), "chaos", "--namespaces");
+            return;
+        }
+        String text = run("chaos", "--namespaces", "--duration", "5s", "--faults", "link_down,blackhole,narrow");
+        assertTrue(text.contains("device down") || text.contains("black hole"), text);
+        assertTrue(text.contains("node 0 (10.213.0.2:"), text);
+        assertNoNamespaces();
+        assertRefused("needs --namespaces", "chaos", "--faults", "link_down");
+        assertRefused("needs --majority-loss", "chaos", "--faults", "wipe_majority");
+    }
+
+    @Test
+    void netemIsUsedWhereTheKernelHasItAndElseTheReasonIsTold() throws Exception {
+        if (NodeNetwork.refusal().isPresent()) {
+            assertRefused(NodeNetwork.refusal().get(), "chaos", "--namespaces", "--faults", "netem_loss");
+            return;
+        }
+        String[] args = {"chaos", "--namespaces", "--duration", "5s", "--faults",
+            "netem_delay,netem_loss,netem_reorder"};
+        if (hasNetem()) {
+            assertTrue(run(args).contains("netem "));
+        } else {
+            assertRefused("--faults netem_delay: this kernel has no sch_netem: ", args);
+        }
+        assertNoNamespaces();
+    }
+
+    @Test
+    void ctrlCRemovesTheNamespaces() throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        if (NodeNetwork.refusal().isPresent()) {
+            assertRefused(NodeNetwork.refusal().get(), "chaos", "--namespaces");
+            return;
+        }
+        for (String signal : new String[]{"INT", "KILL"}) {
+            try (ChildProgram program = ChildProgram.start("chaos", "--namespaces", "--duration", "60s")) {
+                Await.until("the plan runs", () -> program.out().contains("seed "));
+                program.signal(signal);
+                program.awaitExit();
+                Await.until("nothing is left after SIG" + signal, () -> namespacesLeft().isEmpty());
+            }
+        }
+    }
+
+    private static boolean hasNetem() throws Exception {
+        Process tc = new ProcessBuilder("unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay",
+                "1ms").start();
+        return tc.waitFor() == 0;
+    }
+
+    /** Those that this program makes are named after the process. */
+    private static List<String> namespacesLeft() throws Exception {
+        Process ip = new ProcessBuilder("ip", "netns", "list").start();
+        return ip.inputReader().lines().filter(line -> line.matches("rl[0-9]+p?-.*")).toList();
+    }
+
+    private static void assertNoNamespaces() throws Exception {
+        assertEquals(List.of(), namespacesLeft());
+    }
+
+    private static void assertRefused(String reason, String... args) throws Exception {
+        try (ChildProgram program = ChildProgram.start(args)) {
+            int exitCode = program.awaitExit();
+            assertEquals(2, exitCode, () -> program.err());
+            assertTrue(program.err().contains(reason), program::err);
+        }
+    }
+
+    @Test
+    void wallClocksJumpWhereTheyCanAndElseTheReasonIsTold() throws Exception {
+        if (ClockLibrary.find().isEmpty()) {
+            assertRefused("libfaketime is missing (a Debian package of that name)", "chaos", "--clock-steps");
+            return;
+        }
+        String text = run("chaos", "--clock-steps", "--duration", "6s", "--faults", "clock_step");
+        assertTrue(text.contains("wall clock jumps by"), text);
     }
 
     private static String run(String... args) throws Exception {

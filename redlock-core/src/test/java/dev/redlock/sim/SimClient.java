@@ -129,6 +129,13 @@ final class SimClient {
         for (final SimWorker worker : workers) {
             worker.check(nowNs);
         }
+        // An attempt is out until every node it was sent to has answered; each node has a limit of what it owes.
+        final SimPlan plan = simulation.plan;
+        final int attemptsMax = plan.nodeCount * plan.nodeInFlightMax + workers.size();
+        if (process.engine().attemptsOut() > attemptsMax) {
+            simulation
+                    .violate(name() + " has " + process.engine().attemptsOut() + " attempts out, over " + attemptsMax);
+        }
         redlock().nodes().forEach(node -> {
             if (node.debtLength() > simulation.plan.debtMax) {
                 simulation.violate(name() + " keeps " + node.debtLength() + " releases for " + node);

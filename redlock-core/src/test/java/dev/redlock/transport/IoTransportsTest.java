@@ -7,10 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.DefaultEventLoop;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.epoll.EpollChannelOption;
 import io.netty.channel.unix.DomainSocketAddress;
+import io.netty.channel.uring.IoUringChannelOption;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
@@ -86,6 +92,28 @@ class IoTransportsTest {
         Assumptions.assumeTrue(transport.refusal(false) == null, transport + " cannot run here");
         withLoop(new MultiThreadIoEventLoopGroup(1, transport.newIoHandlerFactory()),
                 loop -> assertSame(transport, IoTransports.of(loop)));
+    }
+
+    /** Asked of the socket itself: a dead peer is given up in bounded time where the transport can say so. */
+    @ParameterizedTest
+    @EnumSource(IoTransports.class)
+    void socketsAreKeptAliveAndGiveUpAnUnansweringPeer(final IoTransports transport) {
+        Assumptions.assumeTrue(transport.refusal(false) == null, transport + " cannot run here");
+        withLoop(new MultiThreadIoEventLoopGroup(1, transport.newIoHandlerFactory()), loop -> {
+            final Bootstrap bootstrap = new Bootstrap().group(loop)
+                    .channel(transport.channelClass(TCP))
+                    .handler(new ChannelInboundHandlerAdapter());
+            transport.tune(bootstrap, TCP, 2_345);
+            final Channel channel = bootstrap.register().syncUninterruptibly().channel();
+            assertEquals(true, channel.config().getOption(ChannelOption.SO_KEEPALIVE));
+            assertEquals(true, channel.config().getOption(ChannelOption.TCP_NODELAY));
+            if (transport == IoTransports.EPOLL) {
+                assertEquals(2_345, channel.config().getOption(EpollChannelOption.TCP_USER_TIMEOUT));
+            } else if (transport == IoTransports.IO_URING) {
+                assertEquals(2_345, channel.config().getOption(IoUringChannelOption.TCP_USER_TIMEOUT));
+            }
+            channel.close().syncUninterruptibly();
+        });
     }
 
     @Test

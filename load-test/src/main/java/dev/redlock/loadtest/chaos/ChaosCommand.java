@@ -2,8 +2,11 @@ package dev.redlock.loadtest.chaos;
 
 import dev.redlock.loadtest.BuildVersion;
 import dev.redlock.loadtest.Main;
+import dev.redlock.loadtest.faults.NetworkRun;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -23,6 +26,7 @@ import picocli.CommandLine.Spec;
         footer = {"", "Examples:", "  load-test chaos --duration 30s        a short run",
             "  load-test chaos --seed 42 --duration 30s   the same plan again",
             "  load-test chaos --majority-loss --duration 10m",
+            "  load-test chaos --namespaces --duration 60s   the kernel loses packets (as root)",
             "  load-test chaos --faults kill,pause --resources 1 --fenced all"})
 public final class ChaosCommand implements Callable<Integer> {
     private static final long END_LIMIT_SECONDS = 15;
@@ -42,6 +46,9 @@ public final class ChaosCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         options.check(spec.commandLine());
+        if (options.isNetworkWanted()) {
+            return runInNetwork();
+        }
         try (RedisNodes nodes = RedisNodes.start(options.nodesContext());
                 ChaosRun run = new ChaosRun(options, nodes, spec.commandLine().getOut())) {
             nodes.beforeEnd(() -> cancel(run));
@@ -49,6 +56,14 @@ public final class ChaosCommand implements Callable<Integer> {
         } finally {
             ended.countDown();
         }
+    }
+
+    private int runInNetwork() throws IOException, InterruptedException {
+        String prefix = "rl" + ProcessHandle.current().pid();
+        List<String> arguments = new ArrayList<>(
+                spec.root().commandLine().getParseResult().originalArgs());
+        arguments.addAll(List.of("--inside", prefix));
+        return NetworkRun.run(prefix, options.nodes(), Main.class, arguments);
     }
 
     /** Runs when the JVM is told to end. */

@@ -1,13 +1,18 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.loadtest.DurationConverter;
+import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.Source;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
 
@@ -57,14 +62,23 @@ final class ChaosOptions {
     private Duration nodeTimeout;
 
     @Option(names = "--faults", paramLabel = "FAULT", split = ",",
-            description = "What may be done: ${COMPLETION-CANDIDATES} (default: all but "
-                    + "clock_step, and wipe_majority with --majority-loss only).")
+            description = "What may be done: ${COMPLETION-CANDIDATES} (default: all that "
+                    + "the other options allow; the run says which are left out and why).")
     private List<Fault> faults = List.of();
 
     @Option(names = "--clock-steps",
-            description = "The wall clocks of nodes jump too. Needs libfaketime and the embedded server; one node is "
-                    + "bad at a time then.")
+            description = "The wall clocks of nodes jump too. Needs libfaketime (a Debian package of that name); one "
+                    + "node is bad at a time then.")
     private boolean isClockStepped;
+
+    @Option(names = "--namespaces",
+            description = "Each node gets a network namespace of its own, and the kernel hurts the network below TCP: "
+                    + "devices down, black holes, narrow paths, and netem's delay, loss and reordering where the "
+                    + "kernel has it. Needs root, ip and tc; takes the place of the faults of the proxies.")
+    private boolean isNamespaced;
+
+    @Option(names = "--inside", hidden = true, description = "The program's own: runs in this network.")
+    private String inside;
 
     @Option(names = "--hold", paramLabel = "TIME", defaultValue = "15ms", converter = DurationConverter.class,
             description = "How long a section lasts at most, the few that overstay aside (default: ${DEFAULT-VALUE}).")
@@ -80,6 +94,9 @@ final class ChaosOptions {
                     + "never unsafe.")
     private boolean isMajorityLoss;
 
+    private final List<Fault> chosen = new ArrayList<>();
+    private final Map<String, List<String>> leftOut = new LinkedHashMap<>();
+
     ChaosOptions() {
         // picocli fills the fields.
     }
@@ -92,12 +109,12 @@ final class ChaosOptions {
         require(line, ttl.compareTo(TTL_MIN) >= 0, "--ttl is below " + TTL_MIN.toMillis() + "ms");
         require(line, !isClockStepped || ClockLibrary.find().isPresent(),
                 "--clock-steps: libfaketime is missing (a Debian package of that name)");
-        require(line, isClockStepped || !faults.contains(Fault.CLOCK_STEP), "--faults clock_step needs --clock-steps");
         require(line, !isClockStepped || !isMajorityLoss, "--clock-steps and --majority-loss exclude each other");
-        require(line, isMajorityLoss || !faults.contains(Fault.WIPE_MAJORITY),
-                "--faults wipe_majority needs --majority-loss");
         require(line, hold.compareTo(ttl) <= 0, "--hold is longer than --ttl");
         require(line, nodeTimeout.compareTo(ttl) <= 0, "--node-timeout is longer than --ttl");
+        require(line, !isNamespaced || isInside() || NodeNetwork.refusal().isEmpty(),
+                () -> "--namespaces: " + NodeNetwork.refusal().orElseThrow());
+        chooseFaults(line);
         if (seed == null) {
             seed = ThreadLocalRandom.current().nextLong(1_000_000_000);
         }
@@ -108,28 +125,58 @@ final class ChaosOptions {
     }
 
     private static void require(CommandLine line, boolean isRight, String otherwise) {
+        require(line, isRight, () -> otherwise);
+    }
+
+    private static void require(CommandLine line, boolean isRight, Supplier<String> otherwise) {
         if (!isRight) {
-            throw new CommandLine.ParameterException(line, otherwise);
+            throw new CommandLine.ParameterException(line, otherwise.get());
         }
     }
 
+    private void chooseFaults(CommandLine line) {
+        Optional<String> netemRefusal = isInside() ? network().orElseThrow().netemRefusal() : Optional.empty();
+        for (Fault fault : faults.isEmpty() ? List.of(Fault.values()) : faults) {
+            Optional<String> why = refusal(fault, netemRefusal);
+            require(line, faults.isEmpty() || why.isEmpty(),
+                    () -> "--faults " + fault.name().toLowerCase(Locale.ROOT) + ": " + why.orElseThrow());
+            if (why.isEmpty()) {
+                chosen.add(fault);
+            } else {
+                leftOut.computeIfAbsent(why.get(), any -> new ArrayList<>()).add(fault.name().toLowerCase(Locale.ROOT));
+            }
+        }
+    }
+
+    private Optional<String> refusal(Fault fault, Optional<String> netemRefusal) {
+        if (fault == Fault.CLOCK_STEP && !isClockStepped) {
+            return Optional.of("needs --clock-steps" + (ClockLibrary.find().isPresent()
+                    ? ""
+                    : ", and libfaketime, which is missing (a Debian package of that name)"));
+        }
+        if (fault == Fault.WIPE_MAJORITY && !isMajorityLoss) {
+            return Optional.of("needs --majority-loss");
+        }
+        if (fault.isOfProxy() && isNamespaced) {
+            return Optional.of("--namespaces has the kernel's faults in place of the proxies'");
+        }
+        if (fault.isOfNetwork() && !isNamespaced) {
+            return Optional.of("needs --namespaces");
+        }
+        return fault.isOfNetem() ? netemRefusal : Optional.empty();
+    }
+
     ChaosTerms terms() {
-        List<Fault> all = new ArrayList<>(faults.isEmpty() ? List.of(Fault.values()) : faults);
-        all.removeIf(fault -> fault == Fault.CLOCK_STEP);
-        if (isClockStepped) {
-            all.add(Fault.CLOCK_STEP);
-        }
-        if (!isMajorityLoss) {
-            all.remove(Fault.WIPE_MAJORITY);
-        }
-        return new ChaosTerms(nodes, workers, duration, ttl, all, isMajorityLoss, !isUnguarded);
+        return new ChaosTerms(nodes, workers, duration, ttl, chosen, isMajorityLoss, !isUnguarded);
     }
 
     RedisNodesContext nodesContext() {
         RedisNodesContext context = new RedisNodesContext().count(nodes).appendOnly(true);
-        return isClockStepped
-                ? context.source(Source.EMBEDDED).clockLibrary(ClockLibrary.find().orElseThrow())
-                : context;
+        network().ifPresent(network -> context.places(network.places()));
+        if (isClockStepped) {
+            context.clockLibrary(ClockLibrary.find().orElseThrow());
+        }
+        return context;
     }
 
     /** How much longer than its ttl a key may stay: a node whose clock jumps back keeps it longer. */
@@ -167,6 +214,25 @@ final class ChaosOptions {
 
     Duration ttl() {
         return ttl;
+    }
+
+    /** Whether this program has to be run again inside a network of its own. */
+    boolean isNetworkWanted() {
+        return isNamespaced && !isInside();
+    }
+
+    private boolean isInside() {
+        return inside != null;
+    }
+
+    /** The nodes' own network, if this program runs inside of one. */
+    Optional<NodeNetwork> network() {
+        return Optional.ofNullable(inside).map(prefix -> new NodeNetwork(prefix, nodes));
+    }
+
+    /** Which faults are not among those of this run, and why. */
+    List<String> leftOut() {
+        return leftOut.entrySet().stream().map(why -> String.join(", ", why.getValue()) + ": " + why.getKey()).toList();
     }
 
     Duration hold() {

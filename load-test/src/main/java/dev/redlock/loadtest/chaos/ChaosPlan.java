@@ -23,6 +23,8 @@ final class ChaosPlan {
     static final int STEP_MS_MAX = 3000;
     /** A client tries to reconnect at least this often, with some room. */
     private static final int RECONNECT_MS = 500;
+    /** TCP doubles the time until it sends again what was lost: a path that is whole again is used later. */
+    private static final int RESEND_MS = 4000;
     /** Room for the start of a server, the whole seconds of its uptime, and the guard's own rounding. */
     private static final int GUARD_MS = 3000;
 
@@ -97,7 +99,9 @@ final class ChaosPlan {
             default -> 0;
         };
         boolean isQuarantined = fault.isQuarantined() && (terms.isGuarded() || !fault.isRestart());
-        long afterMs = isQuarantined ? terms.maxTtl().toMillis() + GUARD_MS : RECONNECT_MS;
+        long afterMs = isQuarantined
+                ? terms.maxTtl().toMillis() + GUARD_MS
+                : fault.isOfNetwork() ? RESEND_MS : RECONNECT_MS;
         return new ChaosStep(atMs, fault, targets, lengthMs, lengthMs + afterMs, amountMs);
     }
 

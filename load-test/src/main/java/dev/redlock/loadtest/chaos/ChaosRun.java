@@ -48,7 +48,9 @@ final class ChaosRun implements AutoCloseable {
         this.out = out;
         this.folder = Files.createTempDirectory("redlock-chaos-");
         this.records = Files.createFile(folder.resolve("records"));
-        nodes.nodes().forEach(node -> proxies.add(FaultProxy.open(node.address())));
+        if (options.network().isEmpty()) {
+            nodes.nodes().forEach(node -> proxies.add(FaultProxy.open(node.address())));
+        }
     }
 
     /** Returns whether everything held. */
@@ -59,6 +61,7 @@ final class ChaosRun implements AutoCloseable {
                 + " %d resources (%s fenced), ttl %d ms%n", options.seed(), plan.size(), options.duration().toMillis(),
                 options.terms().badNodesMax(), options.nodes(), options.workers(), options.threads(),
                 options.resources(), options.fenced(), options.ttl().toMillis());
+        options.leftOut().forEach(line -> out.println("left out: " + line));
         if (!options.isGuarded()) {
             out.println(
                     "THE RESTART GUARD IS OFF: nodes that come back empty vote at once, and the lock does not hold");
@@ -88,7 +91,9 @@ final class ChaosRun implements AutoCloseable {
     }
 
     private WorkerProcess startWorker() throws IOException {
-        List<String> addresses = proxies.stream().map(proxy -> proxy.address().uri()).toList();
+        List<String> addresses = proxies.isEmpty()
+                ? List.of(nodes.addresses())
+                : proxies.stream().map(proxy -> proxy.address().uri()).toList();
         int number = workerCount++;
         return WorkerProcess.start(number, folder,
                 ChaosWorkerCommand.arguments(number, addresses, records, options));
@@ -167,6 +172,11 @@ final class ChaosRun implements AutoCloseable {
             case SLOW -> proxies.get(target).slow(Duration.ofMillis(step.amountMs()));
             case MUTE -> proxies.get(target).mute();
             case CUT -> proxies.get(target).cut();
+            case LINK_DOWN -> options.network().orElseThrow().cut(target);
+            case BLACKHOLE -> options.network().orElseThrow().loseReplies(target);
+            case NARROW -> options.network().orElseThrow().narrow(target);
+            case NETEM_DELAY, NETEM_LOSS, NETEM_REORDER ->
+                options.network().orElseThrow().netem(target, step.fault().netem());
             case CLOCK_STEP -> nodes.node(target).setClock(Duration.ofMillis(step.amountMs()));
             case WORKER_PAUSE -> workers.get(target).pause(step.lengthMs());
             case WORKER_KILL -> {
@@ -184,6 +194,8 @@ final class ChaosRun implements AutoCloseable {
             case WIPE_MAJORITY -> step.targets().forEach(each -> nodes.node(each).restart(Data.LOST));
             case PAUSE -> nodes.node(target).resume();
             case STALL, SLOW, MUTE, CUT -> proxies.get(target).pass();
+            case LINK_DOWN, BLACKHOLE, NARROW, NETEM_DELAY, NETEM_LOSS, NETEM_REORDER ->
+                options.network().orElseThrow().heal(target);
             case CLOCK_STEP -> nodes.node(target).setClock(Duration.ZERO);
             case WORKER_PAUSE -> workers.get(target).resume();
             case WORKER_KILL -> workers.set(target, startWorker());
@@ -191,8 +203,11 @@ final class ChaosRun implements AutoCloseable {
     }
 
     /** After the whole plan there is nothing to heal; a cancelled one leaves something. */
-    private void heal() {
+    private void heal() throws IOException {
         proxies.forEach(FaultProxy::pass);
+        for (int i = 0; options.network().isPresent() && i < options.nodes(); i++) {
+            options.network().get().heal(i);
+        }
         for (RedisNode node : nodes.nodes()) {
             if (node.state() == NodeState.PAUSED) {
                 node.resume();

@@ -33,6 +33,10 @@ record ChaosStep(long atMs, Fault fault, List<Integer> targets, long lengthMs, l
             case SLOW -> "network slow, " + amountMs + " ms each way";
             case MUTE -> "replies lost, requests arrive";
             case CUT -> "connections cut and refused";
+            case LINK_DOWN -> "device down";
+            case BLACKHOLE -> "route back is a black hole";
+            case NARROW -> "path narrow";
+            case NETEM_DELAY, NETEM_LOSS, NETEM_REORDER -> "netem " + String.join(" ", fault.netem());
             case CLOCK_STEP -> "wall clock jumps by " + amountMs + " ms";
         } + " for " + lengthMs + " ms";
     }
@@ -43,7 +47,8 @@ record ChaosStep(long atMs, Fault fault, List<Integer> targets, long lengthMs, l
             case WIPE, WIPE_MAJORITY -> "started again EMPTY";
             case WORKER_KILL -> "a new process in its place";
             case PAUSE, WORKER_PAUSE -> "SIGCONT";
-            case STALL, SLOW, MUTE, CUT -> "network in order";
+            case STALL, SLOW, MUTE, CUT, LINK_DOWN, BLACKHOLE, NARROW, NETEM_DELAY, NETEM_LOSS, NETEM_REORDER ->
+                "network in order";
             case CLOCK_STEP -> "wall clock jumps back to the right time";
         };
     }

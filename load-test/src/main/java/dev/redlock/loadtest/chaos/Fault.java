@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.chaos;
 
+import java.util.List;
+
 /**
  * What can be done to a node, or to a worker process.
  *
@@ -22,6 +24,18 @@ public enum Fault {
     MUTE(false, false, 200, 3000),
     /** Connections are closed, and new ones too. */
     CUT(false, false, 100, 2500),
+    /** In namespaces: the node's device is down, nothing arrives either way. */
+    LINK_DOWN(false, false, 200, 3500),
+    /** In namespaces: the node's way back is a black hole, requests arrive and replies do not. */
+    BLACKHOLE(false, false, 200, 3000),
+    /** In namespaces: a narrow path with a queue in front of it, in both directions. */
+    NARROW(false, false, 500, 3000),
+    /** In namespaces with netem: packets take long, and not equally long. */
+    NETEM_DELAY(false, false, 500, 3000),
+    /** In namespaces with netem: a fifth of the packets is lost. */
+    NETEM_LOSS(false, false, 500, 3000),
+    /** In namespaces with netem: packets overtake each other. */
+    NETEM_REORDER(false, false, 500, 3000),
     /** The wall clock of the node jumps, ahead or back, and later jumps back to the right time. */
     CLOCK_STEP(false, false, 500, 3000),
     /** SIGSTOP to a worker process, later SIGCONT: longer than the ttl at times. */
@@ -49,6 +63,33 @@ public enum Fault {
     /** Whether the node's process is another one afterwards. */
     boolean isRestart() {
         return isRestart;
+    }
+
+    /** Whether the proxies do it, which stand before the nodes on loopback. */
+    boolean isOfProxy() {
+        return switch (this) {
+            case STALL, SLOW, MUTE, CUT -> true;
+            default -> false;
+        };
+    }
+
+    /** Whether the kernel does it, in the nodes' own network. */
+    boolean isOfNetwork() {
+        return this == LINK_DOWN || this == BLACKHOLE || this == NARROW || isOfNetem();
+    }
+
+    /** What {@code netem} is told; empty for the other faults. */
+    List<String> netem() {
+        return switch (this) {
+            case NETEM_DELAY -> List.of("delay", "40ms", "30ms", "distribution", "normal");
+            case NETEM_LOSS -> List.of("loss", "20%");
+            case NETEM_REORDER -> List.of("delay", "15ms", "reorder", "25%", "50%");
+            default -> List.of();
+        };
+    }
+
+    boolean isOfNetem() {
+        return !netem().isEmpty();
     }
 
     boolean isOfWorker() {

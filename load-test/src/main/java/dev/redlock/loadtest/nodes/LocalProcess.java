@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -15,6 +16,12 @@ import java.util.concurrent.TimeUnit;
  * @threading caller-confined to the {@link RedisNode} that owns it
  */
 final class LocalProcess implements NodeProcess {
+    /**
+     * Behind libfaketime in the order of search, the C library's malloc comes before that of jemalloc, which packaged
+     * servers link to: jemalloc reads the clock while it starts, and libfaketime allocates when it is first asked for
+     * the time, so that each waits for the other (libfaketime issue 130).
+     */
+    private static final String PLAIN_MALLOC = "libc.so.6";
     private static final Duration SIGNAL_LIMIT = Duration.ofSeconds(5);
 
     private final Path executable;
@@ -28,14 +35,16 @@ final class LocalProcess implements NodeProcess {
     }
 
     static LocalProcess start(Path executable, NodeSpec spec) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(List.of(executable.toString(), spec.writeConfig().toString()));
+        List<String> command = new ArrayList<>(spec.place().prefix());
+        command.addAll(List.of(executable.toString(), spec.writeConfig().toString()));
+        ProcessBuilder builder = new ProcessBuilder(command);
         builder.directory(spec.folder().toFile()).redirectErrorStream(true);
         builder.redirectInput(ProcessBuilder.Redirect.PIPE);
         builder.redirectOutput(ProcessBuilder.Redirect.appendTo(spec.logFile().toFile()));
         if (spec.clockLibrary() != null) {
             spec.writeClock(Duration.ZERO);
             builder.environment()
-                    .putAll(Map.of("LD_PRELOAD", spec.clockLibrary().toString(),
+                    .putAll(Map.of("LD_PRELOAD", spec.clockLibrary() + ":" + PLAIN_MALLOC,
                             "FAKETIME_TIMESTAMP_FILE", spec.clockFile().toString(), "FAKETIME_NO_CACHE", "1",
                             "FAKETIME_DONT_FAKE_MONOTONIC", "1"));
         }

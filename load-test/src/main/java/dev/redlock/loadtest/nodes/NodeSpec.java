@@ -20,13 +20,14 @@ import java.util.Locale;
  * @param socketFile the Unix socket to open, or null
  * @param extra      further configuration lines
  * @param clockLibrary what steps its clock, or null
+ * @param place      where it listens
  * @threading immutable
  */
 record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path socketFile, List<String> extra,
-        Path clockLibrary) {
+        Path clockLibrary, NodePlace place) {
 
     NodeSpec withPort(int other) {
-        return new NodeSpec(index, other, folder, isAppendOnly, socketFile, extra, clockLibrary);
+        return new NodeSpec(index, other, folder, isAppendOnly, socketFile, extra, clockLibrary, place);
     }
 
     Path dataFolder() {
@@ -54,8 +55,12 @@ record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path soc
         Files.createDirectories(dataFolder());
         Path file = folder.resolve("node.conf");
         List<String> lines = new ArrayList<>(
-                List.of("bind 127.0.0.1", "port " + port, "dir " + quoted(dataFolder()), "daemonize no"));
+                List.of("bind " + place.host(), "port " + port, "dir " + quoted(dataFolder()), "daemonize no"));
         lines.addAll(commonLines());
+        if (!place.equals(NodePlace.LOOPBACK)) {
+            // Nobody else is in the network that it listens on.
+            lines.add("protected-mode no");
+        }
         if (socketFile != null) {
             lines.add("unixsocket " + quoted(socketFile));
             lines.add("unixsocketperm 700");

@@ -40,7 +40,8 @@ public final class RedisNode {
     }
 
     static RedisNode given(RedisNodes group, int index, NodeAddress address, RedisNodesContext context) {
-        NodeSpec spec = new NodeSpec(index, address.port(), null, false, null, context.configLines(), null);
+        NodeSpec spec = new NodeSpec(index, address.port(), null, false, null, context.configLines(), null,
+                NodePlace.LOOPBACK);
         return new RedisNode(group, null, spec, address, context);
     }
 
@@ -49,7 +50,7 @@ public final class RedisNode {
     }
 
     private static NodeAddress addressOf(NodeSpec spec, String password) {
-        String hostPort = "127.0.0.1:" + spec.port();
+        String hostPort = spec.place().host() + ":" + spec.port();
         return NodeAddress.parse(password == null ? hostPort : "redis://:" + password + "@" + hostPort);
     }
 

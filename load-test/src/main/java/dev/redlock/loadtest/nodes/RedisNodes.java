@@ -170,7 +170,7 @@ public final class RedisNodes implements AutoCloseable {
                     + " bytes long and the temporary folder is too deep: " + socket);
         }
         return new NodeSpec(index, freshPort(), own, context.isAppendOnly(), socket, context.configLines(),
-                context.clockLibrary());
+                context.clockLibrary(), context.place(index));
     }
 
     private int freshPort() {

@@ -21,6 +21,7 @@ public final class RedisNodesContext {
     private final List<NodeAddress> addresses = new ArrayList<>();
     private final List<String> configLines = new ArrayList<>();
     private Path clockLibrary;
+    private List<NodePlace> places = List.of();
     private int count;
     private Source source;
     private boolean appendOnly;
@@ -93,13 +94,24 @@ public final class RedisNodesContext {
 
     /**
      * Starts the nodes with a wall clock that {@link RedisNode#setClock} can step. Default: the machine's clock. Only
-     * for servers that run as processes here and whose allocator does not read the clock; the embedded one is such.
+     * for servers that run as processes here.
      *
      * @param libfaketime the library, as {@link ClockLibrary#find()} finds it
      * @return this
      */
     public RedisNodesContext clockLibrary(Path libfaketime) {
         clockLibrary = libfaketime;
+        return this;
+    }
+
+    /**
+     * Puts the nodes elsewhere than on loopback. Only for servers that run as processes here. Default: loopback.
+     *
+     * @param where by index, at least as many as nodes
+     * @return this
+     */
+    public RedisNodesContext places(List<NodePlace> where) {
+        places = List.copyOf(where);
         return this;
     }
 
@@ -179,6 +191,10 @@ public final class RedisNodesContext {
 
     boolean isUnixSocket() {
         return unixSocket;
+    }
+
+    NodePlace place(int index) {
+        return places.isEmpty() ? NodePlace.LOOPBACK : places.get(index);
     }
 
     Path clockLibrary() {

@@ -9,7 +9,6 @@ import dev.redlock.loadtest.faults.FaultProxy;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
-import dev.redlock.loadtest.nodes.Source;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -42,10 +41,10 @@ public final class ClockJump implements Scenario {
     public void play(Timeline timeline) throws Exception {
         Path library = ClockLibrary.find().orElse(null);
         if (library == null) {
-            timeline.tell("not played: libfaketime is missing");
+            timeline.tell("not played: libfaketime is missing (a Debian package of that name)");
             return;
         }
-        RedisNodesContext context = new RedisNodesContext().count(3).source(Source.EMBEDDED).clockLibrary(library);
+        RedisNodesContext context = new RedisNodesContext().count(3).clockLibrary(library);
         try (Stage stage = new Stage(RedisNodes.start(context))) {
             List<FaultProxy> proxies = stage.proxies();
             proxies.get(2).cut();
