@@ -66,7 +66,7 @@ final class RaiseOperation {
             case OPEN -> {
                 // wait for more answers or the timeout
             }
-            case WON -> conductor.acquiring().succeed(attempt, attempt.raiseTo);
+            case WON -> conductor.acquiring().succeed(attempt, attempt.fence.agreed());
             case CONTENDED -> conductor.acquiring().fail(attempt, AcquireOutcome.Kind.CONTENDED);
             case NO_QUORUM -> conductor.acquiring().fail(attempt, AcquireOutcome.Kind.NO_QUORUM);
         }

@@ -6,7 +6,7 @@ package dev.redlock;
  * @threading immutable
  */
 public enum TransportKind {
-    /** The best that this machine has: io_uring, epoll, kqueue, NIO in this order. */
+    /** The best that this machine has: epoll, io_uring, kqueue, NIO in this order. */
     AUTO,
     /** Linux io_uring. */
     IO_URING,

@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -85,16 +87,38 @@ class AcquireTrapsTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         node(0).redis().set("orders", "foreign", 500);
         node(1).redis().set("orders", "foreign", 500);
-        final Set<String> tokens = new HashSet<>();
+        final List<String> acquires = new ArrayList<>();
+        final Set<String> replies = new HashSet<>();
         node(2).redis().listener((who, command, reply) -> {
             if (command.startsWith("acquire")) {
-                assertTrue(tokens.add(command), "a token was used twice");
-                assertEquals("1", reply, "the attempt before has been rolled back");
+                acquires.add(command);
+                replies.add(reply);
             }
         });
         final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
         assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), "the client does not block itself: " + outcome);
         assertTrue(outcome.attemptCount() > 3, outcome::toString);
+        assertEquals(outcome.attemptCount(), acquires.size(), "one acquire for each attempt");
+        assertEquals(acquires.size(), Set.copyOf(acquires).size(), "each with a token of its own");
+        assertEquals(Set.of("1"), replies, "the attempt before has always been rolled back");
+        assertEquals(acquires.size() - 1, client.redlock().counters().rolledBackCount(), "and counted");
+    }
+
+    /** A library multiplied the unit of the ttl again at each pass of its loop. */
+    @Test
+    void theTtlIsTheSameInEveryAttempt() {
+        final VirtualWorld.Client client = world(3);
+        node(0).redis().set("orders", "foreign", 500);
+        node(1).redis().set("orders", "foreign", 500);
+        final Set<Long> ttls = new HashSet<>();
+        node(2).redis().listener((who, command, reply) -> {
+            if (command.startsWith("acquire")) {
+                ttls.add(node(2).redis().pttl("orders"));
+            }
+        });
+        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
+        assertTrue(outcome.isAcquired() && outcome.attemptCount() > 3, outcome::toString);
+        assertEquals(Set.of(10_000L), ttls, "milliseconds, in each attempt");
     }
 
     @Test

@@ -62,6 +62,96 @@ class ExtendTrapsTest extends VirtualTest {
     }
 
     @Test
+    void anExtensionThatNobodyAnswersEndsAtTheNodeTimeout() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        node(0).pause();
+        node(1).pause();
+        final long startMs = nowMs();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "two are silent");
+        assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "the node timeout of this ttl");
+        assertTrue(lease.isHeld(), "the old validity stands");
+        node(0).resume();
+        node(1).resume();
+        world.runMs(1);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the next one, with its own answers");
+    }
+
+    @Test
+    void anExtensionWhoseConnectionsBreakEndsAtOnce() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        final java.util.concurrent.CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL)
+                .toCompletableFuture();
+        world.settle();
+        final long startMs = nowMs();
+        node(0).breakConnections();
+        node(1).breakConnections();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(outcome), "two answers will not come");
+        assertTrue(nowMs() - startMs < NODE_TIMEOUT_MS, "at once");
+    }
+
+    /** One renewed, one gone to somebody else, one in error: no majority, and no majority is certain to be lost. */
+    @Test
+    void oneOfEachIsNoExtensionAndNoLoss() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        node(0).redis().set("orders", "foreign", 60_000);
+        node(1).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
+        final long startMs = nowMs();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "one of three");
+        assertEquals(startMs, nowMs(), "all have answered, so nothing is waited for");
+        assertTrue(lease.isHeld(), "the old validity stands");
+    }
+
+    /** Where somebody else's key stands ours does not: nothing is owed there. */
+    @Test
+    void aNodeThatRefusedAnExtensionIsOwedNothing() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        node(2).redis().set("orders", "foreign", 60_000);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "two of three");
+        world.runMs(1);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        lease.releaseAsync();
+        world.settle();
+        eachNode(node -> node.breakConnections());
+        world.settle();
+        assertEquals(1, status(client, 0).debtLength(), "it may hold ours");
+        assertEquals(1, status(client, 1).debtLength(), "it may hold ours");
+        assertEquals(0, status(client, 2).debtLength(), "it cannot");
+    }
+
+    /** Nobody answers, but the keys may have got the shorter ttl: the lease ends with that. */
+    @Test
+    void aShorterTtlEndsTheLeaseAlthoughNobodyAnswers() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        eachNode(node -> node.pause());
+        lease.extendAsync(Duration.ofMillis(300));
+        world.runMs(294);
+        assertTrue(lease.isHeld(), "300 ms less 1 % and 2 ms");
+        world.runMs(2);
+        assertEquals(LeaseState.EXPIRED, lease.state(), "and not one moment longer");
+        assertEquals(1, client.redlock().counters().expiredCount(), "counted");
+        assertEquals(0, client.engine().heldCount(), "nothing is held");
+    }
+
+    @Test
+    void automaticExtensionsCountAgainstTheirLimitOnlyWhileTheyAreHeld() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().autoExtendedLeasesMax(1));
+        for (int i = 0; i < 3; i++) {
+            final Lease lease = acquired(acquire(client, options().autoExtend()));
+            assertEquals(1, client.engine().heldCount(), "held");
+            assertEquals(AcquireOutcome.Kind.OVERLOADED,
+                    get(client.redlock().acquireAsync("other", options().autoExtend())).kind(), "a second one");
+            release(lease);
+        }
+    }
+
+    @Test
     void theWatchdogHasALimit() {
         final VirtualWorld.Client client = world(3);
         final List<String> told = new ArrayList<>();

@@ -1,40 +1,107 @@
 package dev.redlock;
 
+import dev.redlock.sim.FakeRedis.Kind;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.TestInstance;
 
-/** The lock contract on model nodes inside this process, in real time. */
-class FakeLockContractTest extends LockContract {
+/** The lock contract on model nodes inside this process, in real time: servers of each kind, asked in each mode. */
+class FakeLockContractTest {
 
-    private static LiveNodes nodes;
-
-    @BeforeAll
-    static void startNodes() {
-        nodes = new LiveNodes(5);
+    @Nested
+    class OnServersWithScriptsAlone extends OnModelNodes {
+        OnServersWithScriptsAlone() {
+            super(CommandMode.AUTO, Kind.REDIS_7);
+        }
     }
 
-    @AfterAll
-    static void stopNodes() {
-        nodes.close();
+    @Nested
+    class OnMixedServers extends OnModelNodes {
+        OnMixedServers() {
+            super(CommandMode.AUTO, Kind.REDIS_8_4, Kind.REDIS_7, Kind.VALKEY_9, Kind.VALKEY_8_1);
+        }
     }
 
-    @Override
-    protected String[] addresses() {
-        return nodes.addresses();
+    @Nested
+    class OnMixedServersByNativeCommands extends OnModelNodes {
+        OnMixedServersByNativeCommands() {
+            super(CommandMode.NATIVE, Kind.VALKEY_9, Kind.REDIS_8_4, Kind.VALKEY_8_1, Kind.REDIS_7);
+        }
     }
 
-    @Override
-    protected Redlock connect(final RedlockContext context) {
-        final TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(), NanoClock.system(),
-                System.nanoTime());
-        client.open().join();
-        return client.redlock();
+    @Nested
+    class OnNewServersByNativeCommands extends OnModelNodes {
+        OnNewServersByNativeCommands() {
+            super(CommandMode.NATIVE, Kind.REDIS_8_4);
+        }
     }
 
-    @Override
-    protected NodeAccess node(final int index) {
-        return nodes.access(index);
+    @Nested
+    class OnNewServersByScripts extends OnModelNodes {
+        OnNewServersByScripts() {
+            super(CommandMode.SCRIPTS, Kind.VALKEY_9);
+        }
+    }
+
+    /** Five nodes of the given kinds in turn, started once for all tests of the contract. */
+    @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+    abstract static class OnModelNodes extends LockContract {
+        private final CommandMode mode;
+        private final Kind[] kinds;
+        private LiveNodes nodes;
+
+        OnModelNodes(final CommandMode mode, final Kind... kinds) {
+            this.mode = mode;
+            this.kinds = kinds;
+        }
+
+        @BeforeAll
+        void startNodes() {
+            nodes = new LiveNodes(5);
+            for (int i = 0; i < 5; i++) {
+                final int index = i;
+                nodes.onLoop(() -> {
+                    nodes.node(index).redis().kind(kinds[index % kinds.length]);
+                    return null;
+                });
+            }
+        }
+
+        @AfterAll
+        void stopNodes() {
+            nodes.close();
+        }
+
+        @Override
+        protected RedlockContext context() {
+            return super.context().commands(mode);
+        }
+
+        @Override
+        protected boolean isRemainingTtlTold() {
+            return mode != CommandMode.NATIVE;
+        }
+
+        @Override
+        protected String[] addresses() {
+            return nodes.addresses();
+        }
+
+        @Override
+        protected Redlock connect(final RedlockContext context) {
+            final TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(),
+                    NanoClock.system(),
+                    System.nanoTime());
+            client.open().join();
+            return client.redlock();
+        }
+
+        @Override
+        protected NodeAccess node(final int index) {
+            return nodes.access(index);
+        }
     }
 }

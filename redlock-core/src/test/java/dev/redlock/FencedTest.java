@@ -117,7 +117,9 @@ class FencedTest extends VirtualTest {
         nodesWithCounters(1, 5, 9);
         node(0).redis().failNext("raise", "OOM command not allowed", 1);
         node(1).redis().failNext("raise", "OOM command not allowed", 1);
+        final long startNs = world.nowNs();
         final AcquireOutcome outcome = acquire(client, fenced());
+        assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "at once");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         world.runMs(5);
         assertEquals(0, keyCount(), "rolled back");
@@ -132,6 +134,30 @@ class FencedTest extends VirtualTest {
         nodesWithCounters(1, 5, 9);
         node(0).redis().failNext("raise", "OOM command not allowed", 1);
         assertEquals(10, acquired(acquire(client, fenced())).fencingToken(), "two stand at ten");
+    }
+
+    /** Nodes that did not grant count for nothing, whatever they could say to a raise. */
+    @Test
+    void whoDidNotGrantDoesNotStandAnywhere() {
+        nodesWithCounters(1, 5, 9, 9, 9);
+        node(3).redis().set("orders", "foreign", -1);
+        node(4).redis().set("orders", "foreign", -1);
+        node(0).redis().failNext("raise", "OOM command not allowed", 1);
+        final AcquireOutcome outcome = acquire(client, fenced());
+        assertFalse(outcome.isAcquired(), () -> "two of five stand at ten: " + outcome);
+    }
+
+    /** The attempt comes from a pool: what nodes said to its raise before is forgotten. */
+    @Test
+    void aSecondRaiseStartsFromNothing() {
+        nodesWithCounters(1, 5, 9);
+        assertEquals(10, acquiredAndReleased(), "raised");
+        counter(0, 20);
+        counter(1, 25);
+        counter(2, 29);
+        eachNode(node -> node.redis().failNext("raise", "OOM command not allowed", 1));
+        assertFalse(acquire(client, fenced()).isAcquired(), "nobody was raised this time");
+        assertEquals(2, raisedCount(), "it was tried");
     }
 
     /** Somebody else's key stands where ours was: the raise is refused there. */
@@ -171,9 +197,11 @@ class FencedTest extends VirtualTest {
         nodesWithCounters(1, 5, 9);
         final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
         world.runMs(2);
+        final long startNs = world.nowNs();
         node(0).breakConnections();
         node(1).breakConnections();
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(), () -> outcome.join().toString());
+        assertTrue(world.nowNs() - startNs < TRIP_NS, "at once");
         world.runMs(1_000);
         assertEquals(0, keyCount(), "the debt is paid");
     }

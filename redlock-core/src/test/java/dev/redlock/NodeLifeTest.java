@@ -143,6 +143,17 @@ class NodeLifeTest extends VirtualTest {
         assertEquals(NodeStatus.State.READY, status(client, 0).state(), "every lost lock has expired");
     }
 
+    /** Redis subtracts two wall clock times and prints what comes out. */
+    @Test
+    void aClockThatWasSetBackSinceTheStartMakesTheUptimeNegativeAndTheNodeYoung() {
+        world = new VirtualWorld(1);
+        node(0).redis().uptime(-30);
+        final VirtualWorld.Client client = client();
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), status(client, 0).problem());
+        world.runMs(GUARD_MS + 100);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "it waited as long as a new one does");
+    }
+
     @ParameterizedTest
     @CsvSource({"1000, WAITING", "0, READY"})
     void aNodeThatDoesNotTellItsTimeIsNotUsedWhereClocksAreWatched(final int sampleMs, final NodeStatus.State state) {

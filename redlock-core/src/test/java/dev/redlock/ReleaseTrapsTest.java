@@ -37,6 +37,81 @@ class ReleaseTrapsTest extends VirtualTest {
         assertEquals(List.of("acquire orders -> 1", "release orders -> 1"), node(2).redis().log(), "order on node 2");
     }
 
+    /** Nobody waits longer for a release than for an acquire. */
+    @Test
+    void aReleaseThatNobodyAnswersEndsAtTheNodeTimeout() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        node(0).pause();
+        node(1).pause();
+        final long startMs = nowMs();
+        assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "two are silent");
+        assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "the node timeout of this ttl");
+        node(0).resume();
+        node(1).resume();
+        world.runMs(1);
+        assertEquals(0, keyCount(), "they were told all the same");
+    }
+
+    /** The attempt comes from a pool: what nodes said to its release before is forgotten. */
+    @Test
+    void aSecondReleaseStartsFromNothing() {
+        final VirtualWorld.Client client = world(3);
+        assertEquals(ReleaseOutcome.RELEASED, release(lease(client)), "the first");
+        world.runMs(1);
+        final Lease lease = lease(client);
+        node(0).pause();
+        node(1).pause();
+        assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "one of three deleted it");
+        assertEquals(1, status(client, 0).grantedCount() - 1, "and the same attempt was used: two acquires granted");
+    }
+
+    @Test
+    void oneOfEachIsNeitherReleasedNorExpired() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        node(0).redis().delete("orders");
+        node(1).redis().failNext("release", "BUSY Redis is busy running a script.", 1);
+        final long startMs = nowMs();
+        assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "deleted, gone, not known: no majority for either");
+        assertEquals(startMs, nowMs(), "all answered, so nothing is waited for");
+    }
+
+    /** What was answered is not owed: a connection that breaks later has nothing to pay for this token. */
+    @Test
+    void onlyNodesThatDidNotAnswerAreOwed() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        final Lease lease = lease(client);
+        world.runMs(5);
+        final CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
+        node(2).delay(() -> 20_000_000);
+        assertEquals(ReleaseOutcome.RELEASED, get(outcome), "two answers decide");
+        for (int i = 0; i < 3; i++) {
+            node(i).breakConnections();
+        }
+        world.settle();
+        assertEquals(0, status(client, 0).debtLength() + status(client, 1).debtLength(), "they have answered");
+        assertEquals(1, status(client, 2).debtLength(), "it has not");
+    }
+
+    /** A stale release, kept through a reconnect, meets the next holder and leaves it alone. */
+    @Test
+    void paidDebtNeverTakesANewHoldersLock() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        lease.releaseAsync();
+        world.settle();
+        eachNode(node -> node.breakConnections());
+        eachNode(node -> node.redis().set("orders", "next holder", 60_000));
+        world.runMs(2_000);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(1, status(client, i).debtPaidCount(), "node " + i + " was told");
+            assertEquals("next holder", key(i), "and kept the new one");
+        }
+    }
+
     @Test
     void releaseDeletesOnlyItsOwnToken() {
         final VirtualWorld.Client client = world(3);

@@ -131,6 +131,25 @@ class WaitingTrapsTest extends VirtualTest {
         assertEquals(AcquireOutcome.Kind.OVERLOADED, get(begin(client, options())).kind(), "attempts in flight");
     }
 
+    /** What is asked on the event loop is sent at once, not behind the tasks that are queued already. */
+    @Test
+    void callsOnTheEventLoopNeedNoHop() {
+        final VirtualWorld.Client client = world(3);
+        final java.util.List<Integer> underWay = new java.util.ArrayList<>();
+        client.engine().conductor().execute(() -> {
+            client.redlock().acquireAsync("stage", options());
+            underWay.add(client.engine().attemptsOut());
+            client.redlock()
+                    .acquire(client.redlock().key("callback"), options(), client.redlock().newLease(),
+                            outcome -> {
+                                // only that it is under way matters
+                            });
+            underWay.add(client.engine().attemptsOut());
+        });
+        world.runMs(5);
+        assertEquals(java.util.List.of(1, 2), underWay, "attempts under way inside of the call");
+    }
+
     @Test
     void callbacksNeverRunInsideTheCallThatAsked() {
         final VirtualWorld.Client client = world(1);

@@ -71,7 +71,8 @@ final class SoakCommand extends LabCommand {
         int nodeCount = nodeOptions().counts().get(0);
         SeriesSpec spec = loadOptions().steps(driver.name(), nodeCount, 1).get(0);
         try (Clients clients = lab.open(driver, nodeCount);
-                SoakWatch watch = new SoakWatch(lab, clients, sample, folder.file("samples.csv"))) {
+                SoakWatch watch = new SoakWatch(lab::news, ProcessGauges::read, clients::counters, sample,
+                        folder.file("samples.csv"))) {
             LoadPlan plan = loadOptions().plan(spec, driver, clientOptions().isFenced()).interval(sample);
             lab.measure(spec, plan, clients, LoadResult::failures, watch);
             trends.putAll(watch.trends());

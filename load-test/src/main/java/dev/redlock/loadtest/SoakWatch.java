@@ -15,6 +15,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -28,8 +30,9 @@ final class SoakWatch implements SeriesWatch, Closeable {
     private static final Map<String, Double> RISE_MAX = Map.of(ProcessGauges.HEAP, 8 * MB, ProcessGauges.RSS, 32 * MB,
             ProcessGauges.THREADS, 3.0, ProcessGauges.FILES, 8.0, "nodes.debt", 64.0);
 
-    private final Lab lab;
-    private final Clients clients;
+    private final Consumer<String> news;
+    private final Supplier<Map<String, Double>> gauges;
+    private final Supplier<Map<String, Long>> counters;
     private final long stepMs;
     private final BufferedWriter file;
     private final List<Sample> samples = new ArrayList<>();
@@ -38,9 +41,18 @@ final class SoakWatch implements SeriesWatch, Closeable {
     private boolean isNew;
     private long nextMs;
 
-    SoakWatch(Lab lab, Clients clients, Duration step, Path samplesFile) throws IOException {
-        this.lab = lab;
-        this.clients = clients;
+    /**
+     * @param news        told a line for each reading
+     * @param gauges      what the process has in use
+     * @param counters    what the clients count
+     * @param step        time between two readings
+     * @param samplesFile where readings are written
+     */
+    SoakWatch(Consumer<String> news, Supplier<Map<String, Double>> gauges, Supplier<Map<String, Long>> counters,
+            Duration step, Path samplesFile) throws IOException {
+        this.news = news;
+        this.gauges = gauges;
+        this.counters = counters;
         this.stepMs = step.toMillis();
         this.file = Files.newBufferedWriter(samplesFile);
     }
@@ -65,14 +77,14 @@ final class SoakWatch implements SeriesWatch, Closeable {
     }
 
     private void take(long offsetMs) {
-        Map<String, Double> values = new LinkedHashMap<>(ProcessGauges.read());
+        Map<String, Double> values = new LinkedHashMap<>(gauges.get());
         values.put("cyclesPerSecond", cycles.count() * 1e3 / Math.max(1, cycles.lengthMs()));
         values.put("cycleP99Us", cycles.p99Us());
-        clients.counters().forEach((name, count) -> values.put(name, (double) count));
+        counters.get().forEach((name, count) -> values.put(name, (double) count));
         Sample sample = new Sample(offsetMs, values);
         samples.add(sample);
         write(sample);
-        lab.news(line(sample));
+        news.accept(line(sample));
     }
 
     private void write(Sample sample) {

@@ -39,6 +39,36 @@ class LockScriptsOnNodesTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void manyReleasesInOneCallEachDeleteTheirOwn(final Source source) throws IOException {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+                RawRedis redis = nodes.node(0).connect()) {
+            redis.call("SET", "ours", "token-1");
+            redis.call("SET", "theirs", "somebody else's");
+            redis.call("HSET", "a hash", "token-3", "token-3");
+            redis.call("SET", "ours too", "token-5");
+            assertEquals(List.of(1L, 0L, 0L, 0L, 1L),
+                    redis.call("EVAL", script(Verb.RELEASE_MANY), "5", "ours", "theirs", "a hash", "missing",
+                            "ours too",
+                            "token-1", "token-2", "token-3", "token-4", "token-5"));
+            assertEquals(2L, redis.call("EXISTS", "ours", "theirs", "a hash", "ours too"), "the foreign ones stand");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void aServerWithoutConditionalDeletesSaysSo(final Source source) throws IOException {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+                RawRedis redis = nodes.node(0).connect()) {
+            final Object found = redis.call("COMMAND", "INFO", "delex", "delifeq");
+            assertEquals(2, ((List<?>) found).size());
+            final Object version = redis.call("INFO", "server");
+            final boolean isOld = version.toString().matches("(?s).*redis_version:[67]\\..*");
+            assertEquals(isOld, ((List<?>) found).stream().allMatch(java.util.Objects::isNull), version::toString);
+        }
+    }
+
     /** The server's clock stands at a second of the test's choice; everything else is the script's own. */
     private static Object acquireFencedAt(final RawRedis redis, final long second, final String resource)
             throws IOException {

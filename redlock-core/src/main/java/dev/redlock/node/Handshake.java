@@ -170,7 +170,9 @@ final class Handshake {
         runId = field(reply.asText(), "run_id");
         valkeyVersion = field(reply.asText(), "valkey_version");
         final String uptime = field(reply.asText(), "uptime_in_seconds");
-        uptimeSeconds = uptime == null || !uptime.matches("[0-9]{1,18}") ? UNKNOWN : Long.parseLong(uptime);
+        // A clock that was set back since the start makes it negative, which says as little as zero does.
+        final boolean isNumber = uptime != null && uptime.matches("-?[0-9]{1,18}");
+        uptimeSeconds = isNumber ? Math.max(0, Long.parseLong(uptime)) : UNKNOWN;
         if (runId == null || uptimeSeconds == UNKNOWN) {
             refuse("its INFO has no run_id or no uptime_in_seconds, without which restarts cannot be told");
         }

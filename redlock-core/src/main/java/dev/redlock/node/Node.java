@@ -100,7 +100,9 @@ public final class Node {
             onConnectFailed("its name cannot be looked up: " + failure.getMessage(), 0);
             return;
         }
+        // The name has been looked up. Netty's own resolver would remember the loop until that is shut down.
         final Bootstrap bootstrap = new Bootstrap().group(context.loop())
+                .disableResolver()
                 .channel(context.transport().channelClass(address))
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, options.connectTimeoutMs())
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK,

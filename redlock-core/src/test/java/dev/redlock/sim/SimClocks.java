@@ -29,6 +29,7 @@ final class SimClocks {
         private long steppedMs;
         private long emptiedNs = Long.MIN_VALUE;
         private long jumpedNs = Long.MIN_VALUE;
+        private boolean isUptimeWrong;
     }
 
     private record Jump(int node, long atNs) {
@@ -59,8 +60,9 @@ final class SimClocks {
         }
     }
 
-    void onEmptied(final int node, final long nowNs) {
+    void onEmptied(final int node, final long nowNs, final boolean isUptimeWrong) {
         nodes[node].emptiedNs = nowNs;
+        nodes[node].isUptimeWrong = isUptimeWrong;
     }
 
     long steppedMs(final int node) {
@@ -84,7 +86,8 @@ final class SimClocks {
     private Sight firstSight(final Node node, final long executedNs, final long steppedMs) {
         final Sight sight = new Sight();
         sight.steppedMs = steppedMs;
-        sight.isDeceived = node.emptiedNs != Long.MIN_VALUE && node.jumpedNs >= node.emptiedNs
+        sight.isDeceived = node.emptiedNs != Long.MIN_VALUE
+                && (node.isUptimeWrong || node.jumpedNs >= node.emptiedNs)
                 && executedNs - node.emptiedNs < neededUptimeNs;
         sight.deceivedNs = node.emptiedNs;
         return sight;

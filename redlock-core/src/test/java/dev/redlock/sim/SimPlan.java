@@ -23,6 +23,8 @@ public final class SimPlan {
         CLOCK_RATE, CLOCK_BACK, CLOCK_FORWARD,
         // of what is not promised to last: the counters behind fencing tokens
         LOSE_COUNTERS,
+        // of a node's machine: its clock is set ahead while the process is down; it is set after the process started
+        REBOOT_KEEP, REBOOT_LOSE,
         // of a client's process
         PAUSE_CLIENT, CLOSE_CLIENT, KILL_CLIENT
     }
@@ -91,7 +93,7 @@ public final class SimPlan {
         plan.maxTtlMs = plan.isTidy ? 60_000 : 2_000 + random.nextInt(3_000);
         plan.ttlMsMin = plan.isTidy ? 30_000 : 100;
         plan.ttlMsMax = plan.maxTtlMs;
-        if (plan.isTidy || !plan.faults.contains(Fault.CRASH_LOSE) && random.nextBoolean()) {
+        if (plan.isTidy || !plan.isDataLost() && random.nextBoolean()) {
             plan.guard = RestartGuardMode.OFF;
         }
         plan.isLateExecuted = !plan.isTidy && random.nextBoolean();
@@ -131,6 +133,11 @@ public final class SimPlan {
         plan.ttlMsMin = 1_000;
         plan.ttlMsMax = 3_000;
         return plan;
+    }
+
+    /** Whether nodes may come back without their keys and counters. */
+    boolean isDataLost() {
+        return faults.contains(Fault.CRASH_LOSE) || faults.contains(Fault.REBOOT_LOSE);
     }
 
     @Override

@@ -42,6 +42,7 @@ public final class Simulation {
     /** All backward steps of all clocks together: keys live longer by as much at most. */
     private long setBackMs;
     private boolean isWinding;
+    private boolean isOver;
 
     private record TraceLine(long number, long atNs, String text) {
         @Override
@@ -122,6 +123,9 @@ public final class Simulation {
     }
 
     void trace(final String line) {
+        if (isOver) {
+            return;
+        }
         traceHash = traceHash * 1_000_003 + world.nowNs() * 31 + line.hashCode();
         trace.addLast(new TraceLine(traceCount++, world.nowNs(), line));
         if (trace.size() > TRACE_LINES_KEPT) {
@@ -130,11 +134,13 @@ public final class Simulation {
     }
 
     void count(final String what) {
-        counts.merge(what, 1, Integer::sum);
+        if (!isOver) {
+            counts.merge(what, 1, Integer::sum);
+        }
     }
 
     void violate(final String what) {
-        if (violations.size() < VIOLATIONS_MAX) {
+        if (!isOver && violations.size() < VIOLATIONS_MAX) {
             violations.add(String.format("at %.3f ms: %s", world.nowNs() / 1e6, what));
             trace("VIOLATION " + what);
         }
@@ -156,14 +162,14 @@ public final class Simulation {
     }
 
     /**
-     * Each grant of a resource has a greater number than every one that was decided before it began, and no number comes
-     * twice, as long as no node loses its counter.
+     * Each grant of a resource has a greater number than every one that was decided before it began, and no number
+     * comes twice, as long as no node loses its counter.
      */
     void onFenced(final SimWorker worker, final long fencingToken, final long begunNs) {
         trace(worker.name + " fencing token " + fencingToken);
         count("FENCED");
         final List<Fenced> all = fencingTokens.computeIfAbsent(worker.resource, resource -> new ArrayList<>());
-        for (final Fenced before : plan.faults.contains(Fault.CRASH_LOSE) ? List.<Fenced>of() : all) {
+        for (final Fenced before : plan.isDataLost() ? List.<Fenced>of() : all) {
             final boolean isBefore = !plan.isOverlapExpected || before.decidedNs - begunNs < 0;
             if (before.token == fencingToken || isBefore && before.token > fencingToken) {
                 violate(worker + " got fencing token " + fencingToken + " after " + before.token);
@@ -260,6 +266,7 @@ public final class Simulation {
             case LOSE_REQUESTS -> node.loseRequests(one(client));
             case LOSE_REPLIES -> node.loseReplies(one(client));
             case CRASH_KEEP, CRASH_LOSE -> crash(index, fault == Fault.CRASH_KEEP);
+            case REBOOT_KEEP, REBOOT_LOSE -> reboot(index, fault == Fault.REBOOT_KEEP);
             case PAUSE_NODE -> pause(node);
             case SLOW -> {
                 final int msMax = 1 + random.nextInt(100);
@@ -325,11 +332,40 @@ public final class Simulation {
                 if (!node.isUp()) {
                     node.restart(isDataKept);
                     if (!isDataKept) {
-                        clocks.onEmptied(index, world.nowNs());
+                        clocks.onEmptied(index, world.nowNs(), false);
                     }
                 }
             });
         }
+    }
+
+    /** One machine, or all of them, as when the power fails. */
+    private void reboot(final int index, final boolean isDataKept) {
+        final boolean isEveryNode = random.nextInt(3) == 0;
+        for (int i = 0; i < plan.nodeCount; i++) {
+            if ((isEveryNode || i == index) && world.node(i).isUp()) {
+                reboot(i, 1 + random.nextInt(1500), isDataKept);
+            }
+        }
+    }
+
+    private void reboot(final int index, final int downMs, final boolean isDataKept) {
+        final FakeNode node = world.node(index);
+        node.crash();
+        if (isDataKept) {
+            step(index, 60_000 + random.nextInt(3_600_000));
+        }
+        after(downMs, () -> {
+            if (node.isUp()) {
+                return;
+            }
+            node.restart(isDataKept);
+            if (!isDataKept) {
+                // Its clock was slow when it started and has been set: it says that it has been up for long.
+                node.redis().uptime(random.nextInt(7_200));
+                clocks.onEmptied(index, world.nowNs(), true);
+            }
+        });
     }
 
     private void pause(final FakeNode node) {
@@ -396,6 +432,8 @@ public final class Simulation {
             throw new AssertionError(report(), e);
         } finally {
             log.close();
+            isOver = true;
+            world.end();
         }
         return this;
     }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.sim.SimPlan.Fault;
 import io.netty.util.ResourceLeakDetector;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -60,6 +61,19 @@ class SimulationTest {
                 "another seed is another run");
     }
 
+    /** Else hours of random seeds, or many clients one after the other on one loop, would run out of memory. */
+    @Test
+    void nothingOfARunIsKept() {
+        final List<WeakReference<Simulation>> runs = new ArrayList<>();
+        for (int seed = 1; seed <= 5; seed++) {
+            runs.add(new WeakReference<>(new Simulation(SimPlan.of(seed)).run()));
+        }
+        for (int i = 0; i < 20 && runs.stream().anyMatch(run -> run.get() != null); i++) {
+            System.gc();
+        }
+        assertEquals(0, runs.stream().filter(run -> run.get() != null).count(), "runs that something still refers to");
+    }
+
     @Test
     void withoutRestartGuardNodesThatLoseTheirDataLetTwoIn() {
         final Consumer<SimPlan> frequent = plan -> plan.faultPeriodMs = 200;
@@ -76,6 +90,26 @@ class SimulationTest {
         assertEquals(0, overlaps(usual.andThen(plan -> plan.isFenced = true), Fault.CLOCK_FORWARD), "fenced too");
         assertTrue(overlaps(usual.andThen(plan -> plan.clockSampleMs = 0), Fault.CLOCK_FORWARD) > 0,
                 "without the watch the known violation has to appear");
+    }
+
+    /** The guard is off, since nodes keep their data; the watch sees that it has expired. */
+    @Test
+    void machinesThatComeBackWithAnotherTimeLetNobodyIn() {
+        final Consumer<SimPlan> unguarded = plan -> {
+            plan.guard = RestartGuardMode.OFF;
+            plan.faultPeriodMs = 2_000;
+        };
+        assertEquals(0, overlaps(unguarded, Fault.REBOOT_KEEP), "with the watch");
+        assertTrue(overlaps(unguarded.andThen(plan -> plan.clockSampleMs = 0), Fault.REBOOT_KEEP) > 0,
+                "without the watch the known violation has to appear");
+    }
+
+    @Test
+    void machinesThatSetTheirClocksAfterTheStartLetNobodyIn() {
+        final Consumer<SimPlan> seldom = plan -> plan.faultPeriodMs = 2_000;
+        assertEquals(0, overlaps(seldom, Fault.REBOOT_LOSE), "with the guard, although uptimes are wrong");
+        assertTrue(overlaps(seldom.andThen(plan -> plan.guard = RestartGuardMode.OFF), Fault.REBOOT_LOSE) > 0,
+                "without the guard the known violation has to appear");
     }
 
     @Test

@@ -33,6 +33,7 @@ public final class VirtualWorld implements Timeline {
     private final List<FakeNode> nodes = new ArrayList<>();
     private final Map<String, LocalAddress> places = new LinkedHashMap<>();
     private final List<Client> clients = new ArrayList<>();
+    private final List<Client> killed = new ArrayList<>();
     private Runnable observer = () -> {
     };
     private long eventCount;
@@ -107,6 +108,7 @@ public final class VirtualWorld implements Timeline {
         /** The process is gone; what it was about to do never happens. */
         public void kill() {
             clients.remove(this);
+            killed.add(this);
             nodes.forEach(node -> node.breakConnections(this::isNamed));
         }
     }
@@ -219,6 +221,19 @@ public final class VirtualWorld implements Timeline {
         if (ns > 0) {
             ticker.advance(ns, TimeUnit.NANOSECONDS);
         }
+    }
+
+    /**
+     * Ends every process, so that nothing of this world is kept: Netty's register of in-process channels is static, and
+     * a channel that is never closed keeps all that it knows.
+     */
+    public void end() {
+        observer = () -> {
+        };
+        nodes.forEach(FakeNode::crash);
+        clients.addAll(killed);
+        clients.forEach(Client::resume);
+        settle();
     }
 
     /** Runs all loops until none has anything to do. */

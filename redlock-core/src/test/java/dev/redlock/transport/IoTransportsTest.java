@@ -15,6 +15,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.util.concurrent.CompletableFuture;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
@@ -71,6 +72,12 @@ class IoTransportsTest {
                     + " use EPOLL or KQUEUE, or let the transport be chosen",
                     assertThrows(IllegalArgumentException.class, () -> transport.channelClass(UNIX)).getMessage());
         }
+    }
+
+    @Test
+    void epollComesBeforeIoUringBecauseItIsAsQuickAndAllocatesNothing() {
+        assertEquals(List.of(IoTransports.EPOLL, IoTransports.IO_URING, IoTransports.KQUEUE, IoTransports.NIO),
+                List.of(IoTransports.values()));
     }
 
     @ParameterizedTest

@@ -34,8 +34,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * Closed-loop cycles against nodes that already run, for as long as asked, and one line of figures: the client's side of
- * a comparison with a program that does the same over bare sockets. Nothing is audited and nothing but the cycle is
+ * Closed-loop cycles against nodes that already run, for as long as asked, and one line of figures: the client's side
+ * of a comparison with a program that does the same over bare sockets. Nothing is audited and nothing but the cycle is
  * done, so that the CPU time is the client's own.
  *
  * @threading caller-confined

@@ -65,7 +65,7 @@ class ParkingTest {
         }
     }
 
-    /** A monitor that is held while its thread waits would pin a virtual thread on JDK 21 to 23, and is asking for it. */
+    /** A monitor held by a waiting thread would pin a virtual one on JDK 21 to 23, and asks for trouble on any. */
     @Test
     @Timeout(60)
     void noMonitorIsHeldWhileAThreadWaits() throws Exception {

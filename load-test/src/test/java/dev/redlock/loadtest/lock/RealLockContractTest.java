@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.lock;
 
+import dev.redlock.CommandMode;
 import dev.redlock.LockContract;
 import dev.redlock.NodeAccess;
 import dev.redlock.Redlock;
@@ -68,6 +69,38 @@ class RealLockContractTest {
         @Override
         String addressOf(final RedisNode node) {
             return "unix://" + node.unixSocket().orElseThrow();
+        }
+    }
+
+    /** An acquire is a plain SET on every server; the rest of the ladder needs newer ones. */
+    @Nested
+    class ByNativeCommands extends InNativeMode {
+        ByNativeCommands() {
+            super(new RedisNodesContext().source(Source.PATH).count(3));
+        }
+    }
+
+    @Nested
+    class ByNativeCommandsOnEmbeddedServers extends InNativeMode {
+        ByNativeCommandsOnEmbeddedServers() {
+            super(new RedisNodesContext().source(Source.EMBEDDED).count(3));
+        }
+    }
+
+    /** Without scripts where that is possible. */
+    abstract static class InNativeMode extends OnRealNodes {
+        InNativeMode(final RedisNodesContext nodesContext) {
+            super(nodesContext, TransportKind.AUTO);
+        }
+
+        @Override
+        protected RedlockContext context() {
+            return super.context().commands(CommandMode.NATIVE);
+        }
+
+        @Override
+        protected boolean isRemainingTtlTold() {
+            return false;
         }
     }
 

@@ -1,0 +1,343 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.LiveNodes;
+import dev.redlock.time.NanoClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The {@link java.util.concurrent.locks.Lock} view: what that interface promises, and every wrong use of it. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class RedlockLockTest {
+
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(20));
+
+    private static final AtomicInteger SEEDS = new AtomicInteger();
+    private static LiveNodes nodes;
+    private final List<Redlock> clients = new ArrayList<>();
+    private RedlockLock view;
+    private Redlock redlock;
+
+    @BeforeAll
+    static void startNodes() {
+        nodes = new LiveNodes(3);
+    }
+
+    @AfterAll
+    static void stopNodes() {
+        nodes.close();
+    }
+
+    @BeforeEach
+    void open() {
+        redlock = client();
+        view = redlock.asLock("orders", OPTIONS);
+    }
+
+    @AfterEach
+    void close() {
+        clients.forEach(Redlock::close);
+    }
+
+    private Redlock client() {
+        final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+                .nodeTimeout(Duration.ofSeconds(2)), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(),
+                // Tokens are drawn from it: two clients with one seed would take each other's locks for their own.
+                SEEDS.incrementAndGet());
+        client.open().join();
+        clients.add(client.redlock());
+        return client.redlock();
+    }
+
+    private int keyCount() {
+        int count = 0;
+        for (int i = 0; i < 3; i++) {
+            count += nodes.access(i).get("orders") == null ? 0 : 1;
+        }
+        return count;
+    }
+
+    private static <T> T inAnotherThread(final Callable<T> task) throws Exception {
+        return started(task).get();
+    }
+
+    private static <T> Running<T> started(final Callable<T> task) {
+        final FutureTask<T> future = new FutureTask<>(task);
+        final Thread thread = new Thread(future, "another");
+        thread.start();
+        return new Running<>(thread, future);
+    }
+
+    private record Running<T>(Thread thread, FutureTask<T> future) {
+        T get() throws Exception {
+            return future.get(30, TimeUnit.SECONDS);
+        }
+
+        void awaitParked() {
+            Await.until("it waits", () -> thread.getState() == Thread.State.WAITING
+                    || thread.getState() == Thread.State.TIMED_WAITING);
+        }
+    }
+
+    // ---- holding ----------------------------------------------------------------------------------------------------
+
+    @Test
+    void aThreadMayEnterAgainAndTheLastUnlockReleases() throws Exception {
+        view.lock();
+        final Lease lease = view.lease();
+        view.lock();
+        assertTrue(view.tryLock());
+        assertTrue(view.tryLock(1, TimeUnit.SECONDS));
+        view.lockInterruptibly();
+        assertEquals(5, view.holdCount());
+        assertEquals(lease, view.lease(), "one lease for all holds");
+        for (int i = 4; i > 0; i--) {
+            view.unlock();
+            assertEquals(i, view.holdCount());
+            assertTrue(view.isHeldByCurrentThread());
+            assertEquals(false, inAnotherThread(() -> view.tryLock()), "still locked");
+        }
+        view.unlock();
+        assertEquals(0, view.holdCount());
+        assertFalse(view.isHeldByCurrentThread());
+        Await.until("given back", () -> keyCount() == 0);
+        assertEquals(true, inAnotherThread(() -> {
+            final boolean isTaken = view.tryLock();
+            view.unlock();
+            return isTaken;
+        }), "free for others");
+    }
+
+    @Test
+    void holdsAreOfOneThread() throws Exception {
+        view.lock();
+        assertEquals(0, inAnotherThread(() -> view.holdCount()));
+        assertEquals(false, inAnotherThread(() -> view.isHeldByCurrentThread()));
+        assertEquals(false, inAnotherThread(() -> view.tryLock()));
+        assertEquals(false, inAnotherThread(() -> view.tryLock(20, TimeUnit.MILLISECONDS)));
+        assertFalse(redlock.asLock("orders", OPTIONS).tryLock(), "a second view is another lock, also for this thread");
+        assertFalse(client().asLock("orders", OPTIONS).tryLock(), "so is one of another client");
+        view.unlock();
+    }
+
+    @Test
+    void threadsOfOneViewAndOfTwoClientsNeverOverlap() throws Exception {
+        final RedlockLock other = client().asLock("orders", OPTIONS);
+        final AtomicInteger inside = new AtomicInteger();
+        final AtomicInteger turns = new AtomicInteger();
+        final List<Running<Void>> all = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            final RedlockLock mine = i % 2 == 0 ? view : other;
+            all.add(started(() -> {
+                for (int turn = 0; turn < 5; turn++) {
+                    mine.lock();
+                    try {
+                        assertEquals(1, inside.incrementAndGet(), "alone");
+                        turns.incrementAndGet();
+                        inside.decrementAndGet();
+                    } finally {
+                        mine.unlock();
+                    }
+                }
+                return null;
+            }));
+        }
+        for (final Running<Void> each : all) {
+            each.get();
+        }
+        assertEquals(30, turns.get());
+    }
+
+    // ---- waiting ----------------------------------------------------------------------------------------------------
+
+    @Test
+    void tryLockDoesNotSleep() throws Exception {
+        try (Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease()) {
+            assertTrue(held.isHeld());
+            assertFalse(view.tryLock());
+            assertEquals(1, redlock.counters().contendedAttemptCount(), "one attempt, no second one");
+            assertEquals(0, view.holdCount());
+        }
+    }
+
+    @Test
+    void tryLockWaitsForItsTimeAndNotLess() throws Exception {
+        try (Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease()) {
+            assertTrue(held.isHeld());
+            final long startNs = System.nanoTime();
+            assertFalse(view.tryLock(80, TimeUnit.MILLISECONDS));
+            assertTrue(System.nanoTime() - startNs >= 80_000_000);
+            assertFalse(view.tryLock(-1, TimeUnit.SECONDS), "no time is one attempt");
+        }
+    }
+
+    @Test
+    void lockDoesNotGiveUpAndAnInterruptDoesNotEndIt() throws Exception {
+        final Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease();
+        final AtomicBoolean isIn = new AtomicBoolean();
+        final Running<Boolean> waiting = started(() -> {
+            view.lock();
+            isIn.set(view.isHeldByCurrentThread());
+            final boolean isInterrupted = Thread.interrupted();
+            view.unlock();
+            return isInterrupted;
+        });
+        waiting.awaitParked();
+        waiting.thread().interrupt();
+        Await.until("it has tried again", () -> redlock.counters().contendedAttemptCount() > 2);
+        assertFalse(isIn.get(), "an interrupt is no lock");
+        held.release();
+        assertTrue(waiting.get(), "the interrupt stays set");
+        assertTrue(isIn.get(), "and it got the lock in the end");
+    }
+
+    @Test
+    void lockInterruptiblyEndsAtAnInterruptWithoutTheLock() throws Exception {
+        final Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease();
+        final Running<String> waiting = started(() -> {
+            try {
+                view.lockInterruptibly();
+                return "locked";
+            } catch (final InterruptedException e) {
+                return "interrupted, holds " + view.holdCount() + ", flag " + Thread.currentThread().isInterrupted();
+            }
+        });
+        waiting.awaitParked();
+        waiting.thread().interrupt();
+        assertEquals("interrupted, holds 0, flag false", waiting.get());
+        held.release();
+        Await.until("nothing is left behind", () -> keyCount() == 0);
+        assertTrue(view.tryLock(), "and the view is free");
+        view.unlock();
+    }
+
+    @Test
+    void anInterruptThatIsSetAlreadyLetsNobodyIn() throws Exception {
+        assertEquals("refused, interrupted true", inAnotherThread(() -> {
+            Thread.currentThread().interrupt();
+            return (view.tryLock() ? "locked" : "refused") + ", interrupted " + Thread.interrupted();
+        }));
+        assertThrows(InterruptedException.class, () -> interrupted(view::lockInterruptibly));
+        assertThrows(InterruptedException.class, () -> interrupted(() -> view.tryLock(1, TimeUnit.SECONDS)));
+        assertEquals(0, view.holdCount());
+        assertEquals(0, keyCount(), "nothing stands anywhere");
+    }
+
+    private static void interrupted(final Waiting call) throws InterruptedException {
+        Thread.currentThread().interrupt();
+        try {
+            call.run();
+        } finally {
+            Thread.interrupted();
+        }
+    }
+
+    /** A call that an interrupt may end. */
+    @FunctionalInterface
+    private interface Waiting {
+        void run() throws InterruptedException;
+    }
+
+    // ---- losing -----------------------------------------------------------------------------------------------------
+
+    @Test
+    void unlockAfterTheLeaseHasExpiredIsNoError() {
+        final RedlockLock brief = redlock.asLock("brief", AcquireOptions.ofTtl(Duration.ofMillis(300)));
+        brief.lock();
+        Await.until("expired", () -> !brief.isHeldByCurrentThread());
+        assertEquals(1, brief.holdCount(), "the thread is still inside, although the lock is gone");
+        Refusal.ofState("the lease of \"brief\" was lost while this thread held the lock: unlock and start over; "
+                + brief.lease(), brief::lock);
+        assertFalse(brief.tryLock(), "no way to go deeper");
+        assertEquals(1, brief.holdCount());
+        brief.unlock();
+        assertEquals(0, brief.holdCount());
+        brief.lock();
+        assertTrue(brief.isHeldByCurrentThread(), "it can be taken anew");
+        brief.unlock();
+    }
+
+    // ---- wrong use --------------------------------------------------------------------------------------------------
+
+    @Test
+    void onlyTheThreadThatLockedMayUnlock() throws Exception {
+        final String mine = Thread.currentThread().getName();
+        assertEquals("\"orders\" is not locked by thread " + mine + ": only the thread that locked it may unlock it",
+                assertThrows(IllegalMonitorStateException.class, view::unlock).getMessage());
+        view.lock();
+        assertEquals("\"orders\" is not locked by thread another: only the thread that locked it may unlock it",
+                inAnotherThread(() -> assertThrows(IllegalMonitorStateException.class, view::unlock).getMessage()));
+        assertTrue(view.isHeldByCurrentThread(), "still ours");
+        view.unlock();
+        assertThrows(IllegalMonitorStateException.class, view::unlock, "once too often");
+    }
+
+    @Test
+    void aLeaseIsThereForTheHolderOnly() throws Exception {
+        final String message = "\"orders\" is not locked by this thread, it has no lease";
+        assertEquals(message, assertThrows(IllegalMonitorStateException.class, view::lease).getMessage());
+        view.lock();
+        assertEquals(message,
+                inAnotherThread(() -> assertThrows(IllegalMonitorStateException.class, view::lease).getMessage()));
+        assertTrue(view.lease().isHeld());
+        view.unlock();
+    }
+
+    @Test
+    void conditionsAreRefusedByName() {
+        assertEquals("a distributed lock has no conditions: wait for changes at the resource itself",
+                assertThrows(UnsupportedOperationException.class, view::newCondition).getMessage());
+    }
+
+    @Test
+    void nullUnitsAreRefused() {
+        assertThrows(NullPointerException.class, () -> view.tryLock(1, null));
+        assertEquals(0, view.holdCount());
+    }
+
+    @Test
+    void onTheEventLoopItIsRefusedAndNothingIsHeld() throws Exception {
+        final String message = nodes.clientLoop()
+                .submit(() -> assertThrows(IllegalStateException.class, view::lock).getMessage())
+                .get();
+        assertTrue(message.contains("event loop"), message);
+        assertTrue(view.tryLock(), "nothing is held");
+        view.unlock();
+    }
+
+    @Test
+    void afterTheClientHasClosedNothingHangs() {
+        view.lock();
+        redlock.close();
+        assertFalse(view.isHeldByCurrentThread(), "closing gave it back");
+        view.unlock();
+        Refusal.ofState("\"orders\" cannot be locked: the client is closed", view::lock);
+        Refusal.ofState("\"orders\" cannot be locked: the client is closed", view::lockInterruptibly);
+        assertFalse(view.tryLock());
+        assertEquals(0, view.holdCount());
+    }
+
+    @Test
+    void textSaysWhetherItIsLockedHere() {
+        assertEquals("RedlockLock{orders, not locked in this process}", view.toString());
+        view.lock();
+        assertEquals("RedlockLock{orders, locked in this process}", view.toString());
+        view.unlock();
+    }
+}
