@@ -31,7 +31,7 @@ import java.util.logging.Logger;
  */
 final class LettuceSession implements LockSession {
     static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
-    private static final Duration OPEN_LIMIT = Duration.ofSeconds(5);
+    private static final Duration OPEN_LIMIT = Duration.ofSeconds(10);
     /** Held, because a logger that nobody holds forgets its level. */
     private static final Logger TRANSPORT_LOG = Logger.getLogger("io.lettuce.core.resource.Transports");
 
