@@ -119,7 +119,7 @@ class CommandsTest {
 
     @Test
     void delayedNodesAreSlowerByTheDelay() throws IOException {
-        JsonNode root = run("latency", "--nodes", "1", "--outstanding", "1", "--delay", "5ms", "--duration", "300ms",
+        JsonNode root = run("latency", "--nodes", "1", "--outstanding", "1", "--delay", "5ms", "--duration", "500ms",
                 "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/operations/acquire/minUs").asDouble() >= 10_000, root::toString);
         assertTrue(root.at("/series/0/cost/cpuUsPerCycle").isNull(), "the proxy runs in this process");
@@ -128,7 +128,7 @@ class CommandsTest {
 
     @Test
     void nodesOnUnixSocketsAreMeasured() throws IOException {
-        JsonNode root = run("latency", "--nodes", "3", "--unix-sockets", "--outstanding", "2", "--duration", "200ms",
+        JsonNode root = run("latency", "--nodes", "3", "--unix-sockets", "--outstanding", "2", "--duration", "500ms",
                 "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/tally/cycles").asLong() > 0, root::toString);
     }
@@ -136,7 +136,7 @@ class CommandsTest {
     @Test
     void keysAndRepetitionsAndDriversMakeSeriesThatTakeTurns() throws IOException {
         JsonNode root = run("latency", "--nodes", "1", "--driver", "redlock@nio,set-nx", "--repetitions", "2",
-                "--outstanding", "2", "--keys", "20", "--hot-share", "0.2", "--duration", "150ms", "--warmup", "0ms",
+                "--outstanding", "2", "--keys", "20", "--hot-share", "0.2", "--duration", "300ms", "--warmup", "0ms",
                 "--jvm-warmup", "0ms");
         List<String> titles = new ArrayList<>();
         root.get("series").forEach(series -> titles.add(series.get("title").asText()));

@@ -132,7 +132,7 @@ class MainTest {
                     err::toString);
             assertFalse(Files.exists(output.resolve("young")), "an empty folder was left behind");
             assertEquals(0, run("--addresses", nodes.addresses()[0], "--fresh", "--outstanding", "1", "--duration",
-                    "50ms", "--warmup", "0ms", "--jvm-warmup", "0ms", "--output", output.resolve("fresh").toString()),
+                    "1s", "--warmup", "0ms", "--jvm-warmup", "0ms", "--output", output.resolve("fresh").toString()),
                     () -> out.toString() + err);
         }
     }

@@ -13,6 +13,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 /**
  * This project's locks.
@@ -22,6 +23,9 @@ import java.util.Set;
 public final class RedlockDriver implements LockDriver {
     /** Long, so that a slow answer shows in the table as what it is, and not as a failed acquire. */
     private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+
+    private static final Duration READY_LIMIT = Duration.ofSeconds(10);
+    private static final long POLL_MS = 5;
 
     private final ApiForm form;
     private final TransportKind transport;
@@ -103,12 +107,12 @@ public final class RedlockDriver implements LockDriver {
     }
 
     @Override
-    public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException {
+    public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException {
         return open(SessionSpec.of(nodes, isFresh));
     }
 
     @Override
-    public LockSession open(SessionSpec spec) throws IOException {
+    public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
         String[] addresses = spec.nodes().stream().map(NodeAddress::uri).toArray(String[]::new);
         RedlockContext context = new RedlockContext().nodes(addresses)
                 .nodeTimeout(NODE_TIMEOUT)
@@ -121,23 +125,40 @@ public final class RedlockDriver implements LockDriver {
         }
         Redlock redlock = Redlock.connect(context);
         try {
-            requireMajority(redlock.nodes());
-        } catch (IOException e) {
+            awaitMajority(redlock.nodes());
+        } catch (IOException | InterruptedException e) {
             redlock.close();
             throw e;
         }
         return new RedlockSession(redlock, form);
     }
 
-    /** A node that is kept from voting for a while answers all the same. */
-    private static void requireMajority(List<NodeStatus> nodes) throws IOException {
-        List<NodeStatus> down = nodes.stream()
-                .filter(node -> node.state() != NodeStatus.State.READY && node.state() != NodeStatus.State.QUARANTINED)
-                .toList();
-        int ready = nodes.size() - down.size();
-        if (ready < nodes.size() / 2 + 1) {
-            throw new IOException("only " + ready + " of " + nodes.size() + " nodes are ready: "
-                    + down.stream().map(node -> node.address() + ": " + node.problem()).toList());
+    /**
+     * Waits for a majority. {@code connect} stops waiting after the connect timeout, which a machine that is busy
+     * starting everything at once can miss; nodes that have a problem are not waited for.
+     */
+    private static void awaitMajority(List<NodeStatus> nodes) throws IOException, InterruptedException {
+        long deadlineNs = System.nanoTime() + READY_LIMIT.toNanos();
+        while (readyCount(nodes) < nodes.size() / 2 + 1) {
+            long hopeful = nodes.stream().filter(node -> isReady(node) || node.problem() == null).count();
+            if (hopeful < nodes.size() / 2 + 1 || deadlineNs - System.nanoTime() < 0) {
+                throw new IOException("only " + readyCount(nodes) + " of " + nodes.size() + " nodes are ready: "
+                        + nodes.stream().filter(node -> !isReady(node)).map(RedlockDriver::why).toList());
+            }
+            TimeUnit.MILLISECONDS.sleep(POLL_MS);
         }
+    }
+
+    private static String why(NodeStatus node) {
+        return node.address() + ": " + (node.problem() == null ? "still " + node.state() : node.problem());
+    }
+
+    private static long readyCount(List<NodeStatus> nodes) {
+        return nodes.stream().filter(RedlockDriver::isReady).count();
+    }
+
+    /** A node that is kept from voting for a while answers all the same. */
+    private static boolean isReady(NodeStatus node) {
+        return node.state() == NodeStatus.State.READY || node.state() == NodeStatus.State.QUARANTINED;
     }
 }
