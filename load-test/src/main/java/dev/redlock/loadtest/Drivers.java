@@ -12,8 +12,6 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -23,11 +21,10 @@ import java.util.stream.Stream;
  */
 final class Drivers {
     static final String DEFAULT = "redlock";
-    private static final Map<String, ApiForm> OURS = Arrays.stream(ApiForm.values())
-            .collect(Collectors.toMap(form -> new RedlockDriver(form, TransportKind.AUTO).name(), form -> form));
     private static final List<LockDriver> ALL = Stream
             .concat(Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, TransportKind.AUTO)),
-                    Stream.of(new LettuceDriver(false), new LettuceDriver(true), new RedissonDriver(false),
+                    Stream.of(RedlockDriver.withNativeCommands(), new LettuceDriver(false), new LettuceDriver(true),
+                            new RedissonDriver(false),
                             new RedissonDriver(true), new JedisDriver(), new SetNxDriver()))
             .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
@@ -53,14 +50,14 @@ final class Drivers {
     }
 
     private static LockDriver overTransport(LockDriver driver, String transport) {
-        if (!OURS.containsKey(driver.name())) {
+        if (!(driver instanceof RedlockDriver ours)) {
             throw new IllegalArgumentException("'" + driver.name() + "@" + transport + "': " + driver.name()
                     + " has no choice of transport; leave @" + transport + " out");
         }
         return Arrays.stream(TransportKind.values())
                 .filter(kind -> kind.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(transport))
                 .findFirst()
-                .map(kind -> new RedlockDriver(OURS.get(driver.name()), kind))
+                .map(ours::over)
                 .orElseThrow(() -> new IllegalArgumentException("'" + driver.name() + "@" + transport
                         + "': expected one of the transports auto, io-uring, epoll, kqueue, nio"));
     }

@@ -10,6 +10,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
+import redis.clients.jedis.params.SetParams;
 
 /**
  * One pool of connections for each node.
@@ -19,11 +20,12 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
 final class JedisSession implements LockSession {
     private static final int NODE_TIMEOUT_MS = 2_000;
     private static final int POOL_SIZE = 64;
+    private static final byte[] SHA = ReleaseScript.SHA.getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] SOURCE = ReleaseScript.SOURCE.getBytes(StandardCharsets.UTF_8);
 
     private final List<RedisClient> nodes;
     private final CallerThreads threads = new CallerThreads("jedis");
     private final PeerTokens tokens = new PeerTokens();
-    private final byte[][] shas = new byte[PeerScript.values().length][];
 
     private JedisSession(List<RedisClient> nodes) {
         this.nodes = nodes;
@@ -35,7 +37,7 @@ final class JedisSession implements LockSession {
         String problem = null;
         for (RedisClient node : session.nodes) {
             try {
-                session.load(node);
+                node.scriptLoad(ReleaseScript.SOURCE);
                 ready++;
             } catch (JedisException e) {
                 problem = e.getMessage();
@@ -63,12 +65,6 @@ final class JedisSession implements LockSession {
                 .build();
     }
 
-    private void load(RedisClient node) {
-        for (PeerScript script : PeerScript.values()) {
-            shas[script.ordinal()] = node.scriptLoad(script.source()).getBytes(StandardCharsets.US_ASCII);
-        }
-    }
-
     @Override
     public LockHandle handle(String resource, Duration ttl, LockListener listener) {
         return new Handle(resource, ttl, listener);
@@ -86,58 +82,64 @@ final class JedisSession implements LockSession {
      * @threading caller-confined between a call and its outcome
      */
     private final class Handle extends BlockingHandle {
-        private final List<byte[]> keys;
+        private final byte[] key;
         private final Duration ttl;
-        private final byte[] ttlMs;
+        private final SetParams ifAbsent;
         private byte[] token = {};
 
         Handle(String resource, Duration ttl, LockListener listener) {
             super(threads, listener);
-            this.keys = List.of(resource.getBytes(StandardCharsets.UTF_8));
+            this.key = resource.getBytes(StandardCharsets.UTF_8);
             this.ttl = ttl;
-            this.ttlMs = Long.toString(ttl.toMillis()).getBytes(StandardCharsets.US_ASCII);
+            this.ifAbsent = SetParams.setParams().nx().px(ttl.toMillis());
         }
 
         @Override
         AcquireVerdict tryAcquire() {
             token = tokens.next();
             long startNs = System.nanoTime();
-            VoteCount votes = ask(PeerScript.ACQUIRE, List.of(token, ttlMs), true);
+            VoteCount votes = ask(PeerVerb.ACQUIRE);
             long validityNs = VoteCount.validityNs(ttl, System.nanoTime() - startNs);
             if (votes.isWon() && validityNs > 0) {
                 validFor(validityNs);
                 return AcquireVerdict.ACQUIRED;
             }
-            ask(PeerScript.RELEASE, List.of(token), false);
+            ask(PeerVerb.RELEASE);
             return votes.isWon() ? AcquireVerdict.TOO_SLOW : votes.lost();
         }
 
         @Override
         ReleaseVerdict tryRelease() {
-            return ask(PeerScript.RELEASE, List.of(token), false).released();
+            return ask(PeerVerb.RELEASE).released();
         }
 
         /** All nodes in turn; an acquire that is lost is not taken any further. */
-        private VoteCount ask(PeerScript script, List<byte[]> arguments, boolean isAcquire) {
+        private VoteCount ask(PeerVerb verb) {
             VoteCount votes = new VoteCount(nodes.size());
             for (RedisClient node : nodes) {
                 try {
-                    votes.onReply(call(node, script, arguments));
+                    votes.onReply(verb == PeerVerb.ACQUIRE ? set(node) : compareAndDelete(node));
                 } catch (JedisException e) {
                     votes.onFailure();
                 }
-                if (isAcquire && votes.isDecided() && !votes.isWon()) {
+                if (verb == PeerVerb.ACQUIRE && votes.isDecided() && !votes.isWon()) {
                     break;
                 }
             }
             return votes;
         }
 
-        private long call(RedisClient node, PeerScript script, List<byte[]> arguments) {
+        private long set(RedisClient node) {
+            return node.set(key, token, ifAbsent) == null ? 0 : 1;
+        }
+
+        private long compareAndDelete(RedisClient node) {
+            List<byte[]> keys = List.of(key);
+            List<byte[]> arguments = List.of(token);
             try {
-                return (Long) node.evalsha(shas[script.ordinal()], keys, arguments);
+                return (Long) node.evalsha(SHA, keys, arguments);
             } catch (JedisNoScriptException e) {
-                return (Long) node.eval(script.source().getBytes(StandardCharsets.UTF_8), keys, arguments);
+                return (Long) node.eval(SOURCE, keys, arguments);
             }
         }
     }

@@ -3,9 +3,7 @@ package dev.redlock.loadtest.driver;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.internal.ExceptionFactory;
-import io.lettuce.core.output.IntegerOutput;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
@@ -145,7 +143,7 @@ final class LettuceBatches implements LettuceWire {
         private final int node;
 
         Vote(CommandType type, CommandArgs<byte[], byte[]> args, LettuceRound round, int node) {
-            super(type, new IntegerOutput<>(ByteArrayCodec.INSTANCE), args);
+            super(type, new LettuceVote(), args);
             this.round = round;
             this.node = node;
         }

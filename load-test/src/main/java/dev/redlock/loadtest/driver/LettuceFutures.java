@@ -3,8 +3,6 @@ package dev.redlock.loadtest.driver;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.codec.ByteArrayCodec;
-import io.lettuce.core.output.IntegerOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
@@ -44,7 +42,7 @@ final class LettuceFutures implements LettuceWire {
     public void send(StatefulRedisConnection<byte[], byte[]> connection, CommandType type,
             CommandArgs<byte[], byte[]> args, LettuceRound round, int node) {
         AsyncCommand<byte[], byte[], Long> command = new AsyncCommand<>(
-                new Command<>(type, new IntegerOutput<>(ByteArrayCodec.INSTANCE), args));
+                new Command<>(type, new LettuceVote(), args));
         connection.dispatch(command);
         command.whenComplete((reply, failure) -> round.handle().onAnswer(round, node, reply, failure));
     }

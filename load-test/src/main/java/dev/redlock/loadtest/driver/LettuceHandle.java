@@ -3,6 +3,8 @@ package dev.redlock.loadtest.driver;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandKeyword;
+import io.lettuce.core.protocol.CommandType;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
@@ -28,12 +30,12 @@ final class LettuceHandle implements LockHandle {
     @Override
     public void acquire() {
         token = session.freshToken();
-        session.begin(new LettuceRound(this, PeerScript.ACQUIRE, token, session.nodeCount(), false));
+        session.begin(new LettuceRound(this, PeerVerb.ACQUIRE, token, session.nodeCount(), false));
     }
 
     @Override
     public void release() {
-        session.begin(new LettuceRound(this, PeerScript.RELEASE, token, session.nodeCount(), false));
+        session.begin(new LettuceRound(this, PeerVerb.RELEASE, token, session.nodeCount(), false));
     }
 
     int nodeCount() {
@@ -42,7 +44,11 @@ final class LettuceHandle implements LockHandle {
 
     /** Sends a round to all nodes; what cannot be sent is a failed vote. */
     void send(LettuceRound round) {
-        session.send(round, arguments(round, session.shaOf(round.script())));
+        if (round.verb() == PeerVerb.ACQUIRE) {
+            session.send(round, CommandType.SET, setArguments(round));
+        } else {
+            session.send(round, CommandType.EVALSHA, releaseArguments(round, ReleaseScript.SHA));
+        }
         round.onSent();
     }
 
@@ -50,21 +56,28 @@ final class LettuceHandle implements LockHandle {
         if (failure == null) {
             round.onReply(node, reply);
         } else if (failure instanceof RedisNoScriptException) {
-            session.sendSource(round, node, arguments(round, round.script().source()));
+            session.send(round, node, CommandType.EVAL, releaseArguments(round, ReleaseScript.SOURCE));
         } else {
             round.onFailure(node);
         }
     }
 
-    /** {@code EVALSHA sha 1 resource token [ttl]}, or {@code EVAL} with the source. */
-    private CommandArgs<byte[], byte[]> arguments(LettuceRound round, String script) {
-        CommandArgs<byte[], byte[]> args = new CommandArgs<>(ByteArrayCodec.INSTANCE);
-        args.add(script).add(1).addKey(resource).addValue(round.token());
-        return round.script() == PeerScript.ACQUIRE ? args.add(ttl.toMillis()) : args;
+    /** {@code SET resource token NX PX ttl}. */
+    private CommandArgs<byte[], byte[]> setArguments(LettuceRound round) {
+        return new CommandArgs<>(ByteArrayCodec.INSTANCE).addKey(resource)
+                .addValue(round.token())
+                .add(CommandKeyword.NX)
+                .add(CommandKeyword.PX)
+                .add(ttl.toMillis());
+    }
+
+    /** {@code EVALSHA sha 1 resource token}, or {@code EVAL} with the source. */
+    private CommandArgs<byte[], byte[]> releaseArguments(LettuceRound round, String script) {
+        return new CommandArgs<>(ByteArrayCodec.INSTANCE).add(script).add(1).addKey(resource).addValue(round.token());
     }
 
     void onDecided(LettuceRound round, VoteCount votes) {
-        if (round.script() == PeerScript.RELEASE) {
+        if (round.verb() == PeerVerb.RELEASE) {
             listener.onRelease(votes.released());
             return;
         }
@@ -73,7 +86,7 @@ final class LettuceHandle implements LockHandle {
             listener.onAcquire(AcquireVerdict.ACQUIRED, validityNs);
             return;
         }
-        session.begin(new LettuceRound(this, PeerScript.RELEASE, round.token(), session.nodeCount(), true));
+        session.begin(new LettuceRound(this, PeerVerb.RELEASE, round.token(), session.nodeCount(), true));
         listener.onAcquire(votes.isWon() ? AcquireVerdict.TOO_SLOW : votes.lost(), 0);
     }
 }

@@ -7,7 +7,7 @@ package dev.redlock.loadtest.driver;
  */
 final class LettuceRound {
     private final LettuceHandle handle;
-    private final PeerScript script;
+    private final PeerVerb verb;
     private final byte[] token;
     private final long startNs;
     private final VoteCount votes;
@@ -16,17 +16,17 @@ final class LettuceRound {
     private boolean isDecided;
     private boolean isSent;
 
-    LettuceRound(LettuceHandle handle, PeerScript script, byte[] token, int nodeCount, boolean isRollback) {
+    LettuceRound(LettuceHandle handle, PeerVerb verb, byte[] token, int nodeCount, boolean isRollback) {
         this.handle = handle;
-        this.script = script;
+        this.verb = verb;
         this.token = token;
         this.startNs = System.nanoTime();
         this.votes = new VoteCount(nodeCount);
         this.isRollback = isRollback;
     }
 
-    PeerScript script() {
-        return script;
+    PeerVerb verb() {
+        return verb;
     }
 
     LettuceHandle handle() {
@@ -66,7 +66,7 @@ final class LettuceRound {
         } else {
             votes.onFailure();
         }
-        isDecided = script == PeerScript.ACQUIRE ? votes.isDecided() : votes.isReleaseDecided();
+        isDecided = verb == PeerVerb.ACQUIRE ? votes.isDecided() : votes.isReleaseDecided();
         return isDecided && isSent && !isRollback;
     }
 

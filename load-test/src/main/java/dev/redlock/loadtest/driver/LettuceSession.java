@@ -5,18 +5,14 @@ import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.codec.Base16;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.resource.ClientResources;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -35,7 +31,7 @@ import java.util.logging.Logger;
  */
 final class LettuceSession implements LockSession {
     static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
-    private static final Duration OPEN_LIMIT = Duration.ofSeconds(5);
+    private static final Duration OPEN_LIMIT = Duration.ofSeconds(10);
     /** Held, because a logger that nobody holds forgets its level. */
     private static final Logger TRANSPORT_LOG = Logger.getLogger("io.lettuce.core.resource.Transports");
 
@@ -49,7 +45,6 @@ final class LettuceSession implements LockSession {
     private final List<RedisURI> addresses;
     private final PeerTokens tokens = new PeerTokens();
     private final AtomicReferenceArray<StatefulRedisConnection<byte[], byte[]>> connections;
-    private final Map<PeerScript, String> shas = new EnumMap<>(PeerScript.class);
     private volatile boolean isClosed;
 
     private LettuceSession(List<NodeAddress> nodes, LettuceWire wire) {
@@ -62,10 +57,6 @@ final class LettuceSession implements LockSession {
                 .replayFilter(command -> true)
                 .build();
         client.setOptions(options);
-        for (PeerScript script : PeerScript.values()) {
-            shas.put(script, Base16.digest(
-                    script.source().getBytes(StandardCharsets.UTF_8)));
-        }
     }
 
     static LettuceSession open(List<NodeAddress> nodes, LettuceWire wire) throws IOException, InterruptedException {
@@ -125,8 +116,7 @@ final class LettuceSession implements LockSession {
         return client.connectAsync(ByteArrayCodec.INSTANCE, addresses.get(node))
                 .toCompletableFuture()
                 .thenCompose(connection -> connection.async()
-                        .scriptLoad(PeerScript.ACQUIRE.source())
-                        .thenCompose(sha -> connection.async().scriptLoad(PeerScript.RELEASE.source()))
+                        .scriptLoad(ReleaseScript.SOURCE)
                         .thenAccept(sha -> onConnected(node, connection))
                         .toCompletableFuture())
                 .whenComplete((nothing, failure) -> {
@@ -152,26 +142,17 @@ final class LettuceSession implements LockSession {
         return addresses.size();
     }
 
-    String shaOf(PeerScript script) {
-        return shas.get(script);
-    }
-
     void begin(LettuceRound round) {
         wire.execute(round);
     }
 
-    void send(LettuceRound round, CommandArgs<byte[], byte[]> args) {
+    void send(LettuceRound round, CommandType type, CommandArgs<byte[], byte[]> args) {
         for (int node = 0; node < connections.length(); node++) {
-            send(round, node, CommandType.EVALSHA, args);
+            send(round, node, type, args);
         }
     }
 
-    /** For a node that has lost the script. */
-    void sendSource(LettuceRound round, int node, CommandArgs<byte[], byte[]> args) {
-        send(round, node, CommandType.EVAL, args);
-    }
-
-    private void send(LettuceRound round, int node, CommandType type, CommandArgs<byte[], byte[]> args) {
+    void send(LettuceRound round, int node, CommandType type, CommandArgs<byte[], byte[]> args) {
         StatefulRedisConnection<byte[], byte[]> connection = connections.get(node);
         if (connection == null) {
             round.onFailure(node);

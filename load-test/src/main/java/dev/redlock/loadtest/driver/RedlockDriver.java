@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.CommandMode;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
@@ -28,6 +29,7 @@ public final class RedlockDriver implements LockDriver {
 
     private final ApiForm form;
     private final TransportKind transport;
+    private final CommandMode commands;
 
     /** The callback form over the best transport. */
     public RedlockDriver() {
@@ -41,14 +43,40 @@ public final class RedlockDriver implements LockDriver {
      * @param transport what carries the bytes
      */
     public RedlockDriver(ApiForm form, TransportKind transport) {
+        this(form, transport, CommandMode.AUTO);
+    }
+
+    private RedlockDriver(ApiForm form, TransportKind transport, CommandMode commands) {
         this.form = form;
         this.transport = transport;
+        this.commands = commands;
+    }
+
+    /**
+     * The callback form with the commands that cost the nodes least, those that other clients of the published pattern
+     * send: a refusal then does not tell how long the holder's key will stand.
+     *
+     * @return the driver {@code redlock-native}
+     */
+    public static RedlockDriver withNativeCommands() {
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.NATIVE);
+    }
+
+    /**
+     * The same over another transport.
+     *
+     * @param kind what carries the bytes
+     * @return a driver with the transport in its name
+     */
+    public RedlockDriver over(TransportKind kind) {
+        return new RedlockDriver(form, kind, commands);
     }
 
     @Override
     public String name() {
         String kind = transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
-        return form.driverName() + (transport == TransportKind.AUTO ? "" : "@" + kind);
+        String mode = commands == CommandMode.AUTO ? "" : "-" + commands.name().toLowerCase(Locale.ROOT);
+        return form.driverName() + mode + (transport == TransportKind.AUTO ? "" : "@" + kind);
     }
 
     @Override
@@ -58,7 +86,8 @@ public final class RedlockDriver implements LockDriver {
 
     @Override
     public String summary() {
-        return "this project's quorum lock, " + form.summary();
+        return "this project's quorum lock, " + form.summary()
+                + (commands == CommandMode.NATIVE ? ", plain SET instead of the acquire script" : "");
     }
 
     /** The longest ttl unless set otherwise, a second for the rounding of uptimes, and the drift. */
@@ -87,6 +116,7 @@ public final class RedlockDriver implements LockDriver {
         String[] addresses = spec.nodes().stream().map(NodeAddress::uri).toArray(String[]::new);
         RedlockContext context = new RedlockContext().nodes(addresses)
                 .nodeTimeout(NODE_TIMEOUT)
+                .commands(commands)
                 .transport(transport == TransportKind.AUTO ? spec.transport() : transport)
                 .eventLoops(spec.eventLoops())
                 .idlePolicy(spec.idlePolicy());

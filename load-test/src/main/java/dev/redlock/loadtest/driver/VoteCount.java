@@ -20,7 +20,7 @@ final class VoteCount {
         this.nodeCount = nodeCount;
     }
 
-    /** The script's reply: 1 is a vote for us. */
+    /** A node's answer: 1 is a vote for us. */
     void onReply(long reply) {
         if (reply == 1) {
             granted++;

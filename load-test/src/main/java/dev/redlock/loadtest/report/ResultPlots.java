@@ -22,6 +22,7 @@ import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYChartBuilder;
+import org.knowm.xchart.XYSeries;
 import org.knowm.xchart.internal.chartpart.Chart;
 import org.knowm.xchart.style.AxesChartStyler;
 import org.knowm.xchart.style.Styler;
@@ -115,15 +116,19 @@ public final class ResultPlots {
     /** Latency against the number of nodes: the drivers' medians, or one driver's percentiles. */
     private static XYChart nodes(Map<String, Map<Integer, List<JsonNode>>> drivers, String load) {
         XYChart chart = lines("Acquire latency against the number of nodes, " + load, "nodes");
+        List<XYSeries> drawn = new ArrayList<>();
         boolean isOne = drivers.size() == 1;
         drivers.forEach((driver, byNodes) -> PERCENTILES.forEach((percentile, field) -> {
             if (isOne || percentile.equals("p50")) {
                 double[] us = byNodes.values().stream().mapToDouble(runs -> acquire(runs, field)).toArray();
                 double[] n = byNodes.keySet().stream().mapToDouble(Integer::doubleValue).toArray();
-                chart.addSeries(isOne ? percentile : driver + ", p50", n, us).setMarker(SeriesMarkers.CIRCLE);
+                XYSeries line = chart.addSeries(isOne ? percentile : driver + ", p50", n, us);
+                line.setMarker(SeriesMarkers.CIRCLE);
+                drawn.add(line);
             }
         }));
         chart.getStyler().setXAxisDecimalPattern("0").setXAxisMaxLabelCount(8);
+        wholeDecades(chart, drawn);
         return chart;
     }
 
@@ -131,17 +136,28 @@ public final class ResultPlots {
     private static XYChart percentiles(Map<String, Map<Integer, List<JsonNode>>> drivers, String load) {
         XYChart chart = lines("Acquire latency by percentile, " + load, "share of acquires that were at least as fast");
         chart.getStyler().setXAxisLogarithmic(true).setXAxisTickLabelsFormattingFunction(ResultPlots::share);
+        List<XYSeries> drawn = new ArrayList<>();
         boolean isOne = drivers.size() == 1;
         drivers.forEach((driver, byNodes) -> byNodes.forEach((nodes, runs) -> {
             boolean isLargest = nodes.equals(((TreeMap<Integer, List<JsonNode>>) byNodes).lastKey());
             if (isOne || isLargest) {
-                curve(chart, isOne ? "N = " + nodes : driver + ", N = " + nodes, runs.get(0));
+                drawn.add(curve(chart, isOne ? "N = " + nodes : driver + ", N = " + nodes, runs.get(0)));
             }
         }));
+        wholeDecades(chart, drawn);
         return chart;
     }
 
-    private static void curve(XYChart chart, String name, JsonNode run) {
+    /** Only powers of ten are labelled: two of them have to be on the axis. */
+    private static void wholeDecades(XYChart chart, List<XYSeries> drawn) {
+        double min = drawn.stream().mapToDouble(XYSeries::getYMin).min().orElse(1);
+        double max = drawn.stream().mapToDouble(XYSeries::getYMax).max().orElse(10);
+        chart.getStyler()
+                .setYAxisMin(Math.pow(10, Math.floor(Math.log10(min))))
+                .setYAxisMax(Math.pow(10, Math.ceil(Math.log10(max))));
+    }
+
+    private static XYSeries curve(XYChart chart, String name, JsonNode run) {
         JsonNode acquire = run.get("operations").get("acquire");
         double last = Math.max(1, acquire.get("count").asDouble());
         List<Double> rarity = new ArrayList<>();
@@ -153,7 +169,9 @@ public final class ResultPlots {
                 us.add(point.get(1).asDouble());
             }
         }
-        chart.addSeries(name, rarity, us).setMarker(SeriesMarkers.NONE);
+        XYSeries line = chart.addSeries(name, rarity, us);
+        line.setMarker(SeriesMarkers.NONE);
+        return line;
     }
 
     private static String share(double rarity) {
@@ -168,8 +186,12 @@ public final class ResultPlots {
                 .title("Cycles per second, " + load)
                 .build();
         dress(chart.getStyler());
-        chart.getStyler().setAvailableSpaceFill(0.8).setXAxisLabelRotation(20).setYAxisDecimalPattern("#,##0");
         List<String> names = List.copyOf(drivers.keySet());
+        chart.getStyler()
+                .setAvailableSpaceFill(0.8)
+                .setXAxisLabelRotation(30)
+                .setXAxisTickMarkSpacingHint(1)
+                .setYAxisDecimalPattern("#,##0");
         for (int nodes : counts) {
             List<Double> rates = names.stream()
                     .map(name -> median(drivers.get(name)
@@ -194,6 +216,8 @@ public final class ResultPlots {
 
     private static void dress(AxesChartStyler styler) {
         styler.setPlotGridLinesColor(new Color(0xDDE2E8));
+        styler.setAxisTickLabelsFont(new Font(Font.SANS_SERIF, Font.PLAIN, 12));
+        styler.setAxisTitleFont(new Font(Font.SANS_SERIF, Font.PLAIN, 13));
         styler.setBaseFont(new Font(Font.SANS_SERIF, Font.PLAIN, 12))
                 .setChartTitleFont(new Font(Font.SANS_SERIF, Font.BOLD, 15))
                 .setChartBackgroundColor(Color.WHITE)

@@ -93,6 +93,7 @@
       rows = made.table;
       box.setAttribute('aria-label', words + '. The figures are in the table below.');
       if (drawn) { drawn.dispose(); }
+      if (made.height) { box.style.height = made.height + 'px'; }
       drawn = echarts.init(box, null, { renderer: 'svg' });
       drawn.setOption(dressed(made.option));
       fill();
@@ -279,7 +280,8 @@
           return group ? of(group, value) : null;
         });
         drivers.forEach(driver => rows.push([driver, ...points(driver).map(spread)]));
-        return { table: rows, option: {
+        const height = Math.max(320, 100 + drivers.length * (20 + 14 * nodeCounts.length));
+        return { table: rows, height, option: {
           xAxis: { type: 'value', name: choice.figure, axisLabel: { formatter: number } },
           yAxis: { type: 'category', data: drivers, inverse: true, axisLabel: { hideOverlap: false } },
           tip: tip(point => point.name, point => number(point.value)),

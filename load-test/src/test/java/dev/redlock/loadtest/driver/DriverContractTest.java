@@ -57,6 +57,13 @@ class DriverContractTest {
     }
 
     @Nested
+    class NativeCommands extends OnThreeNodes {
+        NativeCommands() {
+            super(RedlockDriver.withNativeCommands());
+        }
+    }
+
+    @Nested
     class Lettuce extends OnThreeNodes {
         Lettuce() {
             super(new LettuceDriver(false));

@@ -1,0 +1,14 @@
+package dev.redlock.loadtest.driver;
+
+/**
+ * What the peers that are written by hand here ask of a node, by the published pattern: what they cost the servers is
+ * what any client of that pattern costs them, so that what differs is the client.
+ *
+ * @threading immutable
+ */
+enum PeerVerb {
+    /** {@code SET resource token NX PX ttl}. */
+    ACQUIRE,
+    /** Compare and delete, {@link ReleaseScript}. */
+    RELEASE
+}
