@@ -65,7 +65,7 @@ class CommandsTest {
         assertEquals("FAIL", root.get("verdict").asText());
         assertTrue(out.toString().contains("FAIL: redlock, N = 1, 1000000/s: missed the rate: of 200000 cycles"),
                 out::toString);
-        assertTrue(out.toString().strip().endsWith("results-FAIL.json"), out::toString);
+        assertTrue(out.toString().strip().endsWith("report-FAIL.html"), out::toString);
         try (Stream<Path> files = Files.list(folder.resolve("run"))) {
             assertEquals(List.of(), files.filter(file -> !file.toString().contains("-FAIL.")).toList());
         }

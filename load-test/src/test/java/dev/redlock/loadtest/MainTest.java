@@ -47,9 +47,9 @@ class MainTest {
                 assertTrue(Pattern.compile("(?m)^ +" + start + NUMBER.repeat(9) + "$").matcher(text).find(), text);
             }
             assertTrue(text.contains("PASS: no two holders overlapped in "), text);
-            assertTrue(text.strip().matches("(?s).*\\RResults: load-test-results/latency-\\S+/results\\.json"), text);
+            assertTrue(text.strip().matches("(?s).*\\RResults: load-test-results/latency-\\S+/report\\.html"), text);
             assertTrue(program.results()
-                    .containsAll(List.of("results.json", "series.csv", "redlock-n3-k8-r1-cycle.hgrm",
+                    .containsAll(List.of("report.html", "results.json", "series.csv", "redlock-n3-k8-r1-cycle.hgrm",
                             "redlock-n1-k1-r1-acquire.hlog")),
                     () -> program.err());
             assertEquals(List.of(), program.leftovers());
