@@ -1,0 +1,80 @@
+package dev.redlock.node;
+
+import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What a connection remembers of a request until its answer: 64 go in, then 64 come out. One operation is one request.
+ * The baseline is a queue of the JDK with a record for each.
+ *
+ * @threading caller-confined; the harness gives each thread its own
+ */
+@State(Scope.Thread)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 4, time = 1)
+@Fork(1)
+public class RequestRingBenchmark {
+
+    private static final int REQUESTS = 64;
+
+    private final RequestRing ring = new RequestRing(65_536);
+    private final ArrayDeque<Sent> queue = new ArrayDeque<>();
+    private final Object request = new Object();
+
+    /**
+     * A request and what was asked.
+     *
+     * @threading immutable
+     */
+    private record Sent(Object request, Verb verb, int sequence) {
+    }
+
+    /** Ours. */
+    @Benchmark
+    @OperationsPerInvocation(REQUESTS)
+    public int ring() {
+        for (int i = 0; i < REQUESTS; i++) {
+            ring.add(request, RequestRing.tag(Verb.ACQUIRE, CommandForm.SCRIPT, i, false));
+        }
+        int sum = 0;
+        while (!ring.isEmpty()) {
+            sum += ring.head() == request ? RequestRing.sequenceOf(ring.headTag()) : 0;
+            ring.removeHead();
+        }
+        return checked(sum);
+    }
+
+    /** The baseline. */
+    @Benchmark
+    @OperationsPerInvocation(REQUESTS)
+    public int baselineQueue() {
+        for (int i = 0; i < REQUESTS; i++) {
+            queue.add(new Sent(request, Verb.ACQUIRE, i));
+        }
+        int sum = 0;
+        while (!queue.isEmpty()) {
+            final Sent head = queue.poll();
+            sum += head.request == request && head.verb == Verb.ACQUIRE ? head.sequence : 0;
+        }
+        return checked(sum);
+    }
+
+    private static int checked(final int sum) {
+        if (sum != REQUESTS * (REQUESTS - 1) / 2) {
+            throw new IllegalStateException("the sequences add up to " + sum);
+        }
+        return sum;
+    }
+}
