@@ -9,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 import javax.tools.DiagnosticCollector;
 import javax.tools.JavaCompiler;
 import javax.tools.JavaFileObject;
@@ -19,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every java block of README.md and docs/ compiles against the modules as they are. */
+/** Every java block of README.md, its neighbours and docs/ compiles against the modules as they are. */
 class DocsCompileTest {
     @TempDir
     private Path folder;
@@ -27,7 +26,7 @@ class DocsCompileTest {
     @TestFactory
     List<DynamicTest> everyJavaBlockCompiles() throws IOException {
         List<DynamicTest> tests = new ArrayList<>();
-        for (Path file : markdown(projectRoot())) {
+        for (Path file : DocPages.all()) {
             for (JavaSnippet snippet : JavaSnippet.in(file)) {
                 tests.add(DynamicTest.dynamicTest(snippet.place(), () -> assertEquals(List.of(), compile(snippet))));
             }
@@ -38,7 +37,7 @@ class DocsCompileTest {
 
     @Test
     void readmeNamesTheTwoCommands() throws IOException {
-        List<String> lines = Files.readAllLines(projectRoot().resolve("README.md"));
+        List<String> lines = Files.readAllLines(DocPages.root().resolve("README.md"));
         assertTrue(lines.contains("mvn -q -DskipTests package && java -jar load-test/target/load-test.jar"));
         assertTrue(lines.contains("mvn verify"));
     }
@@ -78,24 +77,5 @@ class DocsCompileTest {
                 .map(error -> snippet.place() + ": " + error)
                 .toList();
         return isGood ? List.of() : errors;
-    }
-
-    private static List<Path> markdown(Path root) throws IOException {
-        List<Path> files = new ArrayList<>(List.of(root.resolve("README.md")));
-        if (Files.isDirectory(root.resolve("docs"))) {
-            try (Stream<Path> docs = Files.walk(root.resolve("docs"))) {
-                docs.filter(file -> file.toString().endsWith(".md")).sorted().forEach(files::add);
-            }
-        }
-        return files;
-    }
-
-    private static Path projectRoot() {
-        Path folder = Path.of("").toAbsolutePath();
-        while (!Files.exists(folder.resolve("README.md"))) {
-            folder = folder.getParent();
-            assertTrue(folder != null, "README.md is above the module");
-        }
-        return folder;
     }
 }

@@ -1,0 +1,146 @@
+package dev.redlock.loadtest.docs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.CommandMode;
+import dev.redlock.ExtendOutcome;
+import dev.redlock.Lease;
+import dev.redlock.NodeStatus;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.ReleaseOutcome;
+import dev.redlock.RestartGuardMode;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.nodes.Source;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The user that the page on operations makes has the rights that the client needs, and needs them. */
+@Timeout(120)
+class AclTest {
+    private static final String PASSWORD = "s3cret";
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30));
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void theUserOfThePageCanDoWhatTheClientDoes(Source source) throws Exception {
+        try (RedisNodes nodes = nodes(source)) {
+            giveRights(nodes, line());
+            for (CommandMode mode : CommandMode.values()) {
+                try (Redlock redlock = Redlock.connect(context(nodes).keyPrefix("lock:").commands(mode))) {
+                    cycle(redlock, OPTIONS, mode + "/plain");
+                    cycle(redlock, OPTIONS.waitUpTo(Duration.ofSeconds(5)), mode + "/waiting");
+                    cycle(redlock, OPTIONS.fenced(), mode + "/fenced");
+                    cycle(redlock, OPTIONS.fenced(), mode + "/fenced");
+                    releaseTogether(redlock, mode + "/many");
+                    nodes.node(0).call("SCRIPT", "FLUSH");
+                    cycle(redlock, OPTIONS, mode + "/flushed");
+                }
+            }
+            assertEquals(List.of(), denied(nodes), "commands that the server refused");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void keysOutsideThePatternAreOutOfReach(Source source) throws Exception {
+        try (RedisNodes nodes = nodes(source)) {
+            giveRights(nodes, line());
+            try (Redlock redlock = Redlock.connect(context(nodes))) {
+                AcquireOutcome outcome = redlock.tryAcquire("elsewhere", Duration.ofSeconds(30));
+                assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
+                assertTrue(outcome.failedCount() > 0, outcome::toString);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void aNodeThatDoesNotTellItsTimeIsRefused(Source source) throws Exception {
+        try (RedisNodes nodes = nodes(source)) {
+            giveRights(nodes, line().replace(" +time", ""));
+            try (Redlock redlock = Redlock.connect(context(nodes).keyPrefix("lock:"))) {
+                assertFalse(redlock.tryAcquire("orders/42", Duration.ofSeconds(30)).isAcquired());
+                NodeStatus node = redlock.nodes().get(0);
+                assertTrue(String.valueOf(node.problem()).contains("TIME"), node::toString);
+            }
+        }
+    }
+
+    private static RedisNodes nodes(Source source) {
+        return RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+    }
+
+    private static String line() throws IOException {
+        List<String> lines = DocPages.text("docs/guides/operations.md")
+                .lines()
+                .filter(line -> line.startsWith("ACL SETUSER "))
+                .toList();
+        assertEquals(1, lines.size(), "the page shows one user");
+        return lines.get(0).replace(">PASSWORD", ">" + PASSWORD);
+    }
+
+    private static void giveRights(RedisNodes nodes, String line) {
+        assertEquals("OK", nodes.node(0).call(line.split(" ")));
+    }
+
+    private static RedlockContext context(RedisNodes nodes) {
+        RedisNode node = nodes.node(0);
+        return new RedlockContext()
+                .nodes("redis://redlock:" + PASSWORD + "@" + node.address().host() + ":" + node.address().port())
+                .restartGuard(RestartGuardMode.OFF)
+                .nodeTimeout(Duration.ofSeconds(5));
+    }
+
+    private static void cycle(Redlock redlock, AcquireOptions options, String resource) throws InterruptedException {
+        AcquireOutcome outcome = redlock.acquire(redlock.key(resource), options);
+        Lease lease = outcome.lease();
+        AcquireOutcome refused = redlock.acquire(redlock.key(resource), options.waitUpTo(Duration.ZERO));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind(), refused::toString);
+        assertEquals(ExtendOutcome.EXTENDED, lease.extend(Duration.ofSeconds(20)), lease::toString);
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), lease::toString);
+    }
+
+    /** Releases that are asked for in one turn of the loop go to the node as one call. */
+    private static void releaseTogether(Redlock redlock, String resource) throws Exception {
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            leases.add(redlock.acquire(redlock.key(resource + i), OPTIONS).lease());
+        }
+        CompletableFuture<List<CompletionStage<ReleaseOutcome>>> released = new CompletableFuture<>();
+        redlock.acquireAsync(resource, OPTIONS).thenAccept(outcome -> {
+            outcome.lease().close();
+            released.complete(leases.stream().map(Lease::releaseAsync).toList());
+        });
+        for (CompletionStage<ReleaseOutcome> each : released.get()) {
+            assertEquals(ReleaseOutcome.RELEASED, each.toCompletableFuture().get());
+        }
+    }
+
+    /** What stands in the server's log of refusals; that of a name for people is no loss. */
+    private static List<String> denied(RedisNodes nodes) {
+        List<String> denied = new ArrayList<>();
+        for (Object entry : (List<?>) nodes.node(0).call("ACL", "LOG")) {
+            String text = entry instanceof Object[] fields ? Arrays.toString(fields) : entry.toString();
+            if (!text.contains("object, client, ") && !text.contains("object, client|setinfo, ")) {
+                denied.add(text);
+            }
+        }
+        return denied;
+    }
+}

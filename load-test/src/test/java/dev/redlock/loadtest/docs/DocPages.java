@@ -1,0 +1,40 @@
+package dev.redlock.loadtest.docs;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Where the prose is: README.md, CONTRIBUTING.md, CHANGELOG.md and docs/ of the project that the tests run in. */
+final class DocPages {
+    private DocPages() {
+    }
+
+    static Path root() {
+        Path folder = Path.of("").toAbsolutePath();
+        while (!Files.exists(folder.resolve("README.md"))) {
+            folder = folder.getParent();
+            assertTrue(folder != null, "README.md is above the module");
+        }
+        return folder;
+    }
+
+    static String text(String page) throws IOException {
+        return Files.readString(root().resolve(page));
+    }
+
+    static List<Path> all() throws IOException {
+        List<Path> pages = new ArrayList<>();
+        for (String name : List.of("README.md", "CONTRIBUTING.md", "CHANGELOG.md")) {
+            pages.add(root().resolve(name));
+        }
+        try (Stream<Path> docs = Files.walk(root().resolve("docs"))) {
+            docs.filter(file -> file.toString().endsWith(".md")).sorted().forEach(pages::add);
+        }
+        return pages;
+    }
+}
