@@ -10,9 +10,11 @@ import dev.redlock.loadtest.nodes.RequiredNodes;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The chaos command as a user runs it: real nodes, worker processes, faults. */
+@Tag("chaos")
 class ChaosTest {
     private static final Pattern TWO_PROCESSES = Pattern
             .compile("FAIL: OVERLAP on resource \\d: worker (\\d) .* and worker (?!\\1)\\d ");
