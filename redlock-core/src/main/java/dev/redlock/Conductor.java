@@ -121,14 +121,6 @@ final class Conductor implements NodeListener {
         return isClosed;
     }
 
-    void refuseOnLoop(final String call, final String instead) {
-        if (loop.inEventLoop()) {
-            throw new IllegalStateException(
-                    "blocking call " + call + " on the client's event loop, which nothing may block:"
-                            + " use " + instead + " there");
-        }
-    }
-
     RedlockContext context() {
         return context;
     }

@@ -282,7 +282,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             cancel();
         } else if (now == LeaseState.HELD || now == LeaseState.RELEASING) {
             submit(RELEASE);
-            if (!conductor.isOwnThread()) {
+            if (!redlock.isOnLoop()) {
                 await(Awaited.RELEASED, false);
             }
         }
@@ -340,7 +340,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     }
 
     private void refuseOnLoop(final String call, final String instead) {
-        conductor.refuseOnLoop(call, instead);
+        redlock.refuseOnLoop(call, instead);
     }
 
     // ---- waiting ----------------------------------------------------------------------------------------------------

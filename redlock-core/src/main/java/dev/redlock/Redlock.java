@@ -225,7 +225,7 @@ public final class Redlock implements AutoCloseable {
             throw new InterruptedException("interrupted before acquiring \"" + key + "\"; nothing was sent");
         }
         final Conductor conductor = conductorOf(key);
-        conductor.refuseOnLoop("acquire", "acquire(key, options, lease, callback) or acquireAsync");
+        refuseOnLoop("acquire", "acquire(key, options, lease, callback) or acquireAsync");
         final LeaseSlot lease = new LeaseSlot(this);
         begin(conductor, lease, key, options, waitNs, null);
         return lease.awaitAcquired();
@@ -280,7 +280,7 @@ public final class Redlock implements AutoCloseable {
      * @param key      what to lock
      * @param options  how
      * @param lease    from {@link #newLease} of this client, not in use
-     * @param callback told the outcome on the event loop, never before this method returns
+     * @param callback told the outcome on the event loop, never from inside this call
      * @throws IllegalArgumentException if the ttl is out of range or the lease is another client's
      * @throws IllegalStateException    if the lease is in use
      */
@@ -397,7 +397,16 @@ public final class Redlock implements AutoCloseable {
         return awaitClosed(beginClose(timeoutNs));
     }
 
-    private boolean isOnLoop() {
+    /** A blocked loop would stall every resource that maps to it, also where the call is about another one's. */
+    void refuseOnLoop(final String call, final String instead) {
+        if (isOnLoop()) {
+            throw new IllegalStateException(
+                    "blocking call " + call + " on the client's event loop, which nothing may block:"
+                            + " use " + instead + " there");
+        }
+    }
+
+    boolean isOnLoop() {
         for (final Conductor conductor : conductors) {
             if (conductor.isOwnThread()) {
                 return true;

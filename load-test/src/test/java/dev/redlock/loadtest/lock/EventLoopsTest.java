@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.IdlePolicy;
+import dev.redlock.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
@@ -18,6 +19,7 @@ import io.netty.channel.nio.NioIoHandler;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -73,6 +75,41 @@ class EventLoopsTest {
             for (int i = 0; i < 20; i++) {
                 assertEquals(loop, cycle(redlock, "idle"), "one loop");
             }
+        }
+    }
+
+    @Test
+    void noLoopOfTheClientMayBeBlockedWhicheverResourceItIsAbout() throws Exception {
+        try (Redlock redlock = Redlock.connect(context().eventLoops(2))) {
+            String here = "resource-0";
+            Thread loop = cycle(redlock, here);
+            int number = 1;
+            while (cycle(redlock, "resource-" + number) == loop) {
+                number++;
+            }
+            String there = "resource-" + number;
+            Lease held = redlock.acquire(there, Duration.ofSeconds(30)).lease();
+            CompletableFuture<String> refusals = new CompletableFuture<>();
+            redlock.acquireAsync(here, OPTIONS).thenAccept(outcome -> {
+                refusals.complete(refusalOf(() -> redlock.tryAcquire(there, Duration.ofSeconds(30)))
+                        + refusalOf(held::release) + refusalOf(() -> held.extend(Duration.ofSeconds(30))));
+                held.close();
+                outcome.lease().close();
+            });
+            String texts = refusals.get(30, TimeUnit.SECONDS);
+            assertEquals(3, texts.split("on the client's event loop", -1).length - 1, texts);
+            assertTrue(redlock.acquire(redlock.key(there), OPTIONS.waitUpTo(Duration.ofSeconds(10))).isAcquired(),
+                    "close released");
+        }
+    }
+
+    private static String refusalOf(Callable<?> call) {
+        try {
+            return "not refused: " + call.call();
+        } catch (IllegalStateException e) {
+            return e.getMessage() + "; ";
+        } catch (Exception e) {
+            return e.toString();
         }
     }
 
