@@ -39,7 +39,7 @@ public final class ResultPlots {
     private static final int DPI = 144;
     private static final Color[] COLOURS = {new Color(0x0B62B8), new Color(0xC65A00), new Color(0x137A4B),
         new Color(0xB3246B), new Color(0x6A4FC4), new Color(0x8A7400), new Color(0x007F8C), new Color(0x84543A),
-        new Color(0x566170)};
+        new Color(0x566170), new Color(0x111111), new Color(0xD43A3A), new Color(0x5C9E00)};
     private static final Map<String, String> PERCENTILES = new TreeMap<>(
             Map.of("p50", "p50Us", "p99", "p99Us", "p99.9", "p999Us"));
 
