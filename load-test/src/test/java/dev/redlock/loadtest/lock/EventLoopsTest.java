@@ -90,7 +90,7 @@ class EventLoopsTest {
             String there = "resource-" + number;
             Lease held = redlock.acquire(there, Duration.ofSeconds(30)).lease();
             CompletableFuture<String> refusals = new CompletableFuture<>();
-            redlock.acquireAsync(here, OPTIONS).thenAccept(outcome -> {
+            redlock.acquire(redlock.key(here), OPTIONS, redlock.newLease(), outcome -> {
                 refusals.complete(refusalOf(() -> redlock.tryAcquire(there, Duration.ofSeconds(30)))
                         + refusalOf(held::release) + refusalOf(() -> held.extend(Duration.ofSeconds(30))));
                 held.close();
