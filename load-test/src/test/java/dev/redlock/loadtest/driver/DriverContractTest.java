@@ -143,6 +143,18 @@ class DriverContractTest {
             return driver.name() + "-" + resourceCount++;
         }
 
+        /**
+         * Refused, and for the right reason as soon as every node takes part: a session opens when a majority is there,
+         * and while the last node is still being connected to, its failed vote and one refusal are no quorum.
+         */
+        private void assertContended(BlockingLock lock) throws Exception {
+            Await.until("contended", () -> {
+                AcquireVerdict verdict = lock.acquire();
+                assertTrue(verdict == AcquireVerdict.CONTENDED || verdict == AcquireVerdict.NO_QUORUM, verdict::name);
+                return verdict == AcquireVerdict.CONTENDED;
+            });
+        }
+
         @Test
         void excludesAndReleases() throws Exception {
             try (LockSession one = open(); LockSession two = open()) {
@@ -151,8 +163,8 @@ class DriverContractTest {
                 BlockingLock theirs = new BlockingLock(two, resource, TTL, LIMIT);
                 BlockingLock neighbour = new BlockingLock(one, resource, TTL, LIMIT);
                 assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
-                assertEquals(AcquireVerdict.CONTENDED, theirs.acquire());
-                assertEquals(AcquireVerdict.CONTENDED, neighbour.acquire(), "also within one client");
+                assertContended(theirs);
+                assertContended(neighbour);
                 assertEquals(ReleaseVerdict.RELEASED, ours.release());
                 assertEquals(AcquireVerdict.ACQUIRED, theirs.acquire());
                 assertEquals(ReleaseVerdict.RELEASED, theirs.release());
