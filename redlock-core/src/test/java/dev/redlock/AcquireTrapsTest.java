@@ -50,6 +50,22 @@ class AcquireTrapsTest extends VirtualTest {
     }
 
     @Test
+    void votesOfABrokenConnectionAreUnknownAtOnce() {
+        final VirtualWorld.Client client = world(3);
+        node(0).pause();
+        node(1).pause();
+        final long startMs = nowMs();
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, options());
+        world.runMs(1);
+        node(0).breakConnections();
+        node(1).breakConnections();
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind());
+        assertTrue(nowMs() - startMs < NODE_TIMEOUT_MS / 2, "long before the node timeout");
+        assertEquals(2, get(outcome).unknownCount(), () -> get(outcome).toString());
+        assertTrue(get(outcome).voteText(1).contains("connection lost"), () -> get(outcome).toString());
+    }
+
+    @Test
     void validityIsCheckedAfterTheQuorum() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 20_000_000));

@@ -7,9 +7,10 @@ import dev.redlock.quorum.Drift;
  *
  * <p>A sample says: at some moment between sending TIME and receiving its answer the node's clock stood at T. So the
  * offset (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
- * interval by no more than the drift that validity allows for. A sample whose interval does not
- * meet the widened interval of the one before is a step. A slow answer only widens the interval, so delay alone never
- * looks like a step.
+ * interval by no more than the rate of the drift that validity allows for. A sample whose interval is further from the
+ * widened one than the constant part of the drift is a step. The constant is granted once and not with each sample: where
+ * a sample lies beyond, the reference stays at its edge, so a clock that creeps is found as soon as it has gained it. A
+ * slow answer only widens the interval, so delay alone never looks like a step.
  *
  * <p>The reference is never forgotten while the node exists. It belongs to the clock of the machine behind the address,
  * not to a connection or a process: a clock that steps while the node is away, or while its process is replaced, has
@@ -21,14 +22,16 @@ import dev.redlock.quorum.Drift;
  */
 final class ClockWatch {
 
-    private final Drift drift;
+    private final Drift rate;
+    private final long constantNs;
     private boolean hasReference;
     private long askedNs;
     private long offsetNsMin;
     private long offsetNsMax;
 
     ClockWatch(final Drift drift) {
-        this.drift = drift;
+        this.rate = new Drift(drift.ratePpm(), 0);
+        this.constantNs = drift.constantNs();
     }
 
     /**
@@ -44,15 +47,17 @@ final class ClockWatch {
         final long max = serverNs - sentNs;
         // From one answer to the next may pass all the time since the one before was asked for: drift counts for it
         // all.
-        final long allowanceNs = hasReference ? drift.ofNs(Math.max(0, receivedNs - askedNs)) : 0;
-        final boolean isJump = hasReference
-                && (min - offsetNsMax > allowanceNs || offsetNsMin - max > allowanceNs);
+        final long gainNs = hasReference ? rate.ofNs(Math.max(0, receivedNs - askedNs)) : 0;
+        final long lowest = offsetNsMin - gainNs;
+        final long highest = offsetNsMax + gainNs;
+        final boolean isJump = hasReference && (min - highest > constantNs || lowest - max > constantNs);
         if (isJump || !hasReference) {
             offsetNsMin = min;
             offsetNsMax = max;
         } else {
-            offsetNsMin = Math.max(min, offsetNsMin - allowanceNs);
-            offsetNsMax = Math.min(max, offsetNsMax + allowanceNs);
+            // Both ends stay within what the rate allows, also where the sample itself does not.
+            offsetNsMin = Math.max(lowest, Math.min(min, highest));
+            offsetNsMax = Math.min(highest, Math.max(max, lowest));
         }
         hasReference = true;
         askedNs = sentNs;

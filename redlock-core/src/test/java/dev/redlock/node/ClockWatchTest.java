@@ -55,6 +55,25 @@ class ClockWatchTest {
         assertTrue(sample(elapsedNs, -allowanceNs - 1));
     }
 
+    /**
+     * A second of drift is 10 ms; the constant of 2 ms is granted once. What creeps faster is found as soon as it has
+     * gained more than that, and one that keeps to the rate never is.
+     */
+    @ParameterizedTest
+    @CsvSource({"10000000, 0", "-10000000, 0", "12000000, 2", "-12000000, 2", "11000000, 3", "10100000, 21",
+        "-10100000, 21"})
+    void aClockThatCreepsIsFoundWhenItHasGainedTheConstant(final long creepNs, final int foundBySample) {
+        sample(0, 0);
+        for (int i = 1; i <= 200; i++) {
+            final boolean isFound = i == foundBySample;
+            assertEquals(isFound, sample(i * SECOND, i * creepNs), "sample " + i);
+            if (isFound) {
+                return;
+            }
+        }
+        assertEquals(0, foundBySample, "it was not found");
+    }
+
     @Test
     void afterAJumpTheNewTimeIsTheReference() {
         sample(0, 0);
