@@ -142,7 +142,8 @@ final class Attempt implements LockRequest {
             case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onReply(this, nodeIndex, value);
             case RAISE -> conductor.raising().onReply(this, nodeIndex, value);
             case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
-            case RELEASE, RELEASE_FENCED, RELEASE_MANY -> conductor.releasing().onReply(this, nodeIndex, value);
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
+                    .onReply(this, nodeIndex, value);
         }
         answered();
     }
@@ -168,7 +169,8 @@ final class Attempt implements LockRequest {
             case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
             case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
             case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote);
-            case RELEASE, RELEASE_FENCED, RELEASE_MANY -> conductor.releasing().onNoReply(this, nodeIndex, vote);
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
+                    .onNoReply(this, nodeIndex, vote);
         }
         answered();
     }
@@ -180,7 +182,7 @@ final class Attempt implements LockRequest {
             case RAISE -> phase == Phase.RAISING;
             // Also when the others have decided the round: one more node that holds the token is worth its message.
             case EXTEND -> phase == Phase.HELD && sequence == extendSequence;
-            case RELEASE, RELEASE_FENCED, RELEASE_MANY -> true;
+            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;
         };
     }
 

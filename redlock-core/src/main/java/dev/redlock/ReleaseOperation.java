@@ -2,7 +2,6 @@ package dev.redlock;
 
 import dev.redlock.node.Verb;
 import dev.redlock.quorum.Decision;
-import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Vote;
 
 /**
@@ -41,11 +40,7 @@ final class ReleaseOperation {
         final int nodeCount = conductor.nodeCount();
         // One more than the answers to come, so that it is not recycled while it is being sent.
         attempt.expect(nodeCount + 1);
-        if (attempt.fence.highest() > 0) {
-            conductor.fanOut().send(attempt, Verb.RELEASE_FENCED, 0, Quorum.allOf(nodeCount));
-        } else {
-            conductor.fanOut().release(attempt);
-        }
+        conductor.fanOut().release(attempt, attempt.fence.highest() > 0 ? Verb.RELEASE_FENCED : Verb.RELEASE);
         attempt.expect(-1);
         conductor.recycleIfDone(attempt);
     }

@@ -19,9 +19,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ReleaseBatchTest extends VirtualTest {
 
     private List<Lease> leases(final VirtualWorld.Client client, final int count) {
+        return leases(client, count, options());
+    }
+
+    private List<Lease> leases(final VirtualWorld.Client client, final int count, final AcquireOptions options) {
         final List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            outcomes.add(client.redlock().acquireAsync("orders/" + i, options()).toCompletableFuture());
+            outcomes.add(client.redlock().acquireAsync("orders/" + i, options).toCompletableFuture());
         }
         return new ArrayList<>(outcomes.stream().map(outcome -> acquired(get(outcome))).toList());
     }
@@ -123,6 +127,59 @@ class ReleaseBatchTest extends VirtualTest {
         releaseTogether(client, leases);
         waiters.forEach(waiter -> acquired(get(waiter)));
         assertTrue(world.nowNs() - beforeNs < 5_000_000, "no retry delay in between");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 0, 1", "2, 1, 0", "64, 1, 0", "65, 1, 1", "130, 3, 0"})
+    void fencedOnesGoTogetherToo(final int leaseCount, final int batches, final int singles) {
+        final VirtualWorld.Client client = world(3);
+        releaseTogether(client, leases(client, leaseCount, options().fenced()))
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertEquals(batches, count(0, "release_many_fenced"), "calls for many");
+        assertEquals(singles, count(0, "release_fenced"), "calls for one");
+        assertEquals(0, keysLeft(0));
+    }
+
+    @Test
+    void fencedAndPlainOnesOfATurnAreTwoCalls() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 3);
+        for (int i = 3; i < 6; i++) {
+            leases.add(acquired(get(client.redlock()
+                    .acquireAsync("orders/" + i, options().fenced())
+                    .toCompletableFuture())));
+        }
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertEquals(1, count(0, "release_many"));
+        assertEquals(1, count(0, "release_many_fenced"));
+        assertEquals(0, keysLeft(0));
+    }
+
+    @Test
+    void aFencedBatchBringsTheCountersOfAllNodesTogether() {
+        final VirtualWorld.Client client = world(3);
+        node(2).redis().set("orders/1:redlock:fence", "7000000000000000", -1);
+        final List<Lease> leases = leases(client, 3, options().fenced());
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertEquals("7000000000000001", node(2).redis().get("orders/1:redlock:fence"));
+        for (int i = 0; i < 3; i++) {
+            final String counter = "orders/" + i + ":redlock:fence";
+            assertEquals(node(0).redis().get(counter), node(1).redis().get(counter));
+            assertEquals(node(0).redis().get(counter), node(2).redis().get(counter));
+        }
+    }
+
+    @Test
+    void anUnknownScriptForFencedOnesIsSentInFull() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 3, options().fenced());
+        eachNode(node -> node.redis().flushScripts());
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2));
     }
 
     @Test

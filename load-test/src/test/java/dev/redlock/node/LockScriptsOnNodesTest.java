@@ -58,6 +58,35 @@ class LockScriptsOnNodesTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void manyFencedReleasesInOneCallEachDeleteTheirOwnAndRaiseTheirCounter(final Source source) throws IOException {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+                RawRedis redis = nodes.node(0).connect()) {
+            redis.call("MSET", "a", "token-a", "b", "somebody else's", "d", "token-d", "e", "token-e", "f", "token-f",
+                    "ca", "5", "cb", "6", "cd", "7", "cf", "no number");
+            redis.call("HSET", "ce", "field", "a counter of another type");
+            assertEquals(List.of(1L, 0L, 0L, 1L, 1L, 1L),
+                    redis.call("EVAL", script(Verb.RELEASE_MANY_FENCED), "12", "a", "b", "c", "d", "e", "f",
+                            "ca", "cb", "cc", "cd", "ce", "cf",
+                            "token-a", "token-b", "token-c", "token-d", "token-e", "token-f",
+                            "5", "9", "3", "6", "8", "8", DAY_MS));
+            assertEquals(1L, redis.call("EXISTS", "a", "b", "c", "d", "e", "f"), "the foreign one stands");
+            assertEquals("[5, 9, 3, 7, null, no number]",
+                    redis.call("MGET", "ca", "cb", "cc", "cd", "ce", "cf").toString(), "counters only go up");
+            assertEquals(-1L, redis.call("PTTL", "ca"), "one that stands right is not touched");
+            assertTrue((long) redis.call("PTTL", "cb") > 0, "a raised one expires");
+            // The same counter twice, as two attempts of one resource in one turn may have it.
+            assertEquals(List.of(0L, 0L), redis.call("EVAL", script(Verb.RELEASE_MANY_FENCED), "4", "x", "x", "cx",
+                    "cx", "token-1", "token-2", "12", "11", DAY_MS));
+            assertEquals("12", redis.call("GET", "cx"));
+            // Beyond what Lua counts exactly nothing is written.
+            assertEquals(List.of(0L), redis.call("EVAL", script(Verb.RELEASE_MANY_FENCED), "2", "x", "cx", "token-1",
+                    "9007199254740993", DAY_MS));
+            assertEquals("12", redis.call("GET", "cx"));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void aServerWithoutConditionalDeletesSaysSo(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 RawRedis redis = nodes.node(0).connect()) {

@@ -4,7 +4,6 @@ import dev.redlock.quorum.Quorum;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
-import java.util.ArrayDeque;
 
 /**
  * Writes a command once and hands the same bytes to every node.
@@ -31,9 +30,9 @@ public final class FanOut {
     private final Node[] nodes;
     private final Runnable flushTask = this::flush;
     private final int releaseBatchMax;
-    private final ArrayDeque<ReleaseBatch> freeBatches = new ArrayDeque<>();
+    private final PendingReleases plain = new PendingReleases(Verb.RELEASE, Verb.RELEASE_MANY);
+    private final PendingReleases fenced = new PendingReleases(Verb.RELEASE_FENCED, Verb.RELEASE_MANY_FENCED);
     private final ResourceFilter filter = new ResourceFilter();
-    private ReleaseBatch pending;
     private ByteBuf batch;
     private boolean isFlushScheduled;
 
@@ -125,16 +124,14 @@ public final class FanOut {
      * it answers {@link LockRequest#onNotSent}.
      *
      * @param request whose token is released everywhere
+     * @param verb    {@link Verb#RELEASE} or {@link Verb#RELEASE_FENCED}
      */
-    public void release(final LockRequest request) {
-        if (releaseBatchMax == 1 || !isScriptReleased()) {
-            send(request, Verb.RELEASE, 0, Quorum.allOf(nodes.length));
+    public void release(final LockRequest request, final Verb verb) {
+        if (releaseBatchMax == 1 || verb == Verb.RELEASE && !isScriptReleased()) {
+            send(request, verb, 0, Quorum.allOf(nodes.length));
             return;
         }
-        if (pending == null) {
-            pending = freeBatches.isEmpty() ? new ReleaseBatch() : freeBatches.pop();
-        }
-        pending.add(request);
+        final ReleaseBatch pending = (verb == Verb.RELEASE ? plain : fenced).add(request);
         filter.add(request);
         if (pending.length() == releaseBatchMax || pending.keyBytes() > KEY_BYTES_MAX) {
             sealReleases();
@@ -153,16 +150,29 @@ public final class FanOut {
 
     /** Writes the releases that have come together so far: what is sent from here on stands behind them. */
     void sealReleases() {
-        final ReleaseBatch releases = pending;
+        if (!isReleasePending()) {
+            return;
+        }
+        filter.clear();
+        // Both are taken before either is sent: a send may come back here.
+        final ReleaseBatch plainReleases = plain.take();
+        final ReleaseBatch fencedReleases = fenced.take();
+        seal(plain, plainReleases);
+        seal(fenced, fencedReleases);
+    }
+
+    private boolean isReleasePending() {
+        return plain.isPending() || fenced.isPending();
+    }
+
+    private void seal(final PendingReleases origin, final ReleaseBatch releases) {
         if (releases == null) {
             return;
         }
-        pending = null;
-        filter.clear();
         if (releases.length() == 1) {
             final LockRequest single = releases.member(0);
-            recycle(releases);
-            send(single, Verb.RELEASE, 0, Quorum.allOf(nodes.length));
+            origin.recycle(releases);
+            send(single, origin.single(), 0, Quorum.allOf(nodes.length));
         } else {
             send(releases);
         }
@@ -193,13 +203,8 @@ public final class FanOut {
 
     void onBatchAnswered(final ReleaseBatch releases) {
         if (releases.isLastAnswer()) {
-            recycle(releases);
+            (releases.verb() == Verb.RELEASE_MANY ? plain : fenced).recycle(releases);
         }
-    }
-
-    private void recycle(final ReleaseBatch releases) {
-        releases.reset();
-        freeBatches.push(releases);
     }
 
     // ---- the batch buffer -------------------------------------------------------------------------------------------
@@ -252,7 +257,7 @@ public final class FanOut {
     }
 
     private void flush() {
-        while (pending != null) {
+        while (isReleasePending()) {
             // Again, if an answer that comes at once brings another release.
             sealReleases();
         }

@@ -29,9 +29,11 @@ final class LockScripts {
     private static final byte[][] EVAL = new byte[VERBS.length][];
     private static final byte[] TOKEN_PREFIX = ascii("$20\r\n");
     private static final int TOKEN_BULK_BYTES = TOKEN_PREFIX.length + 20 + 2;
+    /** {@code $16}, the digits of 2^53 - 1, and what ends lines. */
+    private static final int FENCE_BULK_BYTES = 5 + 16 + 2;
     private static final int CRLF = '\r' << 8 | '\n';
-    private static final byte[] BATCH_EVALSHA;
-    private static final byte[] BATCH_EVAL;
+    private static final byte[][] BATCH_EVALSHA = new byte[VERBS.length][];
+    private static final byte[][] BATCH_EVAL = new byte[VERBS.length][];
 
     static {
         for (final Verb verb : VERBS) {
@@ -39,11 +41,10 @@ final class LockScripts {
             SOURCES[verb.ordinal()] = source;
             EVALSHA[verb.ordinal()] = prefix(verb, "EVALSHA", ascii(sha1Hex(source)));
             EVAL[verb.ordinal()] = prefix(verb, "EVAL", source);
+            BATCH_EVALSHA[verb.ordinal()] = ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(source) + "\r\n");
+            BATCH_EVAL[verb.ordinal()] = ascii("$4\r\nEVAL\r\n$" + source.length + "\r\n"
+                    + new String(source, StandardCharsets.US_ASCII) + "\r\n");
         }
-        final byte[] releaseMany = SOURCES[Verb.RELEASE_MANY.ordinal()];
-        BATCH_EVALSHA = ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(releaseMany) + "\r\n");
-        BATCH_EVAL = ascii("$4\r\nEVAL\r\n$" + releaseMany.length + "\r\n"
-                + new String(releaseMany, StandardCharsets.US_ASCII) + "\r\n");
     }
 
     private LockScripts() {
@@ -122,7 +123,8 @@ final class LockScripts {
             case RELEASE -> {
                 // the token is all it needs
             }
-            case RELEASE_MANY -> throw new IllegalArgumentException("a batch is written as a batch");
+            case RELEASE_MANY, RELEASE_MANY_FENCED ->
+                throw new IllegalArgumentException("a batch is written as a batch");
         }
     }
 
@@ -135,21 +137,35 @@ final class LockScripts {
 
     /** Room that a batch needs, also with its script in full. */
     static int roomFor(final ReleaseBatch batch, final boolean isEval) {
-        final int script = isEval ? SOURCES[Verb.RELEASE_MANY.ordinal()].length : 0;
-        return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.length() * TOKEN_BULK_BYTES;
+        final int script = isEval ? SOURCES[batch.verb().ordinal()].length : 0;
+        final int argumentBytes = TOKEN_BULK_BYTES + (batch.verb().hasCounter() ? FENCE_BULK_BYTES : 0);
+        return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.length() * argumentBytes;
     }
 
-    /** {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK}, or {@code EVAL} with the script. */
+    /**
+     * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK}, or {@code EVAL} with the script; fenced with
+     * {@code counter1 ... counterK} behind the keys, and the highest values and the counters' expiry behind the tokens.
+     */
     static void writeBatch(final ByteBuf out, final ReleaseBatch batch, final boolean isEval) {
         final int length = batch.length();
-        RespWriter.arrayHeader(out, 3 + 2 * length);
-        out.writeBytes(isEval ? BATCH_EVAL : BATCH_EVALSHA);
-        RespWriter.bulkInteger(out, length);
+        final boolean isFenced = batch.verb().hasCounter();
+        RespWriter.arrayHeader(out, 3 + (isFenced ? 4 * length + 1 : 2 * length));
+        out.writeBytes((isEval ? BATCH_EVAL : BATCH_EVALSHA)[batch.verb().ordinal()]);
+        RespWriter.bulkInteger(out, isFenced ? 2 * length : length);
         for (int i = 0; i < length; i++) {
             out.writeBytes(batch.member(i).resourceBulk());
         }
+        for (int i = 0; isFenced && i < length; i++) {
+            out.writeBytes(batch.member(i).counterBulk());
+        }
         for (int i = 0; i < length; i++) {
             writeToken(out, batch.member(i).token());
+        }
+        for (int i = 0; isFenced && i < length; i++) {
+            RespWriter.bulkInteger(out, batch.member(i).highestFence());
+        }
+        if (isFenced) {
+            RespWriter.bulkInteger(out, batch.member(0).counterTtlMs());
         }
     }
 }

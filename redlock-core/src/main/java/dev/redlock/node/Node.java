@@ -279,7 +279,7 @@ public final class Node {
             case ACQUIRE -> request.isRemainingTtlWanted() ? CommandForm.SCRIPT : CommandForm.PLAIN_SET;
             case RELEASE -> dialect.releaseForm();
             case EXTEND -> dialect.extendForm();
-            case ACQUIRE_FENCED, RAISE, RELEASE_FENCED, RELEASE_MANY -> CommandForm.SCRIPT;
+            case ACQUIRE_FENCED, RAISE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> CommandForm.SCRIPT;
         };
     }
 
@@ -300,7 +300,7 @@ public final class Node {
     VoteFailure enlist(final ReleaseBatch releases) {
         final VoteFailure refusal = refusalOf(Verb.RELEASE);
         if (refusal == VoteFailure.NONE) {
-            connection.add(releases, RequestRing.tag(Verb.RELEASE_MANY, CommandForm.SCRIPT, 0, false));
+            connection.add(releases, RequestRing.tag(releases.verb(), CommandForm.SCRIPT, 0, false));
         }
         return refusal;
     }
@@ -415,7 +415,7 @@ public final class Node {
                 && refusalOf(Verb.RELEASE) == VoteFailure.NONE) {
             final ByteBuf out = fanOut.allocator().directBuffer(LockScripts.roomFor(releases, true));
             LockScripts.writeBatch(out, releases, true);
-            writeAlone(releases, RequestRing.tag(Verb.RELEASE_MANY, CommandForm.SCRIPT, 0, true), out);
+            writeAlone(releases, RequestRing.tag(releases.verb(), CommandForm.SCRIPT, 0, true), out);
             return;
         }
         statistics.onError();

@@ -13,14 +13,24 @@ final class ReleaseBatch {
     /** As many as there are bits in the answer of one node. */
     static final int LENGTH_MAX = Long.SIZE;
 
+    private final Verb verb;
     private final LockRequest[] members = new LockRequest[LENGTH_MAX];
     private int length;
     private int keyBytes;
     private int unanswered;
 
+    /** An empty batch of {@link Verb#RELEASE_MANY} or {@link Verb#RELEASE_MANY_FENCED}. */
+    ReleaseBatch(final Verb verb) {
+        this.verb = verb;
+    }
+
+    Verb verb() {
+        return verb;
+    }
+
     void add(final LockRequest request) {
         members[length++] = request;
-        keyBytes += request.resourceBulk().length;
+        keyBytes += request.resourceBulk().length + (verb.hasCounter() ? request.counterBulk().length : 0);
     }
 
     int length() {
@@ -80,6 +90,6 @@ final class ReleaseBatch {
 
     @Override
     public String toString() {
-        return "ReleaseBatch{" + length + " releases, unanswered=" + unanswered + "}";
+        return "ReleaseBatch{" + verb + ", " + length + " releases, unanswered=" + unanswered + "}";
     }
 }

@@ -19,7 +19,9 @@ public enum Verb {
     /** Raise the counter, and delete the key if it is ours. Every connected node is asked. */
     RELEASE_FENCED("release_fenced", false, true, 2),
     /** Delete each of many keys if it is ours. Every connected node is asked. */
-    RELEASE_MANY("release_many", false, false, 0);
+    RELEASE_MANY("release_many", false, false, 0),
+    /** Raise each of many counters, and delete each key if it is ours. Every connected node is asked. */
+    RELEASE_MANY_FENCED("release_many_fenced", false, true, 0);
 
     private static final Verb[] VALUES = values();
 

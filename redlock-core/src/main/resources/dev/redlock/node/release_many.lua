@@ -4,13 +4,21 @@
 -- reply   an array, for each key
 --         1   deleted
 --         0   not ours: nothing there, somebody else's token, or something that is no string
--- A key of another type must not keep the others from being given back.
+-- Two commands for all of them, because each costs the server half a microsecond: MGET finds nothing where a key is no
+-- string, so one of another type does not keep the others from being given back; and nothing expires between the two,
+-- because time stands still while a script runs.
+local found = redis.call('MGET', unpack(KEYS))
+local ours = {}
 local deleted = {}
 for i = 1, #KEYS do
-  if redis.pcall('GET', KEYS[i]) == ARGV[i] then
-    deleted[i] = redis.call('DEL', KEYS[i])
+  if found[i] == ARGV[i] then
+    deleted[i] = 1
+    ours[#ours + 1] = KEYS[i]
   else
     deleted[i] = 0
   end
+end
+if #ours > 0 then
+  redis.call('DEL', unpack(ours))
 end
 return deleted

@@ -71,7 +71,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
     void aBatchOfReleasesIsExactlyThis(final int length) {
-        final ReleaseBatch batch = new ReleaseBatch();
+        final ReleaseBatch batch = new ReleaseBatch(Verb.RELEASE_MANY);
         for (int i = 0; i < length; i++) {
             batch.add(request(1));
         }
@@ -90,6 +90,27 @@ class LockScriptsTest {
                 + count + keysAndTokens, text(eval));
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {2, 10, 64})
+    void aBatchOfFencedReleasesIsExactlyThis(final int length) {
+        final ReleaseBatch batch = new ReleaseBatch(Verb.RELEASE_MANY_FENCED);
+        for (int i = 0; i < length; i++) {
+            batch.add(request(1));
+        }
+        final String counters = "$7\r\ncounter\r\n".repeat(length);
+        final String arguments = ("$20\r\n" + TOKEN + "\r\n").repeat(length)
+                + "$16\r\n9007199254740991\r\n".repeat(length) + "$8\r\n86400000\r\n";
+        final String count = "$" + Integer.toString(2 * length).length() + "\r\n" + 2 * length + "\r\n";
+        final ByteBuf out = Unpooled.buffer();
+        LockScripts.writeBatch(out, batch, false);
+        assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
+        assertEquals("*" + (3 + 4 * length + 1) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.RELEASE_MANY_FENCED)
+                + "\r\n" + count + RESOURCE.repeat(length) + counters + arguments, text(out));
+        final ByteBuf eval = Unpooled.buffer();
+        LockScripts.writeBatch(eval, batch, true);
+        assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
+    }
+
     @Test
     void fencedCommandsAreExactlyThis() {
         final String counter = "$7\r\ncounter\r\n";
@@ -100,7 +121,7 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = "RELEASE_MANY")
+    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED"})
     void evalIsTheSameWithTheScriptItself(final Verb verb) {
         final String source = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
         final ByteBuf bySha = Unpooled.buffer();
@@ -113,7 +134,7 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = "RELEASE_MANY")
+    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED"})
     void theRoomThatIsReservedIsEnough(final Verb verb) {
         final ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, verb, request(86_400_000));
@@ -128,12 +149,13 @@ class LockScriptsTest {
     void theHeadOfEachScriptStatesKeysArgumentsAndReplies(final Verb verb) {
         final String source = new String(LockScripts.source(verb), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
-        final String index = verb == Verb.RELEASE_MANY ? "i" : "1";
+        final boolean isMany = verb == Verb.RELEASE_MANY || verb == Verb.RELEASE_MANY_FENCED;
+        final String index = isMany ? "i" : "1";
         for (final String word : new String[]{"-- KEYS[" + index + "] resource", "-- ARGV[" + index + "] token",
             "-- reply "}) {
             assertTrue(source.contains(word), word);
         }
-        assertEquals(verb.hasCounter(), source.contains("KEYS[2] counter"));
+        assertEquals(verb.hasCounter(), source.contains(isMany ? "KEYS[n + i] counter" : "KEYS[2] counter"));
         for (int i = 2; i <= 4; i++) {
             assertEquals(i <= 1 + verb.argumentCount(), source.contains("ARGV[" + i + "]"), verb + " ARGV " + i);
         }

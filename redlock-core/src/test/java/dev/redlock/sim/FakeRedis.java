@@ -404,13 +404,9 @@ public final class FakeRedis {
     private RespValue run(final Session session, final String script, final List<String> words) {
         final int keyCount = Integer.parseInt(words.get(2));
         commandCounts.merge(script, 1, Integer::sum);
-        if (script.equals("release_many")) {
-            final List<RespValue> replies = new ArrayList<>();
-            for (int i = 0; i < keyCount; i++) {
-                final String token = words.get(3 + keyCount + i);
-                replies.add(note(session, "release", words.get(3 + i), token, release(words.get(3 + i), token)));
-            }
-            return RespValue.array(replies.toArray(RespValue[]::new));
+        if (script.startsWith("release_many")) {
+            return releaseMany(session, words.subList(3, 3 + keyCount), words.subList(3 + keyCount, words.size()),
+                    script.equals("release_many_fenced"));
         }
         final String key = words.get(3);
         final String token = words.get(3 + keyCount);
@@ -427,6 +423,22 @@ public final class FakeRedis {
             default -> throw new IllegalStateException("the model does not know script " + script);
         };
         return note(session, script, key, token, reply);
+    }
+
+    private RespValue releaseMany(final Session session, final List<String> keys, final List<String> arguments,
+            final boolean isFenced) {
+        final int length = isFenced ? keys.size() / 2 : keys.size();
+        final List<RespValue> replies = new ArrayList<>();
+        for (int i = 0; i < length; i++) {
+            final String key = keys.get(i);
+            final String token = arguments.get(i);
+            final long reply = isFenced
+                    ? releaseFenced(key, keys.get(length + i), token, Long.parseLong(arguments.get(length + i)),
+                            Long.parseLong(arguments.get(2 * length)))
+                    : release(key, token);
+            replies.add(note(session, isFenced ? "release_fenced" : "release", key, token, reply));
+        }
+        return RespValue.array(replies.toArray(RespValue[]::new));
     }
 
     private RespValue note(final Session session, final String verb, final String key, final String token,
