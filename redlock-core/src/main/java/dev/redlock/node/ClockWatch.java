@@ -8,9 +8,9 @@ import dev.redlock.quorum.Drift;
  * <p>A sample says: at some moment between sending TIME and receiving its answer the node's clock stood at T. So the
  * offset (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
  * interval by no more than the rate of the drift that validity allows for. A sample whose interval is further from the
- * widened one than the constant part of the drift is a step. The constant is granted once and not with each sample: where
- * a sample lies beyond, the reference stays at its edge, so a clock that creeps is found as soon as it has gained it. A
- * slow answer only widens the interval, so delay alone never looks like a step.
+ * widened one than the constant part of the drift is a step. The constant is granted once and not with each sample:
+ * where a sample lies beyond, the reference stays at its edge, so a clock that creeps is found as soon as it has gained
+ * it. A slow answer only widens the interval, so delay alone never looks like a step.
  *
  * <p>The reference is never forgotten while the node exists. It belongs to the clock of the machine behind the address,
  * not to a connection or a process: a clock that steps while the node is away, or while its process is replaced, has
