@@ -95,6 +95,9 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     LeaseSlot nextHeld;
     long acquiredNs;
     int extensionCount;
+    /** An extension that a caller asked for has reached the conductor and has no outcome yet. */
+    boolean isExtendTaken;
+    /** Its round is under way. */
     boolean isExtendStarted;
     boolean isStarting;
 
@@ -261,10 +264,9 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             throw new IllegalStateException(
                     "this lease was never used for an acquisition: there is nothing to release");
         }
-        if (releaseCallback != null) {
+        if (!RELEASE_CALLBACK.compareAndSet(this, null, callback)) {
             throw new IllegalStateException("a release of \"" + key + "\" with a callback is under way: wait for it");
         }
-        RELEASE_CALLBACK.setRelease(this, callback);
         submit(RELEASE);
     }
 
@@ -493,6 +495,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     /** An extension that a caller asked for is decided. */
     void completeExtend(final ExtendOutcome outcome) {
+        isExtendTaken = false;
         isExtendStarted = false;
         final ExtendCallback callback = extendCallback;
         extendCallback = null;
@@ -503,10 +506,6 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         if (callback != null) {
             Conductor.runGuarded(callback, this, outcome);
         }
-    }
-
-    boolean isExtendWaiting() {
-        return isExtendRequested;
     }
 
     boolean isExpired() {
