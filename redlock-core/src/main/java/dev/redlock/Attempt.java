@@ -221,9 +221,4 @@ final class Attempt implements LockRequest {
     public long ttlMs() {
         return ttlMs;
     }
-
-    @Override
-    public String toString() {
-        return "Attempt{" + key + ", " + phase + ", unanswered=" + unanswered + "}";
-    }
 }

@@ -78,8 +78,7 @@ final class LeaseKeeper {
     }
 
     private static boolean mayExtend(final LeaseSlot lease, final long nowNs) {
-        return lease.extensionCount < lease.extensionCountMax
-                && (lease.holdNsMax < 0 || nowNs - lease.acquiredNs < lease.holdNsMax);
+        return lease.extensionCount < lease.extensionCountMax && nowNs - lease.acquiredNs < lease.holdNsMax;
     }
 
     void onHoldTimer(final Attempt attempt, final long nowNs) {
@@ -106,13 +105,6 @@ final class LeaseKeeper {
         } else if (!attempt.isExtending) {
             lease.isExtendStarted = true;
             conductor.extending().start(attempt, lease.extendTtlMs);
-            rescheduleIfShortened(attempt);
-        }
-    }
-
-    private void rescheduleIfShortened(final Attempt attempt) {
-        if (attempt.phase == Attempt.Phase.HELD && attempt.isExtending) {
-            conductor.startTimer(attempt.holdTimer, attempt.lease.validUntilNs());
         }
     }
 

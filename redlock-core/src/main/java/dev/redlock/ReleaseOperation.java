@@ -51,7 +51,6 @@ final class ReleaseOperation {
     }
 
     void onReply(final Attempt attempt, final int nodeIndex, final long value) {
-        attempt.mayHold &= ~(1L << nodeIndex);
         vote(attempt, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
     }
 
@@ -95,6 +94,5 @@ final class ReleaseOperation {
         attempt.lease = null;
         lease.attempt = null;
         conductor.onReleased(lease, outcome);
-        conductor.recycleIfDone(attempt);
     }
 }
