@@ -153,6 +153,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         fencingToken = 0;
         RELEASE_OUTCOME.setRelease(this, null);
         EXTEND_OUTCOME.setRelease(this, null);
+        kind = Kind.CANCELLED;
         attemptCount = 0;
         lastReason = Kind.CONTENDED;
         clearVotes();
@@ -554,7 +555,8 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     @Override
     public long fencingToken() {
-        if (kind != Kind.ACQUIRED || state == LeaseState.ACQUIRING) {
+        refuseWhileAcquiring();
+        if (kind != Kind.ACQUIRED) {
             throw new IllegalStateException("\"" + key + "\" was not acquired, it has no fencing token: " + this);
         }
         if (!isFenced) {
@@ -576,6 +578,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     @Override
     public Lease lease() {
+        refuseWhileAcquiring();
         if (kind != Kind.ACQUIRED) {
             throw new IllegalStateException("\"" + key + "\" was not acquired: " + this + "; " + kind.advice());
         }
@@ -619,7 +622,10 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     @Override
     public String voteText(final int nodeIndex) {
-        Objects.checkIndex(nodeIndex, redlock.nodeCount());
+        if (nodeIndex < 0 || nodeIndex >= redlock.nodeCount()) {
+            throw new IndexOutOfBoundsException("node index " + nodeIndex + " is out of range: 0 to "
+                    + (redlock.nodeCount() - 1) + " are the nodes in configured order");
+        }
         final long bit = 1L << nodeIndex;
         if ((granted & bit) != 0) {
             return "granted";
