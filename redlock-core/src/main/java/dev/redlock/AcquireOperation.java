@@ -121,8 +121,12 @@ final class AcquireOperation {
     }
 
     private void vote(final Attempt attempt, final int nodeIndex, final Vote answer) {
-        // A grant that arrives after the node's clock was seen to jump may stand on a key that expired early.
-        final Vote vote = answer == Vote.GRANTED && conductor.isInQuarantine(nodeIndex) ? Vote.UNKNOWN : answer;
+        Vote vote = answer;
+        if (answer == Vote.GRANTED && conductor.isInQuarantine(nodeIndex)) {
+            // A grant that arrives after the node's clock was seen to jump may stand on a key that expired early.
+            vote = Vote.UNKNOWN;
+            attempt.noteFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
+        }
         switch (attempt.phase) {
             case ACQUIRING -> {
                 attempt.acquireRound.onVote(nodeIndex, vote);
@@ -138,6 +142,13 @@ final class AcquireOperation {
             default -> {
                 // The release that follows on the same connection undoes whatever the straggler did.
             }
+        }
+    }
+
+    /** A node's clock has jumped: what it granted in a round that is not over is worth nothing any more. */
+    void distrust(final Attempt attempt, final int nodeIndex) {
+        if (attempt.acquireRound.distrust(nodeIndex)) {
+            attempt.noteFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
         }
     }
 

@@ -8,7 +8,6 @@ import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.Vote;
 import dev.redlock.time.DeadlineTimer;
-import java.util.Arrays;
 
 /**
  * The life of one token: an acquire round, extension rounds if it won, and the release that ends it in any case.
@@ -47,7 +46,7 @@ final class Attempt implements LockRequest {
     final Round raiseRound;
     final FenceRule fence;
     final Token token = new Token();
-    /** Reason of each node's failed or unknown vote in the round that runs, as ordinals of VoteFailure. */
+    /** Reason of each node's failed or unknown vote in the acquire round, as ordinals of VoteFailure; else stale. */
     final byte[] failures;
     final DeadlineTimer roundTimer;
     final DeadlineTimer extendTimer;
@@ -107,7 +106,6 @@ final class Attempt implements LockRequest {
         holders = 0;
         extendSequence = 0;
         isExtending = false;
-        Arrays.fill(failures, (byte) 0);
     }
 
     /** Counts answers that will come, before the command is sent. */
@@ -224,10 +222,5 @@ final class Attempt implements LockRequest {
     @Override
     public long ttlMs() {
         return ttlMs;
-    }
-
-    @Override
-    public String toString() {
-        return "Attempt{" + key + ", " + phase + ", unanswered=" + unanswered + "}";
     }
 }

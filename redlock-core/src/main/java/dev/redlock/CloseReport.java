@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import java.util.List;
+import java.util.Objects;
 
 /**
  * What closing a client left behind.
@@ -10,6 +11,20 @@ import java.util.List;
  * @threading immutable
  */
 public record CloseReport(int releasedCount, List<String> unreleased) {
+
+    /**
+     * Checks and copies.
+     *
+     * @throws IllegalArgumentException if the count is negative
+     * @throws NullPointerException     if the list or a resource in it is null
+     */
+    public CloseReport {
+        if (releasedCount < 0) {
+            throw new IllegalArgumentException("released count " + releasedCount + " is negative: give zero or more");
+        }
+        Objects.requireNonNull(unreleased, "unreleased resources are null: give an empty list for none");
+        unreleased = List.copyOf(unreleased);
+    }
 
     /** @return true if nothing is left behind */
     public boolean isClean() {

@@ -360,7 +360,7 @@ final class Conductor implements NodeListener {
         // A callback may use the lease again, for another resource.
         final ResourceKey key = lease.key;
         releasing.start(attempt);
-        if (lease.isExtendWaiting()) {
+        if (lease.isExtendTaken) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
         }
         handOn(key);
@@ -504,7 +504,7 @@ final class Conductor implements NodeListener {
     public void onClockJump(final Node node) {
         for (Acquisition acquisition = firstActive; acquisition != null; acquisition = acquisition.nextActive) {
             if (acquisition.attempt != null) {
-                acquisition.attempt.acquireRound.distrust(node.index());
+                acquiring.distrust(acquisition.attempt, node.index());
             }
         }
         keeper.distrust(node.index(), Quorum.sizeOf(nodes.length));
@@ -590,17 +590,17 @@ final class Conductor implements NodeListener {
         }
     }
 
-    void tellLost(final LeaseSlot lease, final LeaseState state) {
-        if (lease.listener != null) {
+    static void tellLost(final LeaseListener listener, final LeaseSlot lease, final LeaseState state) {
+        if (listener != null) {
             try {
-                lease.listener.onLost(lease, state);
+                listener.onLost(lease, state);
             } catch (final RuntimeException | Error e) {
                 logThrown("lease listener", e);
             }
         }
     }
 
-    void tellExtended(final LeaseSlot lease) {
+    static void tellExtended(final LeaseSlot lease) {
         try {
             lease.listener.onExtended(lease, lease.extensionCount);
         } catch (final RuntimeException | Error e) {

@@ -41,6 +41,7 @@ final class ExtendOperation {
         if (attempt.extendedUntilNs - lease.validUntilNs() < 0) {
             // A shorter ttl shortens the keys as soon as it arrives, so the holder must not rely on more from now on.
             lease.setValidUntilNs(attempt.extendedUntilNs);
+            conductor.startTimer(attempt.holdTimer, attempt.extendedUntilNs);
         }
         conductor.startTimer(attempt.extendTimer, t1Ns + conductor.context().nodeTimeoutNs(ttlMs));
         attempt.mayHold = Quorum.allOf(conductor.nodeCount());
@@ -85,7 +86,7 @@ final class ExtendOperation {
             onWon(attempt);
         } else if (attempt.extendRound.isRefusedForCertain()) {
             conductor.keeper().lose(attempt, LeaseState.LOST);
-        } else if (decision != Decision.OPEN && attempt.extendRound.pending() == 0 || decision == Decision.NO_QUORUM) {
+        } else if (decision == Decision.NO_QUORUM || attempt.extendRound.pending() == 0) {
             end(attempt, ExtendOutcome.NOT_EXTENDED);
         }
     }

@@ -70,13 +70,15 @@ final class LeaseKeeper {
     private void scheduleNext(final Attempt attempt, final long nowNs, final long extendInNs) {
         final LeaseSlot lease = attempt.lease;
         final long leftNs = lease.validUntilNs() - nowNs;
-        final boolean isExtensionFirst = mayExtend(lease, nowNs) && extendInNs < leftNs;
-        conductor.startTimer(attempt.holdTimer, nowNs + (isExtensionFirst ? extendInNs : leftNs));
+        // A validity that a caller has made longer than the ttl is used up first: extended by the ttl it would shrink.
+        final long ttlNs = lease.ttlMs * MS;
+        final long dueInNs = Math.max(extendInNs, leftNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR));
+        final boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
+        conductor.startTimer(attempt.holdTimer, nowNs + (isExtensionFirst ? dueInNs : leftNs));
     }
 
     private static boolean mayExtend(final LeaseSlot lease, final long nowNs) {
-        return lease.extensionCount < lease.extensionCountMax
-                && (lease.holdNsMax < 0 || nowNs - lease.acquiredNs < lease.holdNsMax);
+        return lease.extensionCount < lease.extensionCountMax && nowNs - lease.acquiredNs < lease.holdNsMax;
     }
 
     void onHoldTimer(final Attempt attempt, final long nowNs) {
@@ -95,6 +97,7 @@ final class LeaseKeeper {
     /** A caller asks for an extension; one that is under way is waited for. */
     void extend(final LeaseSlot lease) {
         final Attempt attempt = lease.attempt;
+        lease.isExtendTaken = true;
         if (attempt == null || attempt.phase != Attempt.Phase.HELD) {
             lease.completeExtend(lease.isExpired() ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
         } else if (lease.validUntilNs() - conductor.nowNs() <= 0) {
@@ -102,13 +105,6 @@ final class LeaseKeeper {
         } else if (!attempt.isExtending) {
             lease.isExtendStarted = true;
             conductor.extending().start(attempt, lease.extendTtlMs);
-            rescheduleIfShortened(attempt);
-        }
-    }
-
-    private void rescheduleIfShortened(final Attempt attempt) {
-        if (attempt.phase == Attempt.Phase.HELD && attempt.isExtending) {
-            conductor.startTimer(attempt.holdTimer, attempt.lease.validUntilNs());
         }
     }
 
@@ -129,9 +125,9 @@ final class LeaseKeeper {
         if (isManual) {
             lease.completeExtend(outcome);
         } else if (isSuccess && lease.listener != null) {
-            conductor.tellExtended(lease);
+            Conductor.tellExtended(lease);
         }
-        if (lease.isExtendWaiting() && lease.attempt == attempt && !attempt.isExtending) {
+        if (lease.isExtendTaken && lease.attempt == attempt && !attempt.isExtending) {
             extend(lease);
         }
     }
@@ -139,17 +135,18 @@ final class LeaseKeeper {
     /** The lease has lost the lock: what is left of it is given back, and its listener is told. */
     void lose(final Attempt attempt, final LeaseState state) {
         final LeaseSlot lease = attempt.lease;
-        // A listener may use the lease again, for another resource.
+        // Whoever is told may use the lease again, for another resource and with another listener.
         final ResourceKey key = lease.key;
+        final LeaseListener listener = lease.listener;
         letGo(lease);
         lease.attempt = null;
         conductor.releasing().abandon(attempt);
         conductor.counters().onLost(state);
         lease.end(state);
-        if (lease.isExtendWaiting()) {
+        if (lease.isExtendTaken) {
             lease.completeExtend(state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
         }
-        conductor.tellLost(lease, state);
+        Conductor.tellLost(listener, lease, state);
         conductor.handOn(key);
     }
 

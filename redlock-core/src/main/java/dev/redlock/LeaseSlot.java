@@ -95,6 +95,9 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     LeaseSlot nextHeld;
     long acquiredNs;
     int extensionCount;
+    /** An extension that a caller asked for has reached the conductor and has no outcome yet. */
+    boolean isExtendTaken;
+    /** Its round is under way. */
     boolean isExtendStarted;
     boolean isStarting;
 
@@ -150,6 +153,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         fencingToken = 0;
         RELEASE_OUTCOME.setRelease(this, null);
         EXTEND_OUTCOME.setRelease(this, null);
+        kind = Kind.CANCELLED;
         attemptCount = 0;
         lastReason = Kind.CONTENDED;
         clearVotes();
@@ -261,10 +265,9 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             throw new IllegalStateException(
                     "this lease was never used for an acquisition: there is nothing to release");
         }
-        if (releaseCallback != null) {
+        if (!RELEASE_CALLBACK.compareAndSet(this, null, callback)) {
             throw new IllegalStateException("a release of \"" + key + "\" with a callback is under way: wait for it");
         }
-        RELEASE_CALLBACK.setRelease(this, callback);
         submit(RELEASE);
     }
 
@@ -493,6 +496,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     /** An extension that a caller asked for is decided. */
     void completeExtend(final ExtendOutcome outcome) {
+        isExtendTaken = false;
         isExtendStarted = false;
         final ExtendCallback callback = extendCallback;
         extendCallback = null;
@@ -503,10 +507,6 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         if (callback != null) {
             Conductor.runGuarded(callback, this, outcome);
         }
-    }
-
-    boolean isExtendWaiting() {
-        return isExtendRequested;
     }
 
     boolean isExpired() {
@@ -555,7 +555,8 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     @Override
     public long fencingToken() {
-        if (kind != Kind.ACQUIRED || state == LeaseState.ACQUIRING) {
+        refuseWhileAcquiring();
+        if (kind != Kind.ACQUIRED) {
             throw new IllegalStateException("\"" + key + "\" was not acquired, it has no fencing token: " + this);
         }
         if (!isFenced) {
@@ -577,6 +578,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     @Override
     public Lease lease() {
+        refuseWhileAcquiring();
         if (kind != Kind.ACQUIRED) {
             throw new IllegalStateException("\"" + key + "\" was not acquired: " + this + "; " + kind.advice());
         }
@@ -620,7 +622,10 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     @Override
     public String voteText(final int nodeIndex) {
-        Objects.checkIndex(nodeIndex, redlock.nodeCount());
+        if (nodeIndex < 0 || nodeIndex >= redlock.nodeCount()) {
+            throw new IndexOutOfBoundsException("node index " + nodeIndex + " is out of range: 0 to "
+                    + (redlock.nodeCount() - 1) + " are the nodes in configured order");
+        }
         final long bit = 1L << nodeIndex;
         if ((granted & bit) != 0) {
             return "granted";

@@ -104,6 +104,16 @@ public final class NodeStatus {
         return node.statistics().debtPaidCount();
     }
 
+    /**
+     * Releases that it was owed and that it has answered with an error: they are not tried again, so their keys end
+     * with their ttl.
+     *
+     * @return how many
+     */
+    public long debtRefusedCount() {
+        return node.statistics().debtRefusedCount();
+    }
+
     @Override
     public String toString() {
         return node.toString();

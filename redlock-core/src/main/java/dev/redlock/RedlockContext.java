@@ -100,10 +100,13 @@ public final class RedlockContext {
      *
      * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
      * @return this
+     * @throws IllegalArgumentException if it ends inside a character or begins inside of one
      */
     public RedlockContext keyPrefix(final String prefix) {
         checkOpen();
-        keyPrefix = Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
+        Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
+        ResourceKey.checkEncodable("key prefix", prefix);
+        keyPrefix = prefix;
         return this;
     }
 

@@ -1,5 +1,7 @@
 package dev.redlock;
 
+import java.util.Objects;
+
 /**
  * What a client has done since it was connected, summed over its event loops. Each call reads the current values and
  * allocates nothing; two calls are not one snapshot.
@@ -27,8 +29,10 @@ public final class RedlockCounters {
      *
      * @param kind which way
      * @return how many
+     * @throws NullPointerException if it is null
      */
     public long outcomeCount(final AcquireOutcome.Kind kind) {
+        Objects.requireNonNull(kind, "kind of outcome is null: name the one to count");
         return sum(ConductorCounters.OUTCOME_FIRST + kind.ordinal());
     }
 
@@ -62,8 +66,10 @@ public final class RedlockCounters {
      *
      * @param outcome which way
      * @return how many
+     * @throws NullPointerException if it is null
      */
     public long releaseCount(final ReleaseOutcome outcome) {
+        Objects.requireNonNull(outcome, "release outcome is null: name the one to count");
         return sum(switch (outcome) {
             case RELEASED -> ConductorCounters.RELEASED;
             case EXPIRED -> ConductorCounters.RELEASE_EXPIRED;

@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
@@ -135,6 +136,7 @@ public final class RedlockLock implements Lock {
 
     @Override
     public boolean tryLock(final long time, final TimeUnit unit) throws InterruptedException {
+        Objects.requireNonNull(unit, "time unit is null: say what the time is counted in");
         final long deadlineNs = redlock.nowNs() + Math.max(0, unit.toNanos(time));
         if (!local.tryLock(time, unit)) {
             return false;

@@ -46,7 +46,6 @@ final class ReleaseOperation {
     }
 
     void onReply(final Attempt attempt, final int nodeIndex, final long value) {
-        attempt.mayHold &= ~(1L << nodeIndex);
         vote(attempt, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
     }
 
@@ -90,6 +89,5 @@ final class ReleaseOperation {
         attempt.lease = null;
         lease.attempt = null;
         conductor.onReleased(lease, outcome);
-        conductor.recycleIfDone(attempt);
     }
 }

@@ -34,6 +34,7 @@ public final class ResourceKey {
         if (resource.isEmpty()) {
             throw new IllegalArgumentException("resource \"\" is empty: name what is to be locked");
         }
+        checkEncodable("resource", resource);
         final byte[] name = (prefix + resource).getBytes(StandardCharsets.UTF_8);
         if (name.length > lengthBytesMax) {
             throw new IllegalArgumentException("resource \"" + resource.substring(0, Math.min(32, resource.length()))
@@ -42,6 +43,22 @@ public final class ResourceKey {
         }
         final byte[] counter = (prefix + resource + COUNTER_SUFFIX).getBytes(StandardCharsets.UTF_8);
         return new ResourceKey(resource, bulkOf(name), bulkOf(counter));
+    }
+
+    /** Half a character has no bytes of its own: the encoder would put a question mark, and two names would be one. */
+    static void checkEncodable(final String what, final String text) {
+        for (int i = 0; i < text.length(); i++) {
+            final char c = text.charAt(i);
+            if (!Character.isSurrogate(c)) {
+                continue;
+            }
+            if (Character.isLowSurrogate(c) || i + 1 == text.length()
+                    || !Character.isLowSurrogate(text.charAt(i + 1))) {
+                throw new IllegalArgumentException(what + " has half a surrogate pair at index " + i
+                        + ", which UTF-8 cannot hold: give whole characters");
+            }
+            i++;
+        }
     }
 
     private static byte[] bulkOf(final byte[] name) {

@@ -18,23 +18,117 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A node's clock jumps: what it granted is worth nothing any more, and it does not vote for a while. */
 class ClockJumpTest extends VirtualTest {
 
-    @Test
-    void aLeaseThatNeedsTheNodeIsLostAndItsListenerIsTold() {
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void aLeaseThatNeedsTheNodeIsLostAndItsListenerIsTold(final int jumping) {
         final VirtualWorld.Client client = world(3);
         node(2).crash();
         world.runMs(10);
         final List<LeaseState> told = new ArrayList<>();
         final Lease lease = acquired(acquire(client, options().listener((lost, state) -> told.add(state))));
-        node(0).redis().clockJump(60_000);
+        node(jumping).redis().clockJump(60_000);
         world.runMs(1_300);
         assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
         assertEquals(List.of(LeaseState.LOST), told, "the listener is told once");
         assertFalse(lease.isHeld(), "nobody may rely on it");
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "the node does not vote");
-        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is counted");
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, jumping).state(), "the node does not vote");
+        assertEquals(1, status(client, jumping).clockJumpCount(), "the jump is counted");
         assertEquals(0, keyCount(), "what is left is given back");
         world.runMs(61_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "after the longest ttl it votes again");
+        assertEquals(NodeStatus.State.READY, status(client, jumping).state(), "after the longest ttl it votes again");
+    }
+
+    /** All leases are looked at, those behind one that stays too. */
+    @Test
+    void onlyLeasesThatNeedTheNodeAreLost() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            final String resource = "orders-" + i;
+            if (i % 2 == 1) {
+                node(2).redis().set(resource, "foreign", -1);
+            }
+            leases.add(acquired(get(client.redlock().acquireAsync(resource, options()))));
+        }
+        world.runMs(1);
+        node(0).redis().clockJump(60_000);
+        world.runMs(1_300);
+        for (int i = 0; i < 6; i++) {
+            assertEquals(i % 2 == 1 ? LeaseState.LOST : LeaseState.HELD, leases.get(i).state(), "lease " + i);
+        }
+        assertEquals(3, client.engine().heldCount(), "held");
+    }
+
+    /** Node 0 renews, then its clock jumps, and only then another node answers. */
+    @Test
+    void anExtensionDoesNotRestOnAGrantFromBeforeTheJump() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(1)).clockSampleMs(100));
+        final Lease lease = lease(client);
+        world.runMs(10);
+        node(1).delay(() -> 250_000_000);
+        node(2).pause();
+        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
+        world.runMs(5);
+        node(0).redis().clockJump(60_000);
+        world.await("the jump is seen", 400, () -> status(client, 0).clockJumpCount() == 1);
+        assertFalse(extended.isDone(), "this test wants the jump to be seen first");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(extended), "one of three");
+        assertTrue(lease.isHeld(), "nodes 1 and 2 have it for the old ttl: " + lease);
+    }
+
+    /** The answer stands behind the clock's on the connection: when it is read, its node is not trusted any more. */
+    @Test
+    void anExtensionDoesNotRestOnAGrantFromBehindTheJump() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofMillis(500)));
+        final Lease lease = lease(client);
+        world.runMs(10);
+        node(2).pause();
+        final CompletableFuture<ExtendOutcome> extended = behindTheClock(() -> lease.extendAsync(TTL)
+                .toCompletableFuture());
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(extended), "one of three");
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump was seen");
+        assertTrue(lease.isHeld(), "nodes 1 and 2 have it for the old ttl: " + lease);
+    }
+
+    /** The same for a lock: it may stand on a node where somebody else's key has just ended too early. */
+    @Test
+    void aGrantFromBehindTheJumpIsWorthNothing() {
+        final VirtualWorld.Client client = world(3);
+        node(2).crash();
+        world.runMs(50);
+        final AcquireOutcome outcome = get(behindTheClock(() -> begin(client, options())));
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
+        assertEquals("unknown: granted, but its clock jumped", outcome.voteText(0), "why it does not count");
+        assertEquals("granted", outcome.voteText(1), "the other one");
+    }
+
+    /** Refusals are no matter of trust: they count, whatever the clock says. */
+    @Test
+    void aRefusalFromBehindTheJumpIsOne() {
+        final VirtualWorld.Client client = world(3);
+        node(0).redis().set("orders", "foreign", -1);
+        node(1).redis().set("orders", "foreign", -1);
+        node(2).pause();
+        world.runMs(50);
+        final AcquireOutcome outcome = get(behindTheClock(() -> begin(client, options())));
+        assertEquals(2, outcome.refusedCount(), outcome::toString);
+    }
+
+    /** Jumps node 0's clock and does something while the answer that shows it is on its way. */
+    private <T> T behindTheClock(final java.util.function.Supplier<T> call) {
+        final boolean[] isRead = {false};
+        // Less than the ttl, so that the keys are still there.
+        node(0).redis().clockJump(5_000);
+        node(0).delay(() -> 10_000_000);
+        node(0).timeListener(client -> {
+            isRead[0] = true;
+            return () -> {
+            };
+        });
+        world.await("the clock is read", 2_000, () -> isRead[0]);
+        return call.get();
     }
 
     @Test
@@ -89,6 +183,7 @@ class ClockJumpTest extends VirtualTest {
         world.await("the jump is seen", 400, () -> status(client, 0).clockJumpCount() == 1 || outcome.isDone());
         assertEquals(1, status(client, 0).clockJumpCount(), "this test wants the jump to be seen first");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(), "one grant of two does not count any more");
+        assertEquals("unknown: granted, but its clock jumped", outcome.join().voteText(0), "and the outcome says why");
     }
 
     @Test

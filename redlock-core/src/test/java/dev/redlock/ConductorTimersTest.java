@@ -8,8 +8,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.logging.Level;
-import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
 /** A timer whose handler throws must not take the others with it: every deadline of the client hangs on them. */
@@ -28,16 +26,6 @@ class ConductorTimersTest extends VirtualTest {
         for (final int afterMs : new int[]{100, 101, 250, 2_000}) {
             conductor.startTimer(new DeadlineTimer(at -> fired.add(afterMs + " at " + (at - nowNs) / MS)),
                     nowNs + afterMs * MS);
-        }
-    }
-
-    private void quietly(final Runnable test) {
-        final Logger logger = Logger.getLogger("dev.redlock");
-        logger.setLevel(Level.OFF);
-        try {
-            test.run();
-        } finally {
-            logger.setLevel(Level.SEVERE);
         }
     }
 

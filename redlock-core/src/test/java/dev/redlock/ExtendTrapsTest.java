@@ -10,6 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Traps that other lock libraries fell into with extensions and watchdogs. */
 class ExtendTrapsTest extends VirtualTest {
@@ -59,6 +61,89 @@ class ExtendTrapsTest extends VirtualTest {
         eachNode(node -> node.delay(() -> 20_000_000));
         assertEquals(ExtendOutcome.EXPIRED, extend(lease, TTL), "the answers came too late");
         assertEquals(LeaseState.EXPIRED, lease.state(), "over");
+    }
+
+    /** After a pause of the process what has arrived is read before any timer runs. */
+    @Test
+    void answersThatAreReadAfterTheValidityAreNoSuccess() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        final long endNs = world.nowNs() + lease.remainingValidityNs();
+        eachNode(node -> node.delay(() -> 5_000_000));
+        world.runUntilNs(endNs - 15_000_000);
+        final CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
+        world.settle();
+        client.pause();
+        world.runUntilNs(endNs);
+        client.resume();
+        assertEquals(ExtendOutcome.EXPIRED, get(outcome), "not even in the last nanosecond");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "it is over");
+        assertEquals(0, client.redlock().counters().extendedCount(), "and not extended");
+    }
+
+    /** The old validity would have lasted, but the keys have got the shorter ttl, and that has ended. */
+    @Test
+    void answersThatAreReadAfterAShorterTtlAreNoSuccess() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        eachNode(node -> node.delay(() -> 5_000_000));
+        final CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(Duration.ofMillis(300))
+                .toCompletableFuture();
+        final long endNs = world.nowNs() + lease.remainingValidityNs();
+        world.settle();
+        client.pause();
+        world.runUntilNs(endNs);
+        client.resume();
+        assertEquals(ExtendOutcome.EXPIRED, get(outcome), "not even in the last nanosecond");
+        assertEquals(0, client.redlock().counters().extendedCount(), "and not extended");
+    }
+
+    /** Nothing may be sent for a lease that is over: an extension would put the keys back under the next holder. */
+    @Test
+    void anExtensionOfALeaseThatIsOverIsNotSent() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(1);
+        eachNode(node -> node.redis().startLog());
+        client.pause();
+        world.runUntilNs(world.nowNs() + lease.remainingValidityNs());
+        // The timer that ends the lease has not run yet.
+        assertEquals(LeaseState.HELD, lease.state(), "this test wants the extension to be first");
+        final CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
+        assertEquals(ExtendOutcome.EXPIRED, outcome.getNow(null), "at once");
+        client.resume();
+        world.runMs(5);
+        eachNode(node -> assertTrue(node.redis().log().stream().noneMatch(line -> line.startsWith("extend")),
+                node.redis().log()::toString));
+    }
+
+    /** Two are lost and the third is silent: no answer of its can help, so it is not waited for. */
+    @Test
+    void anExtensionWithoutAQuorumIsNotWaitedFor() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        node(2).pause();
+        final CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
+        world.settle();
+        final long startMs = nowMs();
+        node(0).breakConnections();
+        node(1).breakConnections();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(outcome), "a quorum is out of reach");
+        assertEquals(startMs, nowMs(), "at once");
+    }
+
+    /** One has lost it and one has failed: the third makes it certain that the lock is lost. */
+    @Test
+    void anExtensionIsNotDecidedWhileAnAnswerCanTellMore() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(1);
+        node(0).redis().set("orders", "foreign", 60_000);
+        node(1).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
+        node(2).redis().set("orders", "foreign", 60_000);
+        node(2).delay(() -> 5_000_000);
+        assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "two of three do not hold it");
     }
 
     @Test
@@ -138,6 +223,20 @@ class ExtendTrapsTest extends VirtualTest {
         assertEquals(0, client.engine().heldCount(), "nothing is held");
     }
 
+    /** The node timeout is longer than the new ttl: the holder is told when the ttl has passed all the same. */
+    @Test
+    void aShorterTtlEndsTheLeaseBeforeTheNodeTimeout() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(2)));
+        final List<String> told = new ArrayList<>();
+        final Lease lease = acquired(acquire(client, options().listener(tell(told))));
+        eachNode(node -> node.pause());
+        lease.extendAsync(Duration.ofMillis(300));
+        world.runMs(296);
+        assertEquals(List.of("EXPIRED"), told, "300 ms less 1 % and 2 ms");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "over");
+    }
+
     @Test
     void automaticExtensionsCountAgainstTheirLimitOnlyWhileTheyAreHeld() {
         world = new VirtualWorld(3);
@@ -173,6 +272,56 @@ class ExtendTrapsTest extends VirtualTest {
                 .listener(tell(told))));
         world.runMs(10_000);
         assertEquals(List.of("extended 1", "extended 2", "EXPIRED"), told, "no extension is begun after 2.5 s");
+    }
+
+    /** The longest hold counts from the acquisition, whatever the clock said then; at its end none is begun. */
+    @ParameterizedTest
+    @CsvSource({"0, 0", "999, 0", "1000, 0", "1001, 1", "2000, 1", "2001, 2"})
+    void theLongestHoldCountsFromTheAcquisition(final long holdMsMax, final int extensions) {
+        final VirtualWorld.Client client = world(3);
+        world.runMs(7_000);
+        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).autoExtend(99, Duration.ofMillis(holdMsMax))));
+        world.runMs(10_000);
+        assertEquals(extensions, client.redlock().counters().extendedCount(), "one after each second");
+        assertEquals(0, client.engine().heldCount(), "then it ends");
+    }
+
+    /** A caller knows that the work takes a minute: the watchdog, which knows ten seconds, must not cut it short. */
+    @Test
+    void theWatchdogNeverShortensALease() {
+        final VirtualWorld.Client client = world(3);
+        final List<String> told = new ArrayList<>();
+        final Lease lease = acquired(acquire(client, options().autoExtend(1, Duration.ofHours(1))
+                .listener(tell(told))));
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMinutes(1)), "by hand");
+        final long endNs = world.nowNs() + lease.remainingValidityNs();
+        world.runMs(50_000);
+        assertEquals(endNs, world.nowNs() + lease.remainingValidityNs(), "the validity of the minute");
+        assertEquals(List.of(), told, "nothing was extended");
+        world.runMs(5_000);
+        assertEquals(List.of("extended 1"), told, "when two thirds of its ttl were left");
+        assertTrue(world.nowNs() + lease.remainingValidityNs() > endNs, "and longer than before: " + lease);
+    }
+
+    /** A lease that was lost may be used again by whoever is told first; the others are told all the same. */
+    @Test
+    void theListenerOfTheLostLeaseIsToldAlthoughTheLeaseIsUsedAgain() {
+        final VirtualWorld.Client client = world(3);
+        final List<String> told = new ArrayList<>();
+        final List<String> toldLater = new ArrayList<>();
+        final Lease reused = client.redlock().newLease();
+        client.redlock().acquire(client.redlock().key("orders"), options().listener(tell(told)), reused, outcome -> {
+        });
+        world.runMs(1);
+        eachNode(node -> node.redis().delete("orders"));
+        reused.extend(10_000, (lease, outcome) -> client.redlock()
+                .acquire(client.redlock().key("other"), options().listener(tell(toldLater)), lease, again -> {
+                }));
+        world.runMs(1);
+        assertEquals("other", reused.resource(), "used again");
+        assertTrue(reused.isHeld(), reused::toString);
+        assertEquals(List.of("LOST"), told, "who held the lost one is told");
+        assertEquals(List.of(), toldLater, "who holds the new one is not");
     }
 
     @Test
@@ -222,8 +371,11 @@ class ExtendTrapsTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 10_000_000));
         final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(SHORT).autoExtend()));
-        world.runMs(990);
+        world.runMs(1_005);
+        final long startNs = world.nowNs();
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the automatic one is waited for");
+        assertEquals(35_000_000, world.nowNs() - startNs, "the rest of its round trip, and one more");
+        assertEquals(2, client.redlock().counters().extendedCount(), "both were made");
         assertTrue(lease.remainingValidityNs() > 9_000_000_000L, "the caller's ttl counts: " + lease);
     }
 

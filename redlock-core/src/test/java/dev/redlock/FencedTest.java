@@ -227,6 +227,56 @@ class FencedTest extends VirtualTest {
                 () -> "two stand at ten, one of them may have forgotten its key: " + outcome.join());
     }
 
+    /**
+     * Nodes 0 and 1 granted and are being brought together; node 2 was silent and grants late. Then node 1's clock
+     * jumps: the lock still stands on two nodes that can be trusted.
+     */
+    @Test
+    void aGrantThatComesDuringTheRaiseTakesThePlaceOfOneThatIsLost() {
+        world = new VirtualWorld(3);
+        client = client(context().nodeTimeout(Duration.ofSeconds(1)).clockSampleMs(100));
+        counter(0, 1);
+        counter(1, 9);
+        node(2).delay(() -> 600_000_000);
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        world.runMs(900);
+        node(0).delay(() -> 400_000_000);
+        world.runMs(110);
+        assertEquals(1, raisedCount(), "the raise is on its way to node 0, node 2 was given up");
+        node(1).redis().clockJump(20_000);
+        world.await("the jump is seen", 400, () -> status(client, 1).clockJumpCount() == 1);
+        assertFalse(outcome.isDone(), "this test wants the jump to be seen first");
+        assertEquals(10, acquired(get(outcome)).fencingToken(), "nodes 0 and 2 hold it");
+    }
+
+    /** A node that has forgotten its scripts between the acquire and the raise is sent the raise again in full. */
+    @Test
+    void aRaiseThatMeetsAnUnknownScriptIsSentAgain() {
+        nodesWithCounters(1, 5, 9);
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        world.runMs(1);
+        eachNode(node -> node.redis().flushScripts());
+        assertEquals(10, acquired(get(outcome)).fencingToken(), "raised at the second try");
+        assertEquals(1, raisedCount(), "there was one to make");
+    }
+
+    /** A raise is not sent again behind the release of its token: it would raise a counter for nobody. */
+    @Test
+    void aRaiseIsNotSentAgainWhenItsAttemptIsOver() {
+        nodesWithCounters(1, 5, 9);
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        world.runMs(1);
+        eachNode(node -> node.redis().flushScripts());
+        world.runMs(1);
+        assertEquals(1, raisedCount(), "the raise is on its way");
+        eachNode(node -> node.redis().startLog());
+        outcome.cancel(false);
+        world.runMs(20);
+        eachNode(node -> assertTrue(node.redis().log().stream().noneMatch(line -> line.startsWith("raise")),
+                node.redis().log()::toString));
+        assertEquals(0, keyCount(), "rolled back");
+    }
+
     @Test
     void aFencedWaitBudgetIsKeptToWithinTwoNodeTimeouts() {
         nodesWithCounters(1, 5, 9);

@@ -2,7 +2,6 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -173,14 +172,6 @@ class RedlockBadInputTest {
         final RedlockContext context = new RedlockContext().nodes("unix:///run/none.sock").transport(TransportKind.NIO);
         Refusal.ofArgument("transport NIO cannot be used here: it has no Unix domain sockets; use AUTO or another one",
                 () -> Redlock.connect(context));
-    }
-
-    @Test
-    void countersRefuseNull() {
-        assertThrows(NullPointerException.class, () -> redlock.counters().outcomeCount(null));
-        assertThrows(NullPointerException.class, () -> redlock.counters().releaseCount(null));
-        assertEquals(3, redlock.nodes().size());
-        assertNull(redlock.newLease().resource());
     }
 
     /** A call that may throw anything. */

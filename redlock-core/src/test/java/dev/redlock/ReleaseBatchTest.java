@@ -111,6 +111,22 @@ class ReleaseBatchTest extends VirtualTest {
         assertEquals(2, again.size());
     }
 
+    /** Commands about other resources go in between without a call of its own for what was collected so far. */
+    @Test
+    void whatIsSentAboutOtherResourcesDoesNotSplitABatch() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> leases = leases(client, 8);
+        client.engine().conductor().execute(() -> {
+            for (int i = 0; i < 8; i++) {
+                leases.get(i).releaseAsync();
+                client.redlock().acquireAsync("others/" + i, options());
+            }
+        });
+        world.settle();
+        assertEquals(1, count(0, "release_many"), "one call for all eight");
+        assertEquals(8, keysLeft(0), "the others");
+    }
+
     @Test
     void whoWaitsInLineGetsTheTurnAtOnce() {
         final VirtualWorld.Client client = world(3);

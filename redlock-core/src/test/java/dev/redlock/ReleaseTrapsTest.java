@@ -77,6 +77,96 @@ class ReleaseTrapsTest extends VirtualTest {
         assertEquals(startMs, nowMs(), "all answered, so nothing is waited for");
     }
 
+    /** Two are lost and the third is silent: no answer of its can help, so it is not waited for. */
+    @Test
+    void aReleaseWithoutAQuorumIsNotWaitedFor() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        final Lease lease = lease(client);
+        node(2).pause();
+        final CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
+        world.settle();
+        final long startMs = nowMs();
+        node(0).breakConnections();
+        node(1).breakConnections();
+        assertEquals(ReleaseOutcome.UNKNOWN, get(outcome), "nobody has confirmed it");
+        assertEquals(startMs, nowMs(), "at once");
+        node(2).resume();
+    }
+
+    /** One was gone and one has failed; the third makes it certain that nobody held it any more. */
+    @Test
+    void aReleaseIsNotDecidedWhileAnAnswerCanTellMore() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(1);
+        node(0).redis().delete("orders");
+        node(1).redis().failNext("release", "BUSY Redis is busy running a script.", 1);
+        node(2).redis().delete("orders");
+        node(2).delay(() -> 5_000_000);
+        assertEquals(ReleaseOutcome.EXPIRED, release(lease), "two of three did not have it");
+    }
+
+    /** A fenced lease is released by itself, so that nodes that are away answer inside of the call. */
+    @Test
+    void aFencedReleaseThatNobodyTakesIsOver() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = acquired(acquire(client, options().fenced()));
+        world.runMs(1);
+        eachNode(node -> node.crash());
+        world.runMs(1);
+        assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "nobody is there");
+        assertEquals(0, client.engine().attemptsOut(), "nothing is waited for any more");
+    }
+
+    /** The attempt comes from a pool: what counters stood at for another resource is forgotten. */
+    @Test
+    void aPlainReleaseTouchesNoCounter() {
+        final VirtualWorld.Client client = world(3);
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))), "the fenced one");
+        world.runMs(1);
+        final Lease plain = acquired(get(client.redlock().acquireAsync("plain", options())));
+        assertEquals(ReleaseOutcome.RELEASED, release(plain), "the plain one");
+        world.runMs(1);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(0, node(i).redis().counter("plain"), "counter on node " + i);
+        }
+    }
+
+    /** Where somebody else's key stands ours does not: nothing is owed there, and all the more elsewhere. */
+    @Test
+    void aNodeThatRefusedTheAcquireIsOwedNothing() {
+        final VirtualWorld.Client client = world(3);
+        node(1).redis().set("orders", "foreign", -1);
+        final Lease lease = lease(client);
+        world.runMs(1);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        lease.releaseAsync();
+        world.settle();
+        eachNode(node -> node.breakConnections());
+        world.settle();
+        assertEquals(List.of(1L, 0L, 1L), List.of(status(client, 0).debtLength(), status(client, 1).debtLength(),
+                status(client, 2).debtLength()), "what each node may hold");
+    }
+
+    /** An error will most likely be one again: the debt is given up, and somebody has to see that. */
+    @Test
+    void aDebtThatIsAnsweredWithAnErrorIsGivenUpAndCounted() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(1);
+        node(2).crash();
+        world.runMs(1);
+        release(lease);
+        node(2).redis().failNext("release", "NOPERM this user has no permissions to run the 'evalsha' command", 9);
+        node(2).start();
+        world.await("back", 3_000, () -> status(client, 2).state() == NodeStatus.State.READY);
+        world.runMs(5_000);
+        assertEquals(1, status(client, 2).debtRefusedCount(), "once, and not again and again");
+        assertEquals(0, status(client, 2).debtPaidCount() + status(client, 2).debtLength(), "nothing else");
+        assertNotNull(key(2), "its key ends with its ttl");
+    }
+
     /** What was answered is not owed: a connection that breaks later has nothing to pay for this token. */
     @Test
     void onlyNodesThatDidNotAnswerAreOwed() {

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ResourceKeyTest {
 
@@ -52,6 +54,18 @@ class ResourceKeyTest {
         Refusal.ofArgument("resource \"\" is empty: name what is to be locked", () -> ResourceKey.of("", "", 512));
         Refusal.ofArgument("resource \"\" is empty: name what is to be locked", () -> ResourceKey.of("p", "", 512));
         Refusal.ofNull("resource is null: name what is to be locked", () -> ResourceKey.of("", null, 512));
+    }
+
+    /** Java's encoder would put a question mark for each, so that different names were one lock. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|',
+            value = {"a\ud83d | 1", "\udd12b | 0", "\ud83d\ud83d\udd12 | 0", "\ud83d\udd12\udd12 | 2",
+                "ab\ud83dc | 2"})
+    void halfACharacterIsRefused(final String resource, final int index) {
+        Refusal.ofArgument("resource has half a surrogate pair at index " + index
+                + ", which UTF-8 cannot hold: give whole characters", () -> ResourceKey.of("", resource, 512));
+        Refusal.ofArgument("key prefix has half a surrogate pair at index " + index
+                + ", which UTF-8 cannot hold: give whole characters", () -> new RedlockContext().keyPrefix(resource));
     }
 
     @Test

@@ -10,9 +10,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.logging.Handler;
 import java.util.logging.Level;
+import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 
 /** What tests in virtual time have in common: a world, clients over all its nodes, and short words for both. */
 abstract class VirtualTest {
@@ -24,8 +27,29 @@ abstract class VirtualTest {
     /** Kept, because a logger that nobody keeps forgets its level. What is logged for people is noise here. */
     private static final Logger LOG = Logger.getLogger("dev.redlock");
 
+    /** What was logged with an exception: a bug that the engine survived. Tests that throw on purpose log nothing. */
+    private static final List<String> THROWN = new ArrayList<>();
+
     static {
         LOG.setLevel(Level.SEVERE);
+        LOG.addHandler(new Handler() {
+            @Override
+            public void publish(final LogRecord record) {
+                if (record.getThrown() != null) {
+                    THROWN.add(record.getMessage() + " " + record.getThrown());
+                }
+            }
+
+            @Override
+            public void flush() {
+                // nothing is kept back
+            }
+
+            @Override
+            public void close() {
+                // nothing to close
+            }
+        });
     }
 
     VirtualWorld world;
@@ -44,6 +68,22 @@ abstract class VirtualTest {
         world.runMs(1_000);
         clients.forEach(
                 client -> assertEquals(0, client.engine().attemptsOut(), "attempts out of the pool after close"));
+        assertEquals(List.of(), THROWN, "logged with an exception");
+    }
+
+    @BeforeEach
+    void forgetWhatWasThrownBefore() {
+        THROWN.clear();
+    }
+
+    /** Runs what throws on purpose. */
+    static void quietly(final Runnable test) {
+        LOG.setLevel(Level.OFF);
+        try {
+            test.run();
+        } finally {
+            LOG.setLevel(Level.SEVERE);
+        }
     }
 
     VirtualWorld.Client world(final int nodeCount) {

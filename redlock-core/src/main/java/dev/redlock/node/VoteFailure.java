@@ -21,6 +21,8 @@ public enum VoteFailure {
     CONNECTION_LOST("connection lost before the answer"),
     /** No answer within the node timeout. */
     SILENT("no answer within the node timeout"),
+    /** The node granted, but its clock jumped before the round was decided. */
+    CLOCK_JUMPED("granted, but its clock jumped"),
     /** The node loads its data set. */
     LOADING("LOADING"),
     /** A script blocks the node. */

@@ -19,7 +19,6 @@ public final class FenceRule {
     /** What {@link #agreed} returns where the nodes do not agree. */
     public static final long NONE = 0;
 
-    private final int nodeCount;
     private final int quorum;
     private final long[] values;
     private long granted;
@@ -31,7 +30,6 @@ public final class FenceRule {
      * @param nodeCount configured nodes, 1 to {@link Quorum#NODES_MAX}
      */
     public FenceRule(final int nodeCount) {
-        this.nodeCount = nodeCount;
         this.quorum = Quorum.sizeOf(nodeCount);
         this.values = new long[nodeCount];
     }
@@ -79,34 +77,14 @@ public final class FenceRule {
      * @return the token, or {@link #NONE}
      */
     public long agreed() {
-        final int rank = quorum - (nodeCount - Long.bitCount(granted));
-        if (rank < 1) {
-            return NONE;
-        }
-        final long candidate = largest(rank);
-        return Long.bitCount(standingAt(candidate)) >= quorum ? candidate : NONE;
-    }
-
-    /** The rank-th largest value; with at most 63 of them, counting beats sorting and needs no memory. */
-    private long largest(final int rank) {
+        // Where q nodes stand at a value, fewer than k can stand above it, so it is the k-th largest: no need to rank.
         for (long left = granted; left != 0; left &= left - 1) {
             final long value = values[Long.numberOfTrailingZeros(left)];
-            final int above = countAbove(value);
-            if (above < rank && above + Long.bitCount(standingAt(value)) >= rank) {
+            if (Long.bitCount(standingAt(value)) >= quorum) {
                 return value;
             }
         }
         return NONE;
-    }
-
-    private int countAbove(final long value) {
-        int count = 0;
-        for (long left = granted; left != 0; left &= left - 1) {
-            if (values[Long.numberOfTrailingZeros(left)] > value) {
-                count++;
-            }
-        }
-        return count;
     }
 
     /**

@@ -78,13 +78,16 @@ public final class Round {
      * Takes a node's grant back, because it can no longer be trusted to keep it.
      *
      * @param nodeIndex which node
+     * @return true if there was a grant, which is an unknown vote now
      */
-    public void distrust(final int nodeIndex) {
+    public boolean distrust(final int nodeIndex) {
         final long bit = 1L << nodeIndex;
-        if ((granted & bit) != 0) {
-            granted &= ~bit;
-            unknown |= bit;
+        if ((granted & bit) == 0) {
+            return false;
         }
+        granted &= ~bit;
+        unknown |= bit;
+        return true;
     }
 
     /**

@@ -151,8 +151,8 @@ public final class TimerWheel {
         if (tick - fineTick < SPOKES) {
             fine[(int) tick & SPOKE_MASK].append(timer);
         } else {
-            final long last = (fineTick >> SPOKES_SHIFT) + SPOKE_MASK;
-            coarse[(int) Math.min(tick >> SPOKES_SHIFT, last) & SPOKE_MASK].append(timer);
+            // Where it would come round only after a revolution, it is found early and placed again.
+            coarse[(int) (tick >> SPOKES_SHIFT) & SPOKE_MASK].append(timer);
         }
     }
 

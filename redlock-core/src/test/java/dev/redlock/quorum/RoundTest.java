@@ -204,7 +204,8 @@ class RoundTest {
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.GRANTED);
         assertEquals(Decision.WON, round.decision());
-        round.distrust(1);
+        assertTrue(round.distrust(1), "it had granted");
+        assertFalse(round.distrust(1), "not any more");
         assertEquals(0b001, round.granted());
         assertEquals(0b010, round.unknown());
         assertFalse(round.onVote(1, Vote.GRANTED));
@@ -219,7 +220,7 @@ class RoundTest {
         round.onVote(0, Vote.REFUSED);
         round.onVote(1, Vote.FAILED);
         for (int node = 0; node < 5; node++) {
-            round.distrust(node);
+            assertFalse(round.distrust(node), "node " + node);
         }
         assertEquals(0b00001, round.refused());
         assertEquals(0b00010, round.failed());

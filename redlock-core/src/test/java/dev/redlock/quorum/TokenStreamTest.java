@@ -91,6 +91,14 @@ class TokenStreamTest {
         assertTokens(keyStream(same, REFILL * Token.LENGTH), REFILL, stream);
     }
 
+    /** A JDK without the cipher, or a source that blocks, shows at the connect and not in the first lock. */
+    @Test
+    void takesItsFirstKeyWhenItIsMade() {
+        final FixedSeed seed = new FixedSeed(SEED);
+        new TokenStream(seed).toString();
+        assertEquals(2, seed.draws(), "a key and a nonce");
+    }
+
     @Test
     void staysFarBelowTheEndOfTheBlockCounter() {
         final long bytesPerKey = (long) TokenStream.REFILLS_PER_KEY * REFILL * Token.LENGTH;

@@ -1,0 +1,81 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** An {@link AcquireOutcome} asked for what it does not have, for nodes that are not there, and at the wrong time. */
+class AcquireOutcomeTest extends VirtualTest {
+
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 3, Integer.MIN_VALUE, Integer.MAX_VALUE})
+    void nodesThatAreNotThereAreRefused(final int nodeIndex) {
+        final AcquireOutcome outcome = acquire(world(3), options());
+        assertEquals("node index " + nodeIndex + " is out of range: 0 to 2 are the nodes in configured order",
+                assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(nodeIndex)).getMessage());
+        assertEquals("granted", outcome.voteText(0));
+    }
+
+    @Test
+    void aLeaseThatIsNotThereIsRefusedWithTheVotesAndAdvice() {
+        final VirtualWorld.Client client = world(1);
+        node(0).redis().set("orders", "foreign", 2_500);
+        final AcquireOutcome outcome = acquire(client, options());
+        final String text = "Lease{orders, NOT_ACQUIRED, outcome CONTENDED, attempts 1, votes 0 granted 1 refused 0"
+                + " failed 0 unknown, shortest remaining ttl 2500 ms}";
+        Refusal.ofState("\"orders\" was not acquired: " + text + "; somebody else holds the lock: wait longer, or come"
+                + " back after shortestRemainingTtlMs()", outcome::lease);
+        assertFalse(outcome.isAcquired());
+    }
+
+    /** With a lease that is used again the outcome is that of the last acquisition, and while one runs there is none. */
+    @Test
+    void whileTheLeaseIsBeingAcquiredAgainThereIsNoOutcome() {
+        final VirtualWorld.Client client = world(3);
+        final Lease reused = client.redlock().newLease();
+        final AcquireOutcome[] told = new AcquireOutcome[1];
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options().fenced(), reused,
+                        outcome -> told[0] = outcome);
+        world.runMs(1);
+        assertTrue(told[0].isAcquired(), "the first time");
+        release(reused);
+        assertTrue(told[0].isAcquired(), "also when it has been given back");
+        eachNode(node -> node.delay(() -> 1_000_000));
+        client.redlock().acquire(client.redlock().key("orders"), options(), reused, outcome -> {
+        });
+        assertFalse(told[0].isAcquired(), "not yet");
+        assertEquals(0, told[0].attemptCount(), "nothing is decided");
+        Refusal.ofState("lease of \"orders\" is being acquired: wait for the outcome first", told[0]::lease);
+        Refusal.ofState("lease of \"orders\" is being acquired: wait for the outcome first", reused::fencingToken);
+        assertEquals("Lease{orders, ACQUIRING}", told[0].toString());
+        world.runMs(5);
+        assertTrue(told[0].isAcquired(), "the second time");
+    }
+
+    @Test
+    void itStaysReadableAfterTheClientHasClosedByAnyThread() {
+        final VirtualWorld.Client client = world(3);
+        final AcquireOutcome outcome = acquire(client, options());
+        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.await("closed", 2_000, report::isDone);
+        assertEquals("ACQUIRED 2 granted", CompletableFuture.supplyAsync(() -> outcome.kind() + " "
+                + outcome.grantedCount() + " " + outcome.voteText(0)).join());
+        assertEquals(LeaseState.RELEASED, outcome.lease().state());
+    }
+
+    @ParameterizedTest
+    @EnumSource(AcquireOutcome.Kind.class)
+    void eachKindHasAdvice(final AcquireOutcome.Kind kind) {
+        assertFalse(kind.advice().isBlank());
+    }
+}

@@ -1,0 +1,37 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A {@link CloseReport} takes no nonsense and stays as it was made. */
+class CloseReportTest {
+
+    @Test
+    void whatCannotBeIsRefused() {
+        Refusal.ofArgument("released count -1 is negative: give zero or more", () -> new CloseReport(-1, List.of()));
+        Refusal.ofNull("unreleased resources are null: give an empty list for none", () -> new CloseReport(0, null));
+        assertThrows(NullPointerException.class, () -> new CloseReport(0, Arrays.asList("r", null)));
+    }
+
+    @Test
+    void nobodyCanChangeIt() {
+        final List<String> mine = new ArrayList<>(List.of("r"));
+        final CloseReport report = new CloseReport(Integer.MAX_VALUE, mine);
+        mine.clear();
+        assertEquals(List.of("r"), report.unreleased());
+        assertThrows(UnsupportedOperationException.class, () -> report.unreleased().clear());
+    }
+
+    @Test
+    void itIsCleanWhenNothingIsLeft() {
+        assertTrue(new CloseReport(0, List.of()).isClean());
+        assertFalse(new CloseReport(1, List.of("r")).isClean());
+    }
+}

@@ -1,0 +1,117 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Calls on a {@link Lease} that is held or was held; {@link LeaseBadInputTest} has the states that need no node. */
+class LeaseWrongUseTest extends VirtualTest {
+
+    private VirtualWorld.Client client;
+    private Lease lease;
+
+    @BeforeEach
+    void hold() {
+        client = world(3);
+        lease = lease(client);
+        eachNode(node -> node.delay(() -> 1_000_000));
+    }
+
+    private void refusedAsInUse(final LeaseState state) {
+        Refusal.ofState("lease of \"orders\" is in use, its state is " + state
+                + ": release it and wait for the outcome before it is used again",
+                () -> client.redlock()
+                        .acquire(client.redlock().key("other"), options(), lease, outcome -> {
+                        }));
+    }
+
+    @Test
+    void aHeldLeaseIsInUse() {
+        refusedAsInUse(LeaseState.HELD);
+        assertTrue(lease.isHeld(), "it stays what it was");
+        assertEquals("orders", lease.resource());
+    }
+
+    @Test
+    void aLeaseThatIsBeingReleasedIsInUse() {
+        lease.close();
+        refusedAsInUse(LeaseState.RELEASING);
+        assertEquals(ExtendOutcome.NOT_HELD, extend(lease, TTL), "nothing to extend");
+    }
+
+    @Test
+    void aSecondReleaseWithACallbackIsRefusedUntilTheFirstIsTold() {
+        final CompletableFuture<ReleaseOutcome> first = lease.releaseAsync().toCompletableFuture();
+        final String message = "a release of \"orders\" with a callback is under way: wait for it";
+        Refusal.ofState(message, () -> lease.releaseAsync());
+        Refusal.ofState(message, () -> lease.release((released, outcome) -> {
+        }));
+        assertEquals(ReleaseOutcome.RELEASED, get(first), "the first is not disturbed");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "and from then on its outcome can be asked again");
+    }
+
+    @Test
+    void aSecondExtensionIsRefusedUntilTheFirstIsTold() {
+        final CompletableFuture<ExtendOutcome> first = lease.extendAsync(TTL).toCompletableFuture();
+        final String message = "an extension of \"orders\" is under way: wait for its outcome";
+        Refusal.ofState(message, () -> lease.extendAsync(TTL));
+        Refusal.ofState(message, () -> lease.extend(10_000, (extended, outcome) -> {
+        }));
+        assertEquals(ExtendOutcome.EXTENDED, get(first), "the first is not disturbed");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the next one");
+    }
+
+    @Test
+    void aTtlOutOfRangeLeavesTheLeaseAsItWas() {
+        Refusal.ofArgument("ttl 60001 ms is longer than maxTtl 60000 ms: ask for less, or raise RedlockContext.maxTtl",
+                () -> lease.extendAsync(Duration.ofMillis(60_001)));
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMillis(60_000)), "no extension is under way");
+    }
+
+    @Test
+    void blockingCallsOnTheEventLoopAreRefusedAndNothingIsBegun() {
+        Refusal.ofState("blocking call release() on the client's event loop, which nothing may block: use"
+                + " release(callback) or releaseAsync() there", () -> lease.release());
+        Refusal.ofState("blocking call extend(ttl) on the client's event loop, which nothing may block: use"
+                + " extend(ttlMs, callback) or extendAsync(ttl) there", () -> lease.extend(TTL));
+        assertTrue(lease.isHeld(), "still held");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "no extension is under way");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "nor a release");
+    }
+
+    @Test
+    void aPlainLeaseHasNoFencingToken() {
+        final String message = "the lease of \"orders\" is not fenced: acquire it with AcquireOptions.fenced() to get a"
+                + " fencing token";
+        Refusal.ofState(message, lease::fencingToken);
+        release(lease);
+        Refusal.ofState(message, lease::fencingToken);
+    }
+
+    @Test
+    void aFencingTokenStaysReadable() {
+        release(lease);
+        final Lease fenced = acquired(acquire(client, options().fenced()));
+        final long token = fenced.fencingToken();
+        assertTrue(token > 0);
+        release(fenced);
+        assertEquals(token, fenced.fencingToken(), "after the release");
+    }
+
+    @Test
+    void afterTheClientHasClosedItSaysSo() {
+        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.await("closed", 2_000, report::isDone);
+        assertEquals(LeaseState.RELEASED, lease.state(), "closing gave it back");
+        assertFalse(lease.isHeld());
+        assertEquals(ExtendOutcome.NOT_HELD, lease.extendAsync(TTL).toCompletableFuture().join());
+        lease.close();
+        assertEquals(LeaseState.RELEASED, lease.state());
+    }
+}

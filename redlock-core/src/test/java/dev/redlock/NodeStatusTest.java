@@ -1,0 +1,115 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A {@link NodeStatus} can be read at any time, by anybody, and says nothing that is secret. */
+class NodeStatusTest extends VirtualTest {
+
+    private static List<Object> everyAccessor(final NodeStatus status) {
+        final List<Object> all = new ArrayList<>(List.of(status.index(), status.address(), status.state(),
+                status.roundTripNs(), status.grantedCount(), status.refusedCount(), status.errorCount(),
+                status.disconnectCount(), status.clockJumpCount(), status.debtLength(), status.debtDroppedCount(),
+                status.debtPaidCount(), status.debtRefusedCount()));
+        all.add(status.problem());
+        all.add(status.toString());
+        return all;
+    }
+
+    private static List<Object> readByAnotherThread(final NodeStatus status) {
+        return CompletableFuture.supplyAsync(() -> everyAccessor(status)).join();
+    }
+
+    /** A problem and a text come with each state but those that are as they should be. */
+    private void assertState(final NodeStatus.State expected, final NodeStatus status) {
+        assertEquals(expected, status.state(), status::toString);
+        assertEquals(everyAccessor(status), readByAnotherThread(status), "the same for every thread");
+        assertTrue(status.toString().contains(status.address()), status::toString);
+    }
+
+    @Test
+    void itCanBeReadInEachState() {
+        world = new VirtualWorld(1);
+        node(0).delay(() -> 5_000_000);
+        node(0).crash();
+        final VirtualWorld.Client client = client(context().reconnectDelayMs(50, 50)
+                .restartGuard(RestartGuardMode.UPTIME)
+                .maxTtl(Duration.ofSeconds(2))
+                .fenceCounterTtl(Duration.ofHours(1)));
+        final NodeStatus status = status(client, 0);
+        assertState(NodeStatus.State.WAITING, status);
+        assertFalse(status.problem().isBlank(), "why it waits");
+        assertEquals(0, status.roundTripNs(), "nothing was measured");
+        node(0).restart(true);
+        world.await("handshake", 2_000, () -> status.state() == NodeStatus.State.HANDSHAKING);
+        assertState(NodeStatus.State.HANDSHAKING, status);
+        world.await("quarantine", 2_000, () -> status.state() == NodeStatus.State.QUARANTINED);
+        assertState(NodeStatus.State.QUARANTINED, status);
+        assertFalse(status.problem().isBlank(), "why it does not vote");
+        world.await("ready", 5_000, () -> status.state() == NodeStatus.State.READY);
+        world.runMs(20);
+        assertState(NodeStatus.State.READY, status);
+        assertNull(status.problem(), "nothing is wrong");
+        assertEquals(10_000_000, status.roundTripNs(), "there and back");
+    }
+
+    @Test
+    void itStaysReadableAfterTheClientHasClosed() {
+        final VirtualWorld.Client client = world(3);
+        lease(client);
+        world.runMs(1);
+        final NodeStatus status = status(client, 1);
+        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.await("closed", 2_000, report::isDone);
+        assertState(NodeStatus.State.CLOSED, status);
+        assertEquals(1, status.grantedCount(), "what was counted stays");
+        assertEquals(1, status.index());
+        world.runMs(60_000);
+        assertState(NodeStatus.State.CLOSED, status);
+        assertEquals(1, client.redlock().nodes().get(1).grantedCount(), "the client still gives it away");
+    }
+
+    @Test
+    void userAndPasswordAreNotShown() {
+        world = new VirtualWorld(1);
+        node(0).redis().password("ann", "secret");
+        final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://ann:secret@node-0:1"));
+        final NodeStatus status = status(client, 0);
+        assertState(NodeStatus.State.READY, status);
+        assertEquals("node-0:1", status.address());
+        assertFalse(everyAccessor(status).toString().contains("secret"), status::toString);
+        assertFalse(everyAccessor(status).toString().contains("ann"), status::toString);
+    }
+
+    @Test
+    void aWrongPasswordIsTheProblemAndNotShownEither() {
+        world = new VirtualWorld(1);
+        node(0).redis().password("ann", "secret");
+        final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://ann:guessed@node-0:1"));
+        final NodeStatus status = status(client, 0);
+        assertTrue(status.problem().contains("WRONGPASS"), status::problem);
+        assertFalse(everyAccessor(status).toString().contains("guessed"), status::toString);
+    }
+
+    @Test
+    void theListHasOneForEachNodeAndIsNobodysToChange() {
+        final VirtualWorld.Client client = world(3);
+        final List<NodeStatus> nodes = client.redlock().nodes();
+        assertEquals(List.of(0, 1, 2), nodes.stream().map(NodeStatus::index).toList(), "in configured order");
+        assertThrows(IndexOutOfBoundsException.class, () -> nodes.get(3));
+        assertThrows(IndexOutOfBoundsException.class, () -> nodes.get(-1));
+        assertThrows(UnsupportedOperationException.class, () -> nodes.remove(0));
+        assertThrows(UnsupportedOperationException.class, () -> nodes.add(null));
+        assertEquals(3, client.redlock().nodes().size());
+    }
+}

@@ -1,0 +1,57 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** {@link RedlockCounters} can be read at any time, by anybody; only null is refused. */
+class RedlockCountersTest extends VirtualTest {
+
+    private static List<Long> everyCounter(final RedlockCounters counters) {
+        final List<Long> all = new ArrayList<>();
+        for (final AcquireOutcome.Kind kind : AcquireOutcome.Kind.values()) {
+            all.add(counters.outcomeCount(kind));
+        }
+        for (final ReleaseOutcome outcome : ReleaseOutcome.values()) {
+            all.add(counters.releaseCount(outcome));
+        }
+        all.addAll(List.of(counters.acquiredCount(), counters.contendedAttemptCount(), counters.noQuorumAttemptCount(),
+                counters.tooSlowAttemptCount(), counters.rolledBackCount(), counters.extendedCount(),
+                counters.raisedCount(), counters.lostCount(), counters.expiredCount()));
+        return all;
+    }
+
+    @Test
+    void nullIsRefusedByName() {
+        final RedlockCounters counters = world(1).redlock().counters();
+        Refusal.ofNull("kind of outcome is null: name the one to count", () -> counters.outcomeCount(null));
+        Refusal.ofNull("release outcome is null: name the one to count", () -> counters.releaseCount(null));
+    }
+
+    @Test
+    void nothingHasHappenedAtFirst() {
+        final List<Long> all = everyCounter(world(3).redlock().counters());
+        assertEquals(0, all.stream().mapToLong(Long::longValue).sum(), all::toString);
+    }
+
+    @Test
+    void theyStayReadableAfterTheClientHasClosedAndCountWhatComesThen() {
+        final VirtualWorld.Client client = world(3);
+        final RedlockCounters counters = client.redlock().counters();
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease(client), TTL));
+        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.await("closed", 2_000, report::isDone);
+        assertEquals(1, counters.acquiredCount());
+        assertEquals(1, counters.extendedCount());
+        assertEquals(1, counters.releaseCount(ReleaseOutcome.RELEASED), "closing released it");
+        assertEquals(everyCounter(counters), CompletableFuture.supplyAsync(() -> everyCounter(counters)).join(),
+                "the same for every thread");
+        assertEquals("RedlockCounters{acquired=1, contended=0, noQuorum=0, tooSlow=0, rolledBack=0, extended=1, lost=0,"
+                + " expired=0}", counters.toString());
+    }
+}
