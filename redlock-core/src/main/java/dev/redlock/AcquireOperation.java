@@ -63,27 +63,27 @@ final class AcquireOperation {
         }
         noteNotHeld(attempt, nodeIndex);
         if (value != LockRequest.REFUSED_UNTOLD) {
-            noteRemainingTtl(attempt, value == NO_EXPIRY ? Long.MAX_VALUE : -value);
+            attempt.noteRemainingTtl(value == NO_EXPIRY ? Long.MAX_VALUE : -value);
         }
         vote(attempt, nodeIndex, Vote.REFUSED);
     }
 
-    private static void noteRemainingTtl(final Attempt attempt, final long remainingTtlMs) {
-        if (attempt.shortestRemainingTtlMs < 0 || remainingTtlMs < attempt.shortestRemainingTtlMs) {
-            attempt.shortestRemainingTtlMs = remainingTtlMs;
-        }
-    }
-
     /**
-     * Whether the script is worth its cost to the nodes: a refusal that ends the acquisition shall say for how long,
-     * and so shall every one after the first, for the retry policy's sake.
+     * Whether the script is worth its cost to the nodes: every refusal after the first shall say for how long, for the
+     * retry policy's sake.
      */
     private boolean isRemainingTtlWanted(final LeaseSlot lease) {
         return switch (conductor.context().commandMode()) {
             case SCRIPTS -> true;
             case NATIVE -> false;
-            case AUTO -> lease.waitNs <= 0 || lease.attemptCount() > 0;
+            case AUTO -> lease.attemptCount() > 0;
         };
+    }
+
+    /** Whether this refusal ends an acquisition that shall tell for how long, and has not been told so itself. */
+    private boolean isInquiryDue(final Attempt attempt) {
+        return conductor.context().commandMode() == CommandMode.AUTO && attempt.acquisition.lease.waitNs <= 0
+                && !attempt.isFenced && !attempt.isRemainingTtlWanted;
     }
 
     private static void noteFence(final Attempt attempt, final int nodeIndex, final long value) {
@@ -204,6 +204,11 @@ final class AcquireOperation {
     }
 
     void fail(final Attempt attempt, final AcquireOutcome.Kind reason) {
+        if (reason == AcquireOutcome.Kind.CONTENDED && isInquiryDue(attempt)) {
+            conductor.counters().onRolledBack();
+            conductor.inquiring().start(attempt);
+            return;
+        }
         final Acquisition acquisition = attempt.acquisition;
         acquisition.lease.noteVotes(attempt);
         rollBack(attempt);
@@ -212,6 +217,11 @@ final class AcquireOperation {
 
     /** Undoes an attempt on every node, also on those that refused, failed or did not answer. */
     void rollBack(final Attempt attempt) {
+        if (attempt.phase == Attempt.Phase.INQUIRING) {
+            // That has been done.
+            conductor.inquiring().letGo(attempt);
+            return;
+        }
         conductor.stopTimer(attempt.roundTimer);
         attempt.acquisition.attempt = null;
         attempt.acquisition = null;

@@ -32,6 +32,8 @@ final class Attempt implements LockRequest {
         ACQUIRING,
         /** A quorum granted a fenced lock, but the counters differ: the lower ones are being raised. */
         RAISING,
+        /** Refused and released; those who refused are asked how long the holder's key will stand. */
+        INQUIRING,
         /** A quorum granted; a lease owns it. */
         HELD,
         /** Release sent for a lease that waits for its outcome. */
@@ -70,6 +72,8 @@ final class Attempt implements LockRequest {
     long mayHold;
     /** Nodes whose grant the lease rests on. */
     long holders;
+    /** Nodes that have been asked how long the holder's key will stand, and have not answered. */
+    long asked;
     int extendSequence;
     boolean isFenced;
     /** A refusal shall tell how long the holder's key will stand, which costs the nodes a script. */
@@ -121,6 +125,7 @@ final class Attempt implements LockRequest {
         switch (phase) {
             case ACQUIRING -> conductor.acquiring().onTimeout(this);
             case RAISING -> conductor.raising().onTimeout(this);
+            case INQUIRING -> conductor.inquiring().end(this);
             default -> conductor.releasing().onTimeout(this);
         }
     }
@@ -128,6 +133,12 @@ final class Attempt implements LockRequest {
     private void answered() {
         unanswered--;
         conductor.recycleIfDone(this);
+    }
+
+    void noteRemainingTtl(final long remainingTtlMs) {
+        if (shortestRemainingTtlMs < 0 || remainingTtlMs < shortestRemainingTtlMs) {
+            shortestRemainingTtlMs = remainingTtlMs;
+        }
     }
 
     void noteFailure(final int nodeIndex, final VoteFailure failure) {
@@ -139,6 +150,7 @@ final class Attempt implements LockRequest {
         switch (verb) {
             case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onReply(this, nodeIndex, value);
             case RAISE -> conductor.raising().onReply(this, nodeIndex, value);
+            case REMAINING_TTL -> conductor.inquiring().onReply(this, nodeIndex, value);
             case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
                     .onReply(this, nodeIndex, value);
@@ -166,6 +178,7 @@ final class Attempt implements LockRequest {
         switch (verb) {
             case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
             case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
+            case REMAINING_TTL -> conductor.inquiring().onNoReply(this, nodeIndex);
             case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote);
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
                     .onNoReply(this, nodeIndex, vote);
@@ -178,6 +191,7 @@ final class Attempt implements LockRequest {
         return switch (verb) {
             case ACQUIRE, ACQUIRE_FENCED -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
+            case REMAINING_TTL -> false;
             // Also when the others have decided the round: one more node that holds the token is worth its message.
             case EXTEND -> phase == Phase.HELD && sequence == extendSequence;
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;

@@ -9,9 +9,10 @@ package dev.redlock;
 public enum CommandMode {
     /**
      * Commands of the node's own where they say as much as the script does: release by {@code DELEX} or
-     * {@code DELIFEQ}, extension by {@code SET ... IFEQ}, and the first attempt of an acquisition that may wait by
-     * {@code SET ... NX PX}. Attempts after that, and those that do not wait, are made by the script, whose refusal
-     * tells how long the holder's key will stand.
+     * {@code DELIFEQ}, extension by {@code SET ... IFEQ}, and the first attempt of an acquisition by
+     * {@code SET ... NX PX}. Its refusal does not tell how long the holder's key will stand: attempts after it are made
+     * by the script, whose refusal does, and an acquisition that ends with it asks the nodes that refused, by
+     * {@code PTTL}, which takes one more round trip.
      */
     AUTO,
     /** Scripts alone: every node is asked the same. */

@@ -46,6 +46,7 @@ final class Conductor implements NodeListener {
     private final AcquireOperation acquiring = new AcquireOperation(this);
     private final ExtendOperation extending = new ExtendOperation(this);
     private final RaiseOperation raising = new RaiseOperation(this);
+    private final RefusalInquiry inquiring = new RefusalInquiry(this);
     private final ReleaseOperation releasing = new ReleaseOperation(this);
     private final LeaseKeeper keeper = new LeaseKeeper(this);
     private final ArrayDeque<Attempt> freeAttempts = new ArrayDeque<>();
@@ -624,6 +625,10 @@ final class Conductor implements NodeListener {
 
     RaiseOperation raising() {
         return raising;
+    }
+
+    RefusalInquiry inquiring() {
+        return inquiring;
     }
 
     ReleaseOperation releasing() {

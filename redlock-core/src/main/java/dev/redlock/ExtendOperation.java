@@ -18,7 +18,7 @@ final class ExtendOperation {
     private static final long MS = 1_000_000;
     private static final long HELD_REPLY = 1;
     /** As many bits as come back with each answer. */
-    private static final int SEQUENCE_MASK = (1 << 25) - 1;
+    private static final int SEQUENCE_MASK = (1 << 24) - 1;
 
     private final Conductor conductor;
 

@@ -36,7 +36,8 @@ final class ReleaseOperation {
         send(attempt);
     }
 
-    private void send(final Attempt attempt) {
+    /** Sends it to all nodes; whether somebody waits for its answers is the phase's to say. */
+    void send(final Attempt attempt) {
         final int nodeCount = conductor.nodeCount();
         // One more than the answers to come, so that it is not recycled while it is being sent.
         attempt.expect(nodeCount + 1);

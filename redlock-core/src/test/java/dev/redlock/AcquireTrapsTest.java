@@ -116,7 +116,7 @@ class AcquireTrapsTest extends VirtualTest {
     @CsvSource({"900, 300, 600, 300", "300, 900, 600, 300", "600, 900, 300, 300", "0, 900, 300, 0", "300, 0, 900, 0",
         "-1, 900, 900, 900", "900, -1, -1, 900", "-1, -1, -1, 9223372036854775807"})
     void theShortestRemainingTtlIsTold(final long first, final long second, final long third, final long shortest) {
-        final VirtualWorld.Client client = world(5);
+        final VirtualWorld.Client client = scriptedWorld(5);
         final long[] ttls = {first, second, third};
         for (int i = 0; i < ttls.length; i++) {
             final long answersAfterNs = (i + 1) * 1_000_000;
@@ -249,7 +249,7 @@ class AcquireTrapsTest extends VirtualTest {
 
     @Test
     void outcomesNameVotesAndReasonsAndNoToken() {
-        final VirtualWorld.Client client = world(5);
+        final VirtualWorld.Client client = scriptedWorld(5);
         node(0).redis().set("orders", "foreign", 700);
         node(1).crash();
         node(2).redis().failNext("acquire", "OOM command not allowed", 1);

@@ -87,7 +87,9 @@ class CommandFormTest extends VirtualTest {
         final AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind());
         assertTrue(outcome.shortestRemainingTtlMs() > 9_000, outcome::toString);
-        assertEquals(0, count(0, "SET NX"), "one attempt, which has to tell");
+        assertEquals(2, count(0, "SET NX"), "the cheap way, then");
+        assertEquals(1, count(0, "PTTL"), "a question of its own");
+        assertEquals(0, count(0, "acquire"));
         release(held);
     }
 
@@ -100,11 +102,12 @@ class CommandFormTest extends VirtualTest {
         final AcquireOutcome outcome = acquire(other, options().waitUpTo(Duration.ofMillis(300)));
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
         assertTrue(outcome.attemptCount() > 1, outcome::toString);
-        assertEquals(1, count(0, "SET NX"), "the first attempt alone");
+        assertEquals(2, count(0, "SET NX"), "the holder's, and the first attempt alone");
+        assertEquals(0, count(0, "PTTL"), "who waits is told by the script");
         assertTrue(outcome.shortestRemainingTtlMs() > 9_000, outcome::toString);
         release(held);
         acquired(acquire(other, options().waitUpTo(Duration.ofMillis(300))));
-        assertEquals(2, count(0, "SET NX"));
+        assertEquals(3, count(0, "SET NX"));
     }
 
     @Test
@@ -115,6 +118,7 @@ class CommandFormTest extends VirtualTest {
         final AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind());
         assertEquals(-1, outcome.shortestRemainingTtlMs());
+        assertEquals(0, count(0, "PTTL"));
         assertEquals(LeaseState.HELD, held.state());
         world.runMs(10);
         assertEquals(3, keyCount(), "the roll-back spared the holder's keys");

@@ -60,7 +60,7 @@ class LeaseStateTest extends VirtualTest {
     void acquiringOtherOutcomeNotAcquired() {
         eachNode(node -> node.redis().set("orders", "foreign", -1));
         begin();
-        world.runMs(3);
+        world.runMs(6);
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "contended");
         assertEquals(List.of(AcquireOutcome.Kind.CONTENDED), outcomes, "one outcome");
     }

@@ -323,7 +323,7 @@ class ReleaseTrapsTest extends VirtualTest {
 
     @Test
     void anUnknownScriptIsSentAgainInFullOnce() {
-        final VirtualWorld.Client client = world(3);
+        final VirtualWorld.Client client = scriptedWorld(3);
         eachNode(node -> node.redis().flushScripts());
         final Lease lease = lease(client);
         eachNode(node -> node.redis().flushScripts());
@@ -336,7 +336,7 @@ class ReleaseTrapsTest extends VirtualTest {
 
     @Test
     void aSecondTryNeverFollowsTheReleaseOfItsToken() {
-        final VirtualWorld.Client client = world(3);
+        final VirtualWorld.Client client = scriptedWorld(3);
         eachNode(node -> node.redis().startLog());
         eachNode(node -> node.redis().flushScripts());
         eachNode(node -> node.delay(() -> 40_000_000));

@@ -91,6 +91,12 @@ abstract class VirtualTest {
         return client();
     }
 
+    /** A world whose client asks by scripts alone. */
+    VirtualWorld.Client scriptedWorld(final int nodeCount) {
+        world = new VirtualWorld(nodeCount);
+        return client(context().commands(CommandMode.SCRIPTS));
+    }
+
     RedlockContext context() {
         return new RedlockContext().nodes(world.addresses());
     }

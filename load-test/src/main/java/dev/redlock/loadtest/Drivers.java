@@ -23,7 +23,7 @@ final class Drivers {
     static final String DEFAULT = "redlock";
     private static final List<LockDriver> ALL = Stream
             .concat(Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, TransportKind.AUTO)),
-                    Stream.of(RedlockDriver.withNativeCommands(), new LettuceDriver(false), new LettuceDriver(true),
+                    Stream.of(RedlockDriver.withScripts(), new LettuceDriver(false), new LettuceDriver(true),
                             new RedissonDriver(false),
                             new RedissonDriver(true), new JedisDriver(), new SetNxDriver()))
             .toList();

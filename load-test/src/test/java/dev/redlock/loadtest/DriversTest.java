@@ -20,7 +20,7 @@ class DriversTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"redlock@nio", "redlock-stage@io-uring", "redlock-blocking", "redlock-native@epoll"})
+    @ValueSource(strings = {"redlock@nio", "redlock-stage@io-uring", "redlock-blocking", "redlock-scripts@epoll"})
     void oursMayCarryATransportAndSayIt(String name) {
         assertEquals(name, Drivers.named(name).name());
     }

@@ -11,6 +11,8 @@ enum CommandForm {
     SCRIPT(false),
     /** Acquire as {@code SET key token NX PX ttl}; a refusal does not tell how long the holder's key will stand. */
     PLAIN_SET(true),
+    /** What is left of a key's expiry as {@code PTTL key}: -2 without a key, -1 without an expiry. */
+    PTTL(false),
     /** Release as {@code DELEX key IFEQ token}: Redis 8.4 and later. */
     DELEX(false),
     /** Release as {@code DELIFEQ key token}: Valkey 9.0 and later. */
@@ -28,6 +30,11 @@ enum CommandForm {
 
     static CommandForm of(final int ordinal) {
         return VALUES[ordinal];
+    }
+
+    /** Whether only some servers have the command, so that a script does the same on the others. */
+    boolean isOfDialect() {
+        return this == DELEX || this == DELIFEQ || this == SET_IFEQ;
     }
 
     /** Whether yes is {@code +OK} and no is null; otherwise the answer is an integer. */

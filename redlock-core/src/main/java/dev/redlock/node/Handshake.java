@@ -59,7 +59,7 @@ final class Handshake {
     }
 
     void start() {
-        scriptsLeft = Verb.values().length;
+        scriptsLeft = LockScripts.VERBS.size();
         if (isResp2) {
             sendResp2Greeting();
         } else {
@@ -73,7 +73,7 @@ final class Handshake {
         if (isNativeUsed) {
             send(command(CONDITIONAL_DELETES), this::onCommandInfo);
         }
-        for (final Verb verb : Verb.values()) {
+        for (final Verb verb : LockScripts.VERBS) {
             send(scriptLoad(verb), this::onScriptLoaded);
         }
     }

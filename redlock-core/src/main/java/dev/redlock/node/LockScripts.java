@@ -10,6 +10,8 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The lock's scripts and the commands that run them. Everything that is the same for every lock is encoded once, when
@@ -23,17 +25,20 @@ final class LockScripts {
     /** Room that a command needs beside its resource, as {@code EVALSHA}: prefix, token, numbers. */
     static final int COMMAND_OVERHEAD_BYTES = 224;
 
-    private static final Verb[] VERBS = Verb.values();
-    private static final byte[][] SOURCES = new byte[VERBS.length][];
-    private static final byte[][] EVALSHA = new byte[VERBS.length][];
-    private static final byte[][] EVAL = new byte[VERBS.length][];
+    /** Those that are put to a node as a script. */
+    static final List<Verb> VERBS = Stream.of(Verb.values()).filter(Verb::isScript).toList();
+
+    private static final int VERB_COUNT = Verb.values().length;
+    private static final byte[][] SOURCES = new byte[VERB_COUNT][];
+    private static final byte[][] EVALSHA = new byte[VERB_COUNT][];
+    private static final byte[][] EVAL = new byte[VERB_COUNT][];
     private static final byte[] TOKEN_PREFIX = ascii("$20\r\n");
     private static final int TOKEN_BULK_BYTES = TOKEN_PREFIX.length + 20 + 2;
     /** {@code $16}, the digits of 2^53 - 1, and what ends lines. */
     private static final int FENCE_BULK_BYTES = 5 + 16 + 2;
     private static final int CRLF = '\r' << 8 | '\n';
-    private static final byte[][] BATCH_EVALSHA = new byte[VERBS.length][];
-    private static final byte[][] BATCH_EVAL = new byte[VERBS.length][];
+    private static final byte[][] BATCH_EVALSHA = new byte[VERB_COUNT][];
+    private static final byte[][] BATCH_EVAL = new byte[VERB_COUNT][];
 
     static {
         for (final Verb verb : VERBS) {
@@ -125,6 +130,7 @@ final class LockScripts {
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED ->
                 throw new IllegalArgumentException("a batch is written as a batch");
+            case REMAINING_TTL -> throw new IllegalArgumentException("a question about a ttl is no script");
         }
     }
 

@@ -18,6 +18,7 @@ final class NativeCommands {
     private static final byte[] IFEQ = ascii("$4\r\nIFEQ\r\n");
     private static final byte[] PX = ascii("$2\r\nPX\r\n");
     private static final byte[] DELEX = ascii("*4\r\n$5\r\nDELEX\r\n");
+    private static final byte[] PTTL = ascii("*2\r\n$4\r\nPTTL\r\n");
     private static final byte[] DELIFEQ = ascii("*3\r\n$7\r\nDELIFEQ\r\n");
 
     private NativeCommands() {
@@ -39,6 +40,7 @@ final class NativeCommands {
                 out.writeBytes(DELIFEQ).writeBytes(request.resourceBulk());
                 LockScripts.writeToken(out, request.token());
             }
+            case PTTL -> out.writeBytes(PTTL).writeBytes(request.resourceBulk());
             case SCRIPT -> throw new IllegalArgumentException("a script is no command of the node's own");
         }
     }

@@ -276,6 +276,7 @@ public final class Node {
     /** How this node is asked for what. */
     CommandForm formOf(final LockRequest request, final Verb verb) {
         return switch (verb) {
+            case REMAINING_TTL -> CommandForm.PTTL;
             case ACQUIRE -> request.isRemainingTtlWanted() ? CommandForm.SCRIPT : CommandForm.PLAIN_SET;
             case RELEASE -> dialect.releaseForm();
             case EXTEND -> dialect.extendForm();
@@ -387,7 +388,7 @@ public final class Node {
         final Verb verb = RequestRing.verbOf(tag);
         final int sequence = RequestRing.sequenceOf(tag);
         final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        final boolean isUnknownCommand = isDialectRefused(verb, RequestRing.formOf(tag), failure);
+        final boolean isUnknownCommand = isDialectRefused(RequestRing.formOf(tag), failure);
         if (isUnknownCommand) {
             dialect = Dialect.SCRIPTS;
         }
@@ -400,9 +401,8 @@ public final class Node {
     }
 
     /** The node said that it has a command, and refuses it all the same: from here on it is asked by scripts. */
-    private static boolean isDialectRefused(final Verb verb, final CommandForm form, final VoteFailure failure) {
-        return form != CommandForm.SCRIPT && !verb.isAcquire()
-                && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
+    private static boolean isDialectRefused(final CommandForm form, final VoteFailure failure) {
+        return form.isOfDialect() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
     }
 
     void onBatchReply(final ReleaseBatch releases, final long deletedMask) {

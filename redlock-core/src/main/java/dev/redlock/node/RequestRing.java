@@ -12,7 +12,7 @@ import java.util.Arrays;
 final class RequestRing {
 
     private static final int CAPACITY_INITIAL = 256;
-    private static final int VERB_BITS = 3;
+    private static final int VERB_BITS = 4;
     private static final int FORM_BITS = 3;
     private static final int SECOND_TRY_BIT = 1 << VERB_BITS + FORM_BITS;
     private static final int SEQUENCE_SHIFT = VERB_BITS + FORM_BITS + 1;

@@ -21,7 +21,9 @@ public enum Verb {
     /** Delete each of many keys if it is ours. Every connected node is asked. */
     RELEASE_MANY("release_many", false, false, 0),
     /** Raise each of many counters, and delete each key if it is ours. Every connected node is asked. */
-    RELEASE_MANY_FENCED("release_many_fenced", false, true, 0);
+    RELEASE_MANY_FENCED("release_many_fenced", false, true, 0),
+    /** How long the holder's key will stand. No script: {@code PTTL} says it. Every connected node is asked. */
+    REMAINING_TTL(null, false, false, 0);
 
     private static final Verb[] VALUES = values();
 
@@ -41,7 +43,12 @@ public enum Verb {
         return VALUES[ordinal];
     }
 
-    /** @return name of the script resource, without ending */
+    /** @return true if it can be put to a node as a script */
+    boolean isScript() {
+        return scriptName != null;
+    }
+
+    /** @return name of the script resource, without ending; null if there is none */
     String scriptName() {
         return scriptName;
     }

@@ -61,6 +61,11 @@ class LockScriptsTest {
                 + "$2\r\nPX\r\n$5\r\n30000\r\n", written(CommandForm.SET_IFEQ));
     }
 
+    @Test
+    void aQuestionAboutATtlIsExactlyThis() {
+        assertEquals("*2\r\n$4\r\nPTTL\r\n" + RESOURCE, written(CommandForm.PTTL));
+    }
+
     private static String written(final CommandForm form) {
         final ByteBuf out = Unpooled.buffer();
         NativeCommands.write(out, form, request(30_000));
@@ -121,7 +126,7 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED"})
+    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
     void evalIsTheSameWithTheScriptItself(final Verb verb) {
         final String source = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
         final ByteBuf bySha = Unpooled.buffer();
@@ -134,7 +139,7 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED"})
+    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
     void theRoomThatIsReservedIsEnough(final Verb verb) {
         final ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, verb, request(86_400_000));
@@ -145,7 +150,7 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Verb.class)
+    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = "REMAINING_TTL")
     void theHeadOfEachScriptStatesKeysArgumentsAndReplies(final Verb verb) {
         final String source = new String(LockScripts.source(verb), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
@@ -169,9 +174,9 @@ class LockScriptsTest {
     }
 
     @Test
-    void onlyReleasesAreNoVotes() {
+    void onlyReleasesAndQuestionsAreNoVotes() {
         for (final Verb verb : Verb.values()) {
-            assertEquals(!verb.name().startsWith("RELEASE"), verb.isVote(), verb::name);
+            assertEquals(!verb.name().startsWith("RELEASE") && verb != Verb.REMAINING_TTL, verb.isVote(), verb::name);
             assertEquals(verb == Verb.ACQUIRE || verb == Verb.ACQUIRE_FENCED, verb.isAcquire(), verb::name);
         }
     }

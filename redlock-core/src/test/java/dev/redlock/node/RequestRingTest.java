@@ -135,7 +135,7 @@ class RequestRingTest {
 
     @ParameterizedTest
     @CsvSource({"ACQUIRE, SCRIPT, 0, false", "ACQUIRE, PLAIN_SET, 0, true", "RELEASE, DELIFEQ, 0, true",
-        "EXTEND, SET_IFEQ, 1, false", "EXTEND, SCRIPT, 33554430, true", "RELEASE_MANY, DELEX, 33554431, true"})
+        "EXTEND, SET_IFEQ, 1, false", "EXTEND, SCRIPT, 16777214, true", "RELEASE_MANY, DELEX, 16777215, true"})
     void aTagHoldsVerbFormSequenceAndTry(final Verb verb, final CommandForm form, final int sequence,
             final boolean isSecondTry) {
         final int tag = RequestRing.tag(verb, form, sequence, isSecondTry);
@@ -147,9 +147,9 @@ class RequestRingTest {
 
     @Test
     void everyVerbAndFormFitsIntoATag() {
-        assertTrue(Verb.values().length <= 8, "three bits");
+        assertTrue(Verb.values().length <= 16, "four bits");
         assertTrue(CommandForm.values().length <= 8, "three bits");
-        assertEquals(RequestRing.SEQUENCE_MAX, 33_554_431, "the mask that extensions are counted with");
+        assertEquals(RequestRing.SEQUENCE_MAX, 16_777_215, "the mask that extensions are counted with");
         for (final Verb verb : Verb.values()) {
             for (final CommandForm form : CommandForm.values()) {
                 final int tag = RequestRing.tag(verb, form, RequestRing.SEQUENCE_MAX, true);

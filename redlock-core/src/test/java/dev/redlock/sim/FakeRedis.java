@@ -304,7 +304,10 @@ public final class FakeRedis {
             case "COMMAND" -> commandInfo(session, words);
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
             case "DEL" -> RespValue.integer(delete(words.get(1)) ? 1 : 0);
-            case "PTTL" -> RespValue.integer(pttl(words.get(1)));
+            case "PTTL" -> {
+                commandCounts.merge("PTTL", 1, Integer::sum);
+                yield RespValue.integer(pttl(words.get(1)));
+            }
             default -> error("ERR unknown command '" + words.get(0) + "'");
         };
     }

@@ -125,9 +125,10 @@ final class SimWorker implements LeaseListener {
             lease = client.redlock().newLease();
         }
         isCancelled = false;
-        // A fenced acquire may need a second round, to raise counters.
+        // A fenced acquire may need a second round, to raise counters, and one that does not wait a question about
+        // the holder's key.
         askedNs = simulation.world.nowNs();
-        begin(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced ? 2 : 1));
+        begin(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced || waitMs == 0 ? 2 : 1));
         acquireBegunNs = simulation.world.nowNs();
         round++;
         final int thisRound = round;

@@ -53,13 +53,12 @@ public final class RedlockDriver implements LockDriver {
     }
 
     /**
-     * The callback form with the commands that cost the nodes least, those that other clients of the published pattern
-     * send: a refusal then does not tell how long the holder's key will stand.
+     * The callback form by scripts alone, as it would be without what the servers' own commands save.
      *
-     * @return the driver {@code redlock-native}
+     * @return the driver {@code redlock-scripts}
      */
-    public static RedlockDriver withNativeCommands() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.NATIVE);
+    public static RedlockDriver withScripts() {
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS);
     }
 
     /**

@@ -59,7 +59,7 @@ class DriverContractTest {
     @Nested
     class NativeCommands extends OnThreeNodes {
         NativeCommands() {
-            super(RedlockDriver.withNativeCommands());
+            super(RedlockDriver.withScripts());
         }
     }
 

@@ -1,0 +1,165 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** What happens between the refusal of a plain SET and the answer to how long the holder's key will stand. */
+class RefusalInquiryTest extends VirtualTest {
+
+    private static final String HOLDER = "token of somebody else";
+    private static final long ONE_WAY_NS = 5_000_000;
+
+    private VirtualWorld.Client client;
+    private CompletableFuture<AcquireOutcome> outcome;
+
+    /** Three of five nodes refuse. Refusals are back after 10 ms, the answers to the question after 20 ms. */
+    private void refuse(final long... ttlsMs) {
+        client = world(5);
+        for (int i = 0; i < ttlsMs.length; i++) {
+            node(i).redis().set("orders", HOLDER, ttlsMs[i]);
+        }
+        eachNode(node -> node.delay(() -> ONE_WAY_NS));
+        outcome = begin(client, options());
+        world.runMs(12);
+        assertFalse(outcome.isDone(), "the question is under way");
+    }
+
+    private int asked(final int nodeIndex) {
+        return node(nodeIndex).redis().commandCount("PTTL");
+    }
+
+    private long keysOfOurs() {
+        return world.nodes().stream().map(node -> node.redis().get("orders")).filter(key -> key != null)
+                .filter(key -> !key.equals(HOLDER)).count();
+    }
+
+    @Test
+    void theNodesThatRefusedAreAskedOnce() {
+        refuse(4_000, 3_000, 5_000);
+        final AcquireOutcome refused = get(outcome);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
+        assertEquals(3_000, refused.shortestRemainingTtlMs(), 50);
+        assertEquals(3, refused.refusedCount(), refused::toString);
+        assertEquals(1, refused.attemptCount());
+        for (int i = 0; i < 5; i++) {
+            assertEquals(i < 3 ? 1 : 0, asked(i), "node " + i);
+            assertEquals(0, node(i).redis().commandCount("acquire"), "no script");
+        }
+    }
+
+    @Test
+    void theRollBackDoesNotWaitForTheAnswers() {
+        refuse(4_000, 4_000, 4_000);
+        assertEquals(2, keysOfOurs(), "what the others granted");
+        world.runMs(4);
+        assertFalse(outcome.isDone());
+        assertEquals(0, keysOfOurs(), "released before the answers are here");
+        get(outcome);
+    }
+
+    @Test
+    void aKeyWithoutExpiryStandsForEver() {
+        refuse(-1, -1, -1);
+        assertEquals(Long.MAX_VALUE, get(outcome).shortestRemainingTtlMs());
+    }
+
+    @Test
+    void aKeyThatHasGoneMeanwhileStandsNoLonger() {
+        refuse(4_000, 4_000, 4_000);
+        node(1).redis().delete("orders");
+        assertEquals(0, get(outcome).shortestRemainingTtlMs());
+    }
+
+    @Test
+    void aSilentNodeIsWaitedForNoLongerThanTheNodeTimeout() {
+        refuse(4_000, 3_000, 5_000);
+        node(1).pause();
+        final long startMs = nowMs();
+        final AcquireOutcome refused = get(outcome);
+        assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, 3);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
+        assertEquals(4_000, refused.shortestRemainingTtlMs(), 50, "of those that answered");
+        node(1).resume();
+        world.runMs(1_000);
+        assertEquals(0, keysOfOurs());
+    }
+
+    @Test
+    void aLostConnectionIsNotWaitedFor() {
+        refuse(4_000, 3_000, 5_000);
+        eachNode(node -> node.breakConnections());
+        final long startMs = nowMs();
+        final AcquireOutcome refused = get(outcome);
+        assertTrue(nowMs() - startMs < NODE_TIMEOUT_MS / 2);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
+        assertEquals(-1, refused.shortestRemainingTtlMs(), "nobody told");
+        world.runMs(5_000);
+        assertEquals(0, keysOfOurs(), "the roll-back is owed and paid");
+    }
+
+    @Test
+    void aNodeThatMayNotTellKeepsItsOtherCommands() {
+        client = world(3);
+        eachNode(node -> {
+            node.redis().set("orders", HOLDER, 4_000);
+            node.redis().failNext("PTTL", "NOPERM this user has no permissions to run the 'pttl' command", 1);
+        });
+        final AcquireOutcome refused = acquire(client, options());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
+        assertEquals(-1, refused.shortestRemainingTtlMs());
+        assertTrue(acquire(client, options()).shortestRemainingTtlMs() > 3_000, "asked again the next time");
+    }
+
+    @Test
+    void cancelEndsItAtOnce() {
+        refuse(4_000, 4_000, 4_000);
+        final long startMs = nowMs();
+        outcome.cancel(false);
+        world.runMs(1);
+        assertTrue(outcome.isCancelled());
+        world.await("every attempt is back", 30, () -> client.engine().attemptsOut() == 0);
+        assertTrue(nowMs() - startMs < 30);
+        assertEquals(0, keysOfOurs());
+        assertEquals(1, client.redlock().counters().rolledBackCount(), "once");
+    }
+
+    @Test
+    void closeEndsItAtOnce() {
+        refuse(4_000, 4_000, 4_000);
+        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        world.runMs(1);
+        assertEquals(AcquireOutcome.Kind.CLOSED, get(outcome).kind());
+        assertTrue(get(report).isClean());
+        assertEquals(0, keysOfOurs());
+    }
+
+    @Test
+    void theHandleIsFreeAfterwards() {
+        refuse(4_000, 4_000, 4_000);
+        final AcquireOutcome refused = get(outcome);
+        eachNode(node -> node.redis().delete("orders"));
+        final Lease lease = acquired(acquire(client, options()));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        assertNull(key(0));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
+    }
+
+    @Test
+    void onlyRefusalsAreAskedAbout() {
+        client = world(3);
+        node(0).redis().set("orders", HOLDER, 4_000);
+        release(acquired(acquire(client, options())));
+        node(1).crash();
+        node(2).crash();
+        world.runMs(5);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind());
+        assertEquals(0, asked(0));
+    }
+}
