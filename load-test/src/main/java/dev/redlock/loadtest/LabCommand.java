@@ -49,13 +49,9 @@ abstract class LabCommand implements Callable<Integer> {
 
     @Override
     public final Integer call() throws IOException, InterruptedException {
-        CommandLine line = spec.commandLine();
-        nodeOptions.check(line);
-        clientOptions.check(line, nodeOptions);
-        loadOptions.check(line);
-        check(line);
+        checkAll();
         Instant startedAt = Instant.now();
-        RunFolder folder = open(line, startedAt);
+        RunFolder folder = open(line(), startedAt);
         try (RedisNodes nodes = RedisNodes.start(nodeOptions.context())) {
             out().println(nodes.choice());
             out().flush();
@@ -67,6 +63,15 @@ abstract class LabCommand implements Callable<Integer> {
             }
             ended.countDown();
         }
+    }
+
+    /** Throws picocli's error for options that were parsed and make no sense. */
+    final void checkAll() {
+        CommandLine line = line();
+        nodeOptions.check(line);
+        clientOptions.check(line, nodeOptions);
+        loadOptions.check(line);
+        check(line);
     }
 
     private RunFolder open(CommandLine line, Instant startedAt) {
