@@ -51,7 +51,7 @@ abstract class LabCommand implements Callable<Integer> {
     public final Integer call() throws IOException, InterruptedException {
         checkAll();
         Instant startedAt = Instant.now();
-        RunFolder folder = open(line(), startedAt);
+        RunFolder folder = Reports.open(line(), loadOptions.output(), startedAt);
         try (RedisNodes nodes = RedisNodes.start(nodeOptions.context())) {
             out().println(nodes.choice());
             out().flush();
@@ -72,14 +72,6 @@ abstract class LabCommand implements Callable<Integer> {
         clientOptions.check(line, nodeOptions);
         loadOptions.check(line);
         check(line);
-    }
-
-    private RunFolder open(CommandLine line, Instant startedAt) {
-        try {
-            return RunFolder.open(loadOptions.output(), spec.name(), startedAt, Reports.WRITERS);
-        } catch (IOException e) {
-            throw new CommandLine.ParameterException(line, "--output: " + e.getMessage());
-        }
     }
 
     private int run(RedisNodes nodes, RunFolder folder) throws IOException, InterruptedException {

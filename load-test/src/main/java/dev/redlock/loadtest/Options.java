@@ -16,7 +16,7 @@ import picocli.CommandLine.Model.OptionSpec;
  *
  * @threading any thread
  */
-final class Options {
+public final class Options {
     private static final String ADDRESSES = "--addresses";
 
     private Options() {
@@ -49,12 +49,17 @@ final class Options {
                 + ": expected at least " + DurationConverter.text(min));
     }
 
-    /** Every option and its value, defaults included, without passwords. */
-    static Map<String, String> asText(CommandLine line) {
+    /**
+     * Every option and its value, defaults included, without passwords and the program's own.
+     *
+     * @param line the command
+     * @return texts by the names without dashes
+     */
+    public static Map<String, String> asText(CommandLine line) {
         Map<String, String> texts = new LinkedHashMap<>();
         for (OptionSpec option : line.getCommandSpec().options()) {
-            boolean isHelp = option.usageHelp() || option.versionHelp();
-            if (!isHelp && option.getValue() != null) {
+            boolean isOut = option.usageHelp() || option.versionHelp() || option.hidden();
+            if (!isOut && option.getValue() != null) {
                 String name = option.longestName();
                 texts.put(name.substring(2),
                         name.equals(ADDRESSES) ? places(option.getValue()) : text(option.getValue()));

@@ -4,6 +4,9 @@ import dev.redlock.loadtest.DurationConverter;
 import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.result.LoopKind;
+import dev.redlock.loadtest.result.SeriesSpec;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -88,6 +91,11 @@ final class ChaosOptions {
             description = "Clients trust nodes that come back empty. With wipes the lock does not hold then, and the "
                     + "run has to fail: it shows that the audit sees what it is there for.")
     private boolean isUnguarded;
+
+    @Option(names = "--output", paramLabel = "FOLDER",
+            description = "An empty folder for the results, or one to be made. Default: a new one under "
+                    + "load-test-results.")
+    private Path output;
 
     @Option(names = "--majority-loss",
             description = "More than a minority of the nodes may be bad at once: the lock may become unavailable, but "
@@ -245,6 +253,15 @@ final class ChaosOptions {
 
     Duration nodeTimeout() {
         return nodeTimeout;
+    }
+
+    Path output() {
+        return output;
+    }
+
+    /** The one series that a run is. */
+    SeriesSpec spec() {
+        return new SeriesSpec("redlock", nodes, LoopKind.CLOSED, workers * threads, 0, 1);
     }
 
     boolean isMajorityLoss() {
