@@ -22,11 +22,30 @@ public final class Options {
     private Options() {
     }
 
-    /** Throws picocli's error, which ends in exit code 2. */
-    static void require(CommandLine line, boolean isRight, String otherwise) {
+    /**
+     * Throws picocli's error, which ends in exit code 2, unless all is well.
+     *
+     * @param line      the command
+     * @param isRight   whether it is
+     * @param otherwise value, rule and fix
+     */
+    public static void require(CommandLine line, boolean isRight, String otherwise) {
         if (!isRight) {
             throw new CommandLine.ParameterException(line, otherwise);
         }
+    }
+
+    /**
+     * A whole number between two others, both included.
+     *
+     * @param line   the command
+     * @param option the name of the option, dashes included
+     * @param value  what was given
+     * @param min    the least that is right
+     * @param max    the most
+     */
+    public static void requireRange(CommandLine line, String option, int value, int min, int max) {
+        require(line, value >= min && value <= max, option + " is " + value + ": expected " + min + " to " + max);
     }
 
     /** Turns the refusal of a parser into picocli's error. */
