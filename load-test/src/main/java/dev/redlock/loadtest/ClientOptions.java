@@ -54,10 +54,8 @@ final class ClientOptions {
     void check(CommandLine line, NodeOptions nodes) {
         Options.requireParsed(line, "--driver", () -> drivers.forEach(Drivers::named));
         Options.requireDistinct(line, "--driver", drivers);
-        Options.require(line, clients >= 1 && clients <= CLIENTS_MAX,
-                "--clients is " + clients + ": expected 1 to " + CLIENTS_MAX);
-        Options.require(line, eventLoops >= 1 && eventLoops <= EVENT_LOOPS_MAX,
-                "--event-loops is " + eventLoops + ": expected 1 to " + EVENT_LOOPS_MAX);
+        Options.requireRange(line, "--clients", clients, 1, CLIENTS_MAX);
+        Options.requireRange(line, "--event-loops", eventLoops, 1, EVENT_LOOPS_MAX);
         Map<DriverOption, String> asked = asked(nodes);
         for (LockDriver driver : drivers()) {
             asked.forEach((option, text) -> Options.require(line, driver.options().contains(option), text

@@ -49,13 +49,9 @@ abstract class LabCommand implements Callable<Integer> {
 
     @Override
     public final Integer call() throws IOException, InterruptedException {
-        CommandLine line = spec.commandLine();
-        nodeOptions.check(line);
-        clientOptions.check(line, nodeOptions);
-        loadOptions.check(line);
-        check(line);
+        checkAll();
         Instant startedAt = Instant.now();
-        RunFolder folder = open(line, startedAt);
+        RunFolder folder = Reports.open(line(), loadOptions.output(), startedAt);
         try (RedisNodes nodes = RedisNodes.start(nodeOptions.context())) {
             out().println(nodes.choice());
             out().flush();
@@ -69,12 +65,13 @@ abstract class LabCommand implements Callable<Integer> {
         }
     }
 
-    private RunFolder open(CommandLine line, Instant startedAt) {
-        try {
-            return RunFolder.open(loadOptions.output(), spec.name(), startedAt, Reports.WRITERS);
-        } catch (IOException e) {
-            throw new CommandLine.ParameterException(line, "--output: " + e.getMessage());
-        }
+    /** Throws picocli's error for options that were parsed and make no sense. */
+    final void checkAll() {
+        CommandLine line = line();
+        nodeOptions.check(line);
+        clientOptions.check(line, nodeOptions);
+        loadOptions.check(line);
+        check(line);
     }
 
     private int run(RedisNodes nodes, RunFolder folder) throws IOException, InterruptedException {

@@ -16,11 +16,18 @@ import java.util.Map;
  *
  * @threading any thread
  */
-final class LabVersions {
+public final class LabVersions {
     private LabVersions() {
     }
 
-    static Versions of(List<LockDriver> drivers, RedisNodes nodes) {
+    /**
+     * What a run is made of.
+     *
+     * @param drivers the clients
+     * @param nodes   the servers; one that does not answer is "unknown"
+     * @return their versions, and this program's
+     */
+    public static Versions of(List<LockDriver> drivers, RedisNodes nodes) {
         Map<String, String> byDriver = new LinkedHashMap<>();
         drivers.forEach(driver -> byDriver.put(driver.name(), driver.version()));
         return new Versions(BuildVersion.program(),

@@ -116,12 +116,12 @@ final class LoadOptions {
                 + ": expected at most 60s, the longest that a client grants unless it is set up otherwise");
         Options.require(line, hold.compareTo(ttl) < 0, "--hold is " + DurationConverter.text(hold)
                 + ": expected less than --ttl, " + DurationConverter.text(ttl));
-        Options.require(line, keys == null || keys >= 1 && keys <= KEYS_MAX,
-                "--keys is " + keys + ": expected 1 to " + KEYS_MAX);
+        if (keys != null) {
+            Options.requireRange(line, "--keys", keys, 1, KEYS_MAX);
+        }
         requireShare(line, "--hot-share", hotShare);
         requireShare(line, "--errors-max", errorsMax);
-        Options.require(line, repetitions >= 1 && repetitions <= REPETITIONS_MAX,
-                "--repetitions is " + repetitions + ": expected 1 to " + REPETITIONS_MAX);
+        Options.requireRange(line, "--repetitions", repetitions, 1, REPETITIONS_MAX);
     }
 
     private static void requireShare(CommandLine line, String option, double share) {

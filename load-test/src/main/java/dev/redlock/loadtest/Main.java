@@ -66,11 +66,17 @@ public final class Main implements Runnable {
     }
 
     static int run(PrintWriter out, PrintWriter err, String... args) {
+        CommandLine line = commandLine();
+        line.setExecutionExceptionHandler(new FailureHandler()).setOut(out).setErr(err);
+        return line.execute(withCommand(args));
+    }
+
+    /** All commands, ready to parse. */
+    static CommandLine commandLine() {
         CommandLine line = new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpWidth(USAGE_WIDTH);
         line.getSubcommands().values().forEach(command -> explain(line, command));
-        line.setExecutionExceptionHandler(new FailureHandler()).setOut(out).setErr(err);
-        return line.execute(withCommand(args));
+        return line;
     }
 
     /** What all commands have in common stands in the help of each. */
@@ -82,7 +88,8 @@ public final class Main implements Runnable {
         own.exitCodeList(common.exitCodeList());
     }
 
-    private static String[] withCommand(String[] args) {
+    /** The arguments with the command that they mean if they name none. */
+    static String[] withCommand(String[] args) {
         boolean isTopLevel = args.length > 0 && (TOP_LEVEL.contains(args[0]) || !args[0].startsWith("-"));
         if (isTopLevel) {
             return args;

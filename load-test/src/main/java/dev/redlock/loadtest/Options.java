@@ -16,17 +16,36 @@ import picocli.CommandLine.Model.OptionSpec;
  *
  * @threading any thread
  */
-final class Options {
+public final class Options {
     private static final String ADDRESSES = "--addresses";
 
     private Options() {
     }
 
-    /** Throws picocli's error, which ends in exit code 2. */
-    static void require(CommandLine line, boolean isRight, String otherwise) {
+    /**
+     * Throws picocli's error, which ends in exit code 2, unless all is well.
+     *
+     * @param line      the command
+     * @param isRight   whether it is
+     * @param otherwise value, rule and fix
+     */
+    public static void require(CommandLine line, boolean isRight, String otherwise) {
         if (!isRight) {
             throw new CommandLine.ParameterException(line, otherwise);
         }
+    }
+
+    /**
+     * A whole number between two others, both included.
+     *
+     * @param line   the command
+     * @param option the name of the option, dashes included
+     * @param value  what was given
+     * @param min    the least that is right
+     * @param max    the most
+     */
+    public static void requireRange(CommandLine line, String option, int value, int min, int max) {
+        require(line, value >= min && value <= max, option + " is " + value + ": expected " + min + " to " + max);
     }
 
     /** Turns the refusal of a parser into picocli's error. */
@@ -49,12 +68,17 @@ final class Options {
                 + ": expected at least " + DurationConverter.text(min));
     }
 
-    /** Every option and its value, defaults included, without passwords. */
-    static Map<String, String> asText(CommandLine line) {
+    /**
+     * Every option and its value, defaults included, without passwords and the program's own.
+     *
+     * @param line the command
+     * @return texts by the names without dashes
+     */
+    public static Map<String, String> asText(CommandLine line) {
         Map<String, String> texts = new LinkedHashMap<>();
         for (OptionSpec option : line.getCommandSpec().options()) {
-            boolean isHelp = option.usageHelp() || option.versionHelp();
-            if (!isHelp && option.getValue() != null) {
+            boolean isOut = option.usageHelp() || option.versionHelp() || option.hidden();
+            if (!isOut && option.getValue() != null) {
                 String name = option.longestName();
                 texts.put(name.substring(2),
                         name.equals(ADDRESSES) ? places(option.getValue()) : text(option.getValue()));

@@ -3,15 +3,20 @@ package dev.redlock.loadtest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The chaos command as a user runs it: real nodes, worker processes, faults. */
 @Tag("chaos")
@@ -19,12 +24,44 @@ class ChaosTest {
     private static final Pattern TWO_PROCESSES = Pattern
             .compile("FAIL: OVERLAP on resource \\d: worker (\\d) .* and worker (?!\\1)\\d ");
 
+    @TempDir
+    private Path folder;
+
     @Test
     void locksHoldWhileAMinorityOfTheNodesIsHurt() throws Exception {
-        String text = run("chaos", "--duration", "12s");
+        Path results = folder.resolve("results");
+        String text = run("chaos", "--duration", "12s", "--output", results.toString());
         assertTrue(text.contains("left out: clock_step: needs --clock-steps"), text);
         assertTrue(text.contains("at most 2 of 5 nodes bad at once"), text);
         assertTrue(text.contains("locking as before"), text);
+        assertTrue(text.endsWith("Results: " + results.resolve("report.html") + System.lineSeparator()), text);
+        assertReported(results, text);
+    }
+
+    /** The folder tells the same as the output: each fault, when it really was, and the sections beside it. */
+    private static void assertReported(Path results, String text) throws Exception {
+        JsonNode json = new ObjectMapper().readTree(Files.readString(results.resolve("results.json")));
+        assertEquals("chaos PASS", json.get("command").asText() + " " + json.get("verdict").asText());
+        assertTrue(text.startsWith(json.get("notes").get(0).asText()), json.get("notes")::toString);
+        JsonNode series = json.get("series").get(0);
+        List<String> faults = series.get("marks").findValuesAsText("text");
+        assertTrue(text.contains(": " + faults.size() + " faults in 12000 ms"), () -> text + faults);
+        assertTrue(!faults.isEmpty() && faults.stream().allMatch(fault -> text.contains(fault.split(", then ")[0])),
+                () -> text + faults);
+        for (JsonNode mark : series.get("marks")) {
+            assertTrue(mark.get("lengthMs").asLong() >= 100, mark::toString);
+        }
+        JsonNode acquire = series.get("operations").get("acquire");
+        long counted = acquire.get("intervals").findValues("count").stream().mapToLong(JsonNode::asLong).sum();
+        assertEquals(acquire.get("count").asLong(), counted);
+        assertEquals(series.get("tally").get("cycles").asLong(), counted);
+        assertTrue(counted > 0 && series.get("tally").get("overlaps").asLong() == 0, series.get("tally")::toString);
+        assertEquals(acquire.get("intervals").size(), series.get("samples").size());
+        String page = Files.readString(results.resolve("report.html"));
+        for (String fault : faults) {
+            assertTrue(page.contains(new ObjectMapper().writeValueAsString(fault)), fault);
+        }
+        assertTrue(Files.size(results.resolve("redlock-n5-k9-r1-acquire.hlog")) > 0);
     }
 
     @Test
@@ -51,6 +88,8 @@ class ChaosTest {
             assertTrue(text.contains("started again EMPTY"), text);
             assertTrue(TWO_PROCESSES.matcher(text).find(), text);
             assertTrue(text.contains("FAIL: seed 5") && !text.contains("PASS"), text);
+            assertTrue(text.strip().endsWith("report-FAIL.html"), text);
+            assertTrue(program.results().contains("results-FAIL.json"), program.results()::toString);
         }
     }
 

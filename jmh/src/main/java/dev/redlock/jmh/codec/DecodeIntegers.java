@@ -1,28 +1,13 @@
 package dev.redlock.jmh.codec;
 
-import dev.redlock.resp.RespLimits;
-import dev.redlock.resp.RespParser;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.output.IntegerOutput;
-import io.lettuce.core.protocol.RedisStateMachine;
-import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.redis.IntegerRedisMessage;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Scope;
-import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * The replies of lock commands: integers, one or 64 in a read. One operation is the whole read. Each decoder hands
@@ -31,22 +16,12 @@ import org.openjdk.jmh.annotations.Warmup;
  *
  * @threading caller-confined; the harness gives each thread its own
  */
-@State(Scope.Thread)
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 3, time = 1)
-@Measurement(iterations = 5, time = 1)
-@Fork(1)
-public class DecodeIntegers {
+public class DecodeIntegers extends DecodeBenchmark {
     /** What the read holds: one grant; 64 grants; 64 fence counters of four to five digits; 64 refusals. */
     @Param({"one", "grants64", "counters64", "refusals64"})
     public String replies;
 
-    private final SumVisitor visitor = new SumVisitor();
-    private final RespParser parser = RespParser.forReplies(RespLimits.defaults());
     private final NettyDecoder netty = new NettyDecoder();
-    private final RedisStateMachine lettuce = new RedisStateMachine();
-    private ByteBuf wire;
     private long expected;
 
     private long[] values() {
@@ -58,17 +33,10 @@ public class DecodeIntegers {
         };
     }
 
-    /** Writes the read once and computes its sum. */
-    @Setup
-    public void write() {
+    @Override
+    String text() {
         expected = LongStream.of(values()).sum();
-        wire = Wires.direct(LongStream.of(values()).mapToObj(v -> ":" + v + "\r\n").collect(Collectors.joining()));
-    }
-
-    /** Gives the buffer back. */
-    @TearDown
-    public void release() {
-        wire.release();
+        return LongStream.of(values()).mapToObj(v -> ":" + v + "\r\n").collect(Collectors.joining());
     }
 
     /**
@@ -78,11 +46,7 @@ public class DecodeIntegers {
      */
     @Benchmark
     public long redlock() {
-        wire.readerIndex(0);
-        visitor.reset();
-        parser.parse(wire, visitor);
-        Wires.check(expected, visitor.sum);
-        return visitor.sum;
+        return visit(expected);
     }
 
     /**

@@ -1,26 +1,11 @@
 package dev.redlock.jmh.codec;
 
-import dev.redlock.resp.RespLimits;
-import dev.redlock.resp.RespParser;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespValueReader;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.output.ObjectOutput;
 import io.lettuce.core.protocol.ProtocolVersion;
-import io.lettuce.core.protocol.RedisStateMachine;
-import io.netty.buffer.ByteBuf;
-import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
-import org.openjdk.jmh.annotations.Measurement;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
-import org.openjdk.jmh.annotations.Scope;
-import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
-import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * A nested RESP3 reply: the map that {@code HELLO 3} answers, with an array in it. netty-codec-redis cannot read a map
@@ -28,41 +13,24 @@ import org.openjdk.jmh.annotations.Warmup;
  *
  * @threading caller-confined; the harness gives each thread its own
  */
-@State(Scope.Thread)
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 3, time = 1)
-@Measurement(iterations = 5, time = 1)
-@Fork(1)
-public class DecodeNested {
+public class DecodeNested extends DecodeBenchmark {
     private static final String HELLO = "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n"
             + "$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:4711\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n"
             + "$6\r\nmaster\r\n$7\r\nmodules\r\n*2\r\n%1\r\n$4\r\nname\r\n$4\r\nbf11\r\n~2\r\n:1\r\n:2\r\n";
     /** Lengths of all strings and the integers, added. */
     private static final long SUM = 6 + 5 + 7 + 6 + 5 + 3 + 2 + 4711 + 4 + 10 + 4 + 6 + 7 + 4 + 4 + 1 + 2;
 
-    private final SumVisitor visitor = new SumVisitor();
-    private final RespParser parser = RespParser.forReplies(RespLimits.defaults());
     private final RespValueReader reader = new RespValueReader(this::keep);
-    private final RedisStateMachine lettuce = new RedisStateMachine();
     private RespValue kept;
-    private ByteBuf wire;
 
     private void keep(RespValue value) {
         kept = value;
     }
 
-    /** Writes the read once. */
-    @Setup
-    public void write() {
-        wire = Wires.direct(HELLO);
+    @Override
+    String text() {
         lettuce.setProtocolVersion(ProtocolVersion.RESP3);
-    }
-
-    /** Gives the buffer back. */
-    @TearDown
-    public void release() {
-        wire.release();
+        return HELLO;
     }
 
     /**
@@ -72,11 +40,7 @@ public class DecodeNested {
      */
     @Benchmark
     public long redlock() {
-        wire.readerIndex(0);
-        visitor.reset();
-        parser.parse(wire, visitor);
-        Wires.check(SUM, visitor.sum);
-        return visitor.sum;
+        return visit(SUM);
     }
 
     /**

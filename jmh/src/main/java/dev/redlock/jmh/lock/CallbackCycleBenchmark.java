@@ -9,6 +9,7 @@ import dev.redlock.ResourceKey;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.rig.CallbackLane;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -108,15 +109,13 @@ public class CallbackCycleBenchmark {
     @Benchmark
     @OperationsPerInvocation(CYCLES)
     public void oneOutstanding() {
-        single.begin(CYCLES);
-        single.await();
+        single.runOnLoop(CYCLES);
     }
 
     /** One outstanding, each cycle begun by this thread, which parks until it has ended. */
     @Benchmark
     public void oneOutstandingFromCaller() {
-        single.begin(1);
-        single.await();
+        single.runOnLoop(1);
     }
 
     /** 64 outstanding. */
@@ -135,24 +134,21 @@ public class CallbackCycleBenchmark {
     @Benchmark
     @OperationsPerInvocation(CYCLES)
     public void extended() {
-        extending.begin(CYCLES);
-        extending.await();
+        extending.runOnLoop(CYCLES);
     }
 
     /** An acquire that a holder's keys refuse; it is rolled back. */
     @Benchmark
     @OperationsPerInvocation(CYCLES)
     public void refused() {
-        refused.begin(CYCLES);
-        refused.await();
+        refused.runOnLoop(CYCLES);
     }
 
     /** An acquire that was granted with too little validity left; it is rolled back. */
     @Benchmark
     @OperationsPerInvocation(CYCLES)
     public void rolledBack() {
-        late.begin(CYCLES);
-        late.await();
+        late.runOnLoop(CYCLES);
     }
 
     /** The blocking form: acquire and release park this thread. Allocates the lease. */

@@ -4,6 +4,7 @@ import dev.redlock.AcquireOptions;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.loadtest.rig.CallbackLane;
 import io.netty.channel.IoEventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -73,8 +74,7 @@ public class SubmitHopBenchmark {
     /** Ours: submit, decide, call back, unpark. */
     @Benchmark
     public void acquireThatIsDecidedAtOnce() {
-        lane.begin(1);
-        lane.await();
+        lane.runOnLoop(1);
     }
 
     /** The baseline: execute, unpark. */

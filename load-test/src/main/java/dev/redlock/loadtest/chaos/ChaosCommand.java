@@ -1,10 +1,21 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.loadtest.BuildVersion;
+import dev.redlock.loadtest.LabVersions;
 import dev.redlock.loadtest.Main;
+import dev.redlock.loadtest.Options;
+import dev.redlock.loadtest.Reports;
+import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.faults.NetworkRun;
 import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.loadtest.result.MachineClass;
+import dev.redlock.loadtest.result.RunFolder;
+import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.Verdict;
 import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -38,6 +49,7 @@ public final class ChaosCommand implements Callable<Integer> {
     private CommandSpec spec;
 
     private final CountDownLatch ended = new CountDownLatch(1);
+    private boolean isMeasured;
 
     ChaosCommand() {
         // picocli fills the fields.
@@ -49,12 +61,31 @@ public final class ChaosCommand implements Callable<Integer> {
         if (options.isNetworkWanted()) {
             return runInNetwork();
         }
-        try (RedisNodes nodes = RedisNodes.start(options.nodesContext());
-                ChaosRun run = new ChaosRun(options, nodes, spec.commandLine().getOut())) {
-            nodes.beforeEnd(() -> cancel(run));
-            return run.run() ? Main.EXIT_GOOD : Main.EXIT_FAILED;
+        RunFolder folder = Reports.open(spec.commandLine(), options.output(), Instant.now());
+        try {
+            RunResult result = run(folder);
+            Path shown = folder.finish(result);
+            isMeasured = true;
+            spec.commandLine().getOut().println("Results: " + shown);
+            return result.verdict() == Verdict.PASS ? Main.EXIT_GOOD : Main.EXIT_FAILED;
         } finally {
+            if (!isMeasured) {
+                folder.abandon();
+            }
             ended.countDown();
+        }
+    }
+
+    private RunResult run(RunFolder folder) throws IOException, InterruptedException {
+        long zeroNs = System.nanoTime();
+        try (RedisNodes nodes = RedisNodes.start(options.nodesContext());
+                ChaosRun run = new ChaosRun(options, nodes, spec.commandLine().getOut(), zeroNs);
+                IntervalLog log = folder.log(options.spec())) {
+            nodes.beforeEnd(() -> cancel(run));
+            ChaosResult result = run.run(log);
+            return new RunResult(spec.name(), folder.startedAt(), result.elapsedMs(),
+                    Options.asText(spec.commandLine()), LabVersions.of(List.of(new RedlockDriver()), nodes),
+                    MachineClass.here(), List.of(result.series()), result.notes(), result.failures());
         }
     }
 

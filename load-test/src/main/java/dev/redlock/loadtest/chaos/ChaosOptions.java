@@ -1,9 +1,13 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.loadtest.DurationConverter;
+import dev.redlock.loadtest.Options;
 import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.result.LoopKind;
+import dev.redlock.loadtest.result.SeriesSpec;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -89,6 +93,11 @@ final class ChaosOptions {
                     + "run has to fail: it shows that the audit sees what it is there for.")
     private boolean isUnguarded;
 
+    @Option(names = "--output", paramLabel = "FOLDER",
+            description = "An empty folder for the results, or one to be made. Default: a new one under "
+                    + "load-test-results.")
+    private Path output;
+
     @Option(names = "--majority-loss",
             description = "More than a minority of the nodes may be bad at once: the lock may become unavailable, but "
                     + "never unsafe.")
@@ -102,30 +111,23 @@ final class ChaosOptions {
     }
 
     void check(CommandLine line) {
-        requireRange(line, "--nodes", nodes, 3, 9);
-        requireRange(line, "--workers", workers, 1, 32);
-        requireRange(line, "--threads", threads, 1, 64);
-        requireRange(line, "--resources", resources, 1, 1000);
-        require(line, ttl.compareTo(TTL_MIN) >= 0, "--ttl is below " + TTL_MIN.toMillis() + "ms");
-        require(line, !isClockStepped || ClockLibrary.find().isPresent(),
+        Options.requireRange(line, "--nodes", nodes, 3, 9);
+        Options.requireRange(line, "--workers", workers, 1, 32);
+        Options.requireRange(line, "--threads", threads, 1, 64);
+        Options.requireRange(line, "--resources", resources, 1, 1000);
+        Options.require(line, ttl.compareTo(TTL_MIN) >= 0, "--ttl is below " + TTL_MIN.toMillis() + "ms");
+        Options.require(line, !isClockStepped || ClockLibrary.find().isPresent(),
                 "--clock-steps: libfaketime is missing (a Debian package of that name)");
-        require(line, !isClockStepped || !isMajorityLoss, "--clock-steps and --majority-loss exclude each other");
-        require(line, hold.compareTo(ttl) <= 0, "--hold is longer than --ttl");
-        require(line, nodeTimeout.compareTo(ttl) <= 0, "--node-timeout is longer than --ttl");
+        Options.require(line, !isClockStepped || !isMajorityLoss,
+                "--clock-steps and --majority-loss exclude each other");
+        Options.require(line, hold.compareTo(ttl) <= 0, "--hold is longer than --ttl");
+        Options.require(line, nodeTimeout.compareTo(ttl) <= 0, "--node-timeout is longer than --ttl");
         require(line, !isNamespaced || isInside() || NodeNetwork.refusal().isEmpty(),
                 () -> "--namespaces: " + NodeNetwork.refusal().orElseThrow());
         chooseFaults(line);
         if (seed == null) {
             seed = ThreadLocalRandom.current().nextLong(1_000_000_000);
         }
-    }
-
-    private static void requireRange(CommandLine line, String name, int value, int min, int max) {
-        require(line, value >= min && value <= max, name + " is " + value + ": expected " + min + " to " + max);
-    }
-
-    private static void require(CommandLine line, boolean isRight, String otherwise) {
-        require(line, isRight, () -> otherwise);
     }
 
     private static void require(CommandLine line, boolean isRight, Supplier<String> otherwise) {
@@ -245,6 +247,15 @@ final class ChaosOptions {
 
     Duration nodeTimeout() {
         return nodeTimeout;
+    }
+
+    Path output() {
+        return output;
+    }
+
+    /** The one series that a run is. */
+    SeriesSpec spec() {
+        return new SeriesSpec("redlock", nodes, LoopKind.CLOSED, workers * threads, 0, 1);
     }
 
     boolean isMajorityLoss() {

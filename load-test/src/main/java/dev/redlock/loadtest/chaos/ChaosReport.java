@@ -75,8 +75,8 @@ final class ChaosReport {
         return keys;
     }
 
-    /** Prints everything and returns whether the run passed. */
-    boolean print(PrintWriter out, int killedWorkers, boolean isCancelled) {
+    /** Prints everything. */
+    void print(PrintWriter out, int killedWorkers, boolean isCancelled) {
         out.printf("%nacquisitions%n%10d  ACQUIRED%n", audit.sectionCount());
         audit.refusals().forEach((name, amount) -> out.printf("%10d  %s%n", amount, name));
         out.println("counted by the workers" + (killedWorkers == 0
@@ -102,10 +102,10 @@ final class ChaosReport {
             out.println("FAIL: seed " + options.seed());
         }
         out.flush();
-        return failures.isEmpty();
     }
 
-    private List<String> failures() {
+    /** Why the run failed; empty if it did not. */
+    List<String> failures() {
         List<String> failures = new ArrayList<>(audit.failures());
         if (audit.failureCount() > failures.size()) {
             failures.add("and " + (audit.failureCount() - failures.size()) + " more");

@@ -5,6 +5,7 @@ import dev.redlock.loadtest.nodes.Data;
 import dev.redlock.loadtest.nodes.NodeState;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.result.IntervalLog;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -13,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -39,11 +41,15 @@ final class ChaosRun implements AutoCloseable {
     private final CountDownLatch cancelled = new CountDownLatch(1);
     private int workerCount;
     private int killedCount;
+    private final List<String> notes = new ArrayList<>();
+    private final FaultLog faults;
     private long startNs;
     private boolean isKept;
 
-    ChaosRun(ChaosOptions options, RedisNodes nodes, PrintWriter out) throws IOException {
+    /** A run whose results count time from {@code zeroNs}. */
+    ChaosRun(ChaosOptions options, RedisNodes nodes, PrintWriter out, long zeroNs) throws IOException {
         this.options = options;
+        this.faults = new FaultLog(zeroNs);
         this.nodes = nodes;
         this.out = out;
         this.folder = Files.createTempDirectory("redlock-chaos-");
@@ -53,20 +59,10 @@ final class ChaosRun implements AutoCloseable {
         }
     }
 
-    /** Returns whether everything held. */
-    boolean run() throws IOException, InterruptedException {
+    /** Does it all; the failures say whether everything held. */
+    ChaosResult run(IntervalLog log) throws IOException, InterruptedException {
         List<ChaosStep> plan = ChaosPlan.of(options.seed(), options.terms());
-        out.println(nodes.choice());
-        out.printf("seed %d: %d faults in %d ms, at most %d of %d nodes bad at once; %d worker processes of %d threads,"
-                + " %d resources (%s fenced), ttl %d ms%n", options.seed(), plan.size(), options.duration().toMillis(),
-                options.terms().badNodesMax(), options.nodes(), options.workers(), options.threads(),
-                options.resources(), options.fenced(), options.ttl().toMillis());
-        options.leftOut().forEach(line -> out.println("left out: " + line));
-        if (!options.isGuarded()) {
-            out.println(
-                    "THE RESTART GUARD IS OFF: nodes that come back empty vote at once, and the lock does not hold");
-        }
-        out.flush();
+        announce(plan);
         if (options.isGuarded()) {
             awaitCancelled(options.ttl().plus(GUARD_ROOM).toMillis());
         }
@@ -78,16 +74,45 @@ final class ChaosRun implements AutoCloseable {
         carryOut(plan);
         long endNs = System.nanoTime();
         heal();
+        faults.healed(System.nanoTime());
         boolean isBusyAgain = awaitSectionAfter(endNs);
         stopWorkers();
-        ChaosReport report = new ChaosReport(options, tally,
-                SectionAudit.of(SectionFile.readAll(records), startNs, endNs));
+        List<SectionRecord> evidence = SectionFile.readAll(records);
+        SectionAudit audit = SectionAudit.of(evidence, startNs, endNs);
+        ChaosReport report = new ChaosReport(options, tally, audit);
         report.keys(nodes);
         if (!isBusyAgain) {
             tally.problem("too few sections were entered after everything was healed");
         }
-        isKept = !report.print(out, killedCount, cancelled.getCount() == 0);
-        return !isKept;
+        boolean isCancelled = cancelled.getCount() == 0;
+        if (isCancelled) {
+            notes.add("cut short, " + (endNs - startNs) / 1_000_000 + " ms after the beginning of the plan");
+        }
+        report.print(out, killedCount, isCancelled);
+        isKept = !report.failures().isEmpty();
+        return new ChaosResult(
+                new ChaosSeries(evidence, faults, startNs, endNs).result(options.spec(), audit, tally, log), notes,
+                report.failures(), faults.offsetMs(System.nanoTime()));
+    }
+
+    private void announce(List<ChaosStep> plan) {
+        note(nodes.choice());
+        note(String.format(Locale.ROOT,
+                "seed %d: %d faults in %d ms, at most %d of %d nodes bad at once; %d worker processes of %d threads,"
+                        + " %d resources (%s fenced), ttl %d ms",
+                options.seed(), plan.size(), options.duration().toMillis(), options.terms().badNodesMax(),
+                options.nodes(), options.workers(), options.threads(), options.resources(), options.fenced(),
+                options.ttl().toMillis()));
+        options.leftOut().forEach(line -> note("left out: " + line));
+        if (!options.isGuarded()) {
+            note("THE RESTART GUARD IS OFF: nodes that come back empty vote at once, and the lock does not hold");
+        }
+        out.flush();
+    }
+
+    private void note(String line) {
+        notes.add(line);
+        out.println(line);
     }
 
     private WorkerProcess startWorker() throws IOException {
@@ -150,9 +175,11 @@ final class ChaosRun implements AutoCloseable {
             out.printf("%9.3f s  %s%n", sinceStart(), moment.isBegin() ? moment.step().begins() : moment.step().ends());
             out.flush();
             if (moment.isBegin()) {
+                faults.begins(moment.step(), System.nanoTime());
                 begin(moment.step());
             } else {
                 end(moment.step());
+                faults.ends(moment.step(), System.nanoTime());
             }
         }
         awaitUntil(options.duration().toMillis());

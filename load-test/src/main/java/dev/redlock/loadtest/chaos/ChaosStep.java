@@ -42,7 +42,11 @@ record ChaosStep(long atMs, Fault fault, List<Integer> targets, long lengthMs, l
     }
 
     String ends() {
-        return name() + ": " + switch (fault) {
+        return name() + ": " + undoing();
+    }
+
+    private String undoing() {
+        return switch (fault) {
             case KILL -> "started again with its data";
             case WIPE, WIPE_MAJORITY -> "started again EMPTY";
             case WORKER_KILL -> "a new process in its place";
@@ -51,6 +55,11 @@ record ChaosStep(long atMs, Fault fault, List<Integer> targets, long lengthMs, l
                 "network in order";
             case CLOCK_STEP -> "wall clock jumps back to the right time";
         };
+    }
+
+    /** The whole fault in one line. */
+    String whole() {
+        return begins() + ", then " + undoing();
     }
 
     private String name() {

@@ -22,6 +22,7 @@ final class SectionAudit {
     private final Map<String, Integer> refusals = new TreeMap<>();
     private final List<String> failures = new ArrayList<>();
     private int failureCount;
+    private int overlapCount;
     private int sectionCount;
     private int fencedCount;
     private int overstayedCount;
@@ -107,6 +108,7 @@ final class SectionAudit {
         Section highest = null;
         for (Section section : sections) {
             if (latest != null && section.enter.timeNs() < latest.endNs()) {
+                overlapCount++;
                 fail("OVERLAP on resource " + resource + ": " + latest + " and " + section);
             }
             if (latest == null || section.endNs() > latest.endNs()) {
@@ -161,6 +163,11 @@ final class SectionAudit {
 
     int failureCount() {
         return failureCount;
+    }
+
+    /** Pairs of sections of one resource that overlapped. */
+    int overlapCount() {
+        return overlapCount;
     }
 
     int sectionCount() {

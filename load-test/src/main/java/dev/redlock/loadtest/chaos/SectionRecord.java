@@ -13,9 +13,11 @@ import java.nio.ByteBuffer;
  * @param timeNs        when, on the machine-wide monotonic clock
  * @param validityEndNs until when the holder may rely on its lease, on the same clock
  * @param fence         the fencing token; 0 without one
+ * @param acquireUs     of a beginning: how long the acquire took, waiting included, in microseconds
  * @threading immutable
  */
-record SectionRecord(Kind kind, int worker, int resource, long section, long timeNs, long validityEndNs, long fence) {
+record SectionRecord(Kind kind, int worker, int resource, long section, long timeNs, long validityEndNs, long fence,
+        int acquireUs) {
     /** The size of each record. */
     static final int BYTES = 64;
     private static final long MAGIC = 0x7265646C6F636B31L;
@@ -38,6 +40,11 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
         REFUSED
     }
 
+    /** What is no beginning, or one whose acquire nobody timed. */
+    SectionRecord(Kind kind, int worker, int resource, long section, long timeNs, long validityEndNs, long fence) {
+        this(kind, worker, resource, section, timeNs, validityEndNs, fence, 0);
+    }
+
     static SectionRecord refusal(int worker, int resource, long timeNs, AcquireOutcome outcome) {
         long why = (long) outcome.kind().ordinal() * OUTCOMES.length + outcome.lastReason().ordinal();
         return new SectionRecord(Kind.REFUSED, worker, resource, why, timeNs, 0, 0);
@@ -51,7 +58,7 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
     }
 
     void write(ByteBuffer out) {
-        out.putLong(MAGIC).putInt(kind.ordinal()).putInt(worker).putInt(resource).putInt(0);
+        out.putLong(MAGIC).putInt(kind.ordinal()).putInt(worker).putInt(resource).putInt(acquireUs);
         out.putLong(section).putLong(timeNs).putLong(validityEndNs).putLong(fence).putLong(checksum());
     }
 
@@ -60,12 +67,12 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
         int kind = in.getInt();
         int worker = in.getInt();
         int resource = in.getInt();
-        in.getInt();
+        int acquireUs = in.getInt();
         if (magic != MAGIC || kind < 0 || kind >= KINDS.length) {
             throw new IllegalStateException("the evidence is damaged at byte " + (in.position() - 24));
         }
         SectionRecord record = new SectionRecord(KINDS[kind], worker, resource, in.getLong(), in.getLong(),
-                in.getLong(), in.getLong());
+                in.getLong(), in.getLong(), acquireUs);
         if (in.getLong() != record.checksum()) {
             throw new IllegalStateException("the evidence is damaged before byte " + in.position());
         }
@@ -74,7 +81,7 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
 
     private long checksum() {
         long sum = MAGIC + kind.ordinal();
-        for (long part : new long[]{worker, resource, section, timeNs, validityEndNs, fence}) {
+        for (long part : new long[]{worker, resource, section, timeNs, validityEndNs, fence, acquireUs}) {
             sum = (sum ^ part) * 0x9E3779B97F4A7C15L;
             sum ^= sum >>> 32;
         }

@@ -87,16 +87,17 @@ final class SectionWorker implements Runnable {
     private void cycle(int resource) throws InterruptedException, IOException {
         long beganNs = System.nanoTime();
         AcquireOutcome outcome = redlock.acquire(keys.get(resource), options.get(resource));
-        tally.acquireTook(System.nanoTime() - beganNs);
+        long tookNs = System.nanoTime() - beganNs;
+        tally.acquireTook(tookNs);
         if (!outcome.isAcquired()) {
             file.write(SectionRecord.refusal(worker, resource, System.nanoTime(), outcome));
         } else {
-            section(resource, outcome.lease());
+            section(resource, outcome.lease(), (int) (tookNs / 1000));
             tally.count("release " + outcome.lease().release());
         }
     }
 
-    private void section(int resource, Lease lease) throws IOException, InterruptedException {
+    private void section(int resource, Lease lease, int acquireUs) throws IOException, InterruptedException {
         long section = thread * SECTIONS_PER_THREAD + ++sectionCount;
         long fence = fenced.isFenced(resource) ? lease.fencingToken() : 0;
         long nowNs = System.nanoTime();
@@ -106,7 +107,8 @@ final class SectionWorker implements Runnable {
             return;
         }
         lastHeldNs = nowNs;
-        write(SectionRecord.Kind.ENTER, resource, section, nowNs, nowNs + remainingNs, fence);
+        file.write(new SectionRecord(SectionRecord.Kind.ENTER, worker, resource, section, nowNs, nowNs + remainingNs,
+                fence, acquireUs));
         hold(resource, section, fence, lease);
         long leftNs = System.nanoTime();
         // The keys of a lost lease are given back before we can know: it was ours only when we last looked.

@@ -113,6 +113,10 @@ public final class HtmlReport implements ReportWriter {
         long holdings = series.stream().mapToLong(one -> one.tally().holdings()).sum();
         card(html, "Overlapping holders", ReportTables.number((double) overlaps),
                 "in " + ReportTables.number((double) holdings) + " holdings watched");
+        int marks = series.stream().mapToInt(one -> one.marks().size()).sum();
+        if (marks > 0) {
+            card(html, "Faults and events", ReportTables.number((double) marks), "marked in the charts over time");
+        }
         html.append("</dl>\n");
     }
 
@@ -141,7 +145,8 @@ public final class HtmlReport implements ReportWriter {
                         + "p99.");
         chart(html, "throughput", "Throughput against the load", "Medians over the repetitions.");
         chart(html, "loaded", "Latency against the load", "Medians over the repetitions.");
-        chart(html, "time", "Over time", "Dashed lines mark what happened meanwhile, such as injected faults.");
+        chart(html, "time", "Over time",
+                "Bands and dashed lines mark what happened meanwhile, such as injected faults.");
         chart(html, "samples", "Readings over time", "What was watched beside the latencies.");
     }
 

@@ -39,7 +39,7 @@ import org.HdrHistogram.HistogramIterationValue;
  *   figures          {name: number}
  *   counters         {name: integer}
  *   samples          [{offsetMs, values: {name: number}}, ...]
- *   marks            [{offsetMs, text}, ...]
+ *   marks            [{offsetMs, lengthMs (0 for a moment), text}, ...]
  * ]
  * </pre>
  *

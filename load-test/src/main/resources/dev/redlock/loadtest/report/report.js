@@ -4,6 +4,12 @@
   const data = JSON.parse(document.getElementById('data').textContent);
   const root = document.documentElement;
   const drawers = [];
+  const MARKS_NAMED = 12;
+  const MARKS_TOLD = 6;
+  const WORDS_LONG = 30;
+  const NARROW_PX = 600;
+  const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+  const LEGEND = { gapPx: 14, linePx: 28, iconPx: 30, besidePx: 40 };
 
   // ---- small tools --------------------------------------------------------------------------------------------------
 
@@ -28,8 +34,10 @@
   const micros = us => us >= 1e6 ? number(us / 1e6) + ' s' : us >= 1e3 ? number(us / 1e3) + ' ms' : number(us) + ' µs';
   const css = name => getComputedStyle(root).getPropertyValue(name).trim();
   const palette = () => root.dataset.theme === 'dark'
-    ? ['#6cb4ff', '#ffb454', '#5fd39a', '#ff8fb3', '#b9a5ff', '#e8d44d', '#4fd6e0', '#d0a384', '#a5b0bd']
-    : ['#0b62b8', '#c65a00', '#137a4b', '#b3246b', '#6a4fc4', '#8a7400', '#007f8c', '#84543a', '#566170'];
+    ? ['#6cb4ff', '#ffb454', '#5fd39a', '#ff8fb3', '#b9a5ff', '#e8d44d', '#4fd6e0', '#d0a384', '#a5b0bd',
+      '#f4f4f4', '#ff7a7a', '#a5d94c']
+    : ['#0b62b8', '#c65a00', '#137a4b', '#b3246b', '#6a4fc4', '#8a7400', '#007f8c', '#84543a', '#566170',
+      '#111111', '#d43a3a', '#5c9e00'];
 
   const load = spec => spec.loop === 'OPEN' ? number(spec.ratePerSecond) + '/s' : spec.outstanding + ' outstanding';
   const loads = unique(data.series.map(one => load(one.spec)));
@@ -85,6 +93,7 @@
     details.append(holder);
     section.append(bar, box, details);
     let drawn = null;
+    let width = 0;
     let rows = [];
     const fill = () => { if (details.open) { holder.replaceChildren(table(rows)); } };
     details.addEventListener('toggle', fill);
@@ -93,14 +102,37 @@
       rows = made.table;
       box.setAttribute('aria-label', words + '. The figures are in the table below.');
       if (drawn) { drawn.dispose(); }
-      if (made.height) { box.style.height = made.height + 'px'; }
+      box.style.height = made.height ? made.height + 'px' : '';
+      width = box.clientWidth;
+      const extraPx = (legendLines(made.option.series.map(one => one.name), width) - 1) * LEGEND.linePx;
+      box.style.height = box.clientHeight + extraPx + 'px';
       drawn = echarts.init(box, null, { renderer: 'svg' });
-      drawn.setOption(dressed(made.option));
+      drawn.setOption(dressed(made.option, extraPx));
       fill();
     }
     drawers.push(draw);
     draw();
-    new ResizeObserver(() => drawn.resize()).observe(box);
+    new ResizeObserver(() => { if (box.clientWidth && box.clientWidth !== width) { draw(); } }).observe(box);
+  }
+
+  const isNarrow = () => root.clientWidth < NARROW_PX;
+  const pen = document.createElement('canvas').getContext('2d');
+
+  /** How many lines the names take above a chart: none of them hides behind a pager. */
+  function legendLines(names, boxPx) {
+    const roomPx = boxPx - (isNarrow() ? 0 : LEGEND.besidePx);
+    pen.font = '12px ' + FONT;
+    let lines = 1;
+    let atPx = 0;
+    for (const name of names) {
+      const widthPx = LEGEND.iconPx + pen.measureText(name).width + LEGEND.gapPx;
+      if (atPx > 0 && atPx + widthPx > roomPx) {
+        lines++;
+        atPx = 0;
+      }
+      atPx += widthPx;
+    }
+    return lines;
   }
 
   function table(rows) {
@@ -109,7 +141,8 @@
     const body = element('tbody');
     rows.forEach((cells, index) => {
       const row = element('tr');
-      cells.forEach(cell => row.append(element(index ? 'td' : 'th', typeof cell === 'number' ? number(cell) : cell)));
+      cells.forEach(cell => row.append(element(index ? 'td' : 'th', typeof cell === 'number' ? number(cell) : cell,
+        cell.length > WORDS_LONG ? 'long' : undefined)));
       (index ? body : head).append(row);
     });
     made.append(head, body);
@@ -117,26 +150,25 @@
   }
 
   /** Colours, sizes and manners that all charts share. */
-  function dressed(option) {
+  function dressed(option, extraPx) {
     const ink = css('--ink');
     const soft = css('--soft');
     const line = css('--line');
-    const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
     const axis = one => ({
-      nameTextStyle: { color: soft, fontFamily: font, align: one.isUpright ? 'left' : 'center' }, axisLine: { lineStyle: { color: soft } },
-      axisLabel: { color: soft, fontFamily: font, hideOverlap: true, ...one.axisLabel },
+      nameTextStyle: { color: soft, fontFamily: FONT, align: one.isUpright ? 'left' : 'center' }, axisLine: { lineStyle: { color: soft } },
+      axisLabel: { color: soft, fontFamily: FONT, hideOverlap: true, ...one.axisLabel },
       splitLine: { lineStyle: { color: line } }, ...without(one, 'axisLabel'),
     });
-    const narrow = root.clientWidth < 600;
+    const narrow = isNarrow();
     return {
-      animation: false, color: palette(), textStyle: { color: ink, fontFamily: font },
-      legend: { type: 'scroll', top: 0, left: 0, right: narrow ? 0 : 40, itemGap: 14, textStyle: { color: ink, fontFamily: font },
-        pageTextStyle: { color: soft }, pageIconColor: css('--accent'), pageIconInactiveColor: line },
-      grid: { containLabel: true, left: 12, right: 30, top: option.yAxis.name ? 72 : 44, bottom: 34 },
+      animation: false, color: palette(), textStyle: { color: ink, fontFamily: FONT },
+      legend: { top: 0, left: 0, right: narrow ? 0 : LEGEND.besidePx, itemGap: LEGEND.gapPx, textStyle: { color: ink, fontFamily: FONT } },
+      grid: { containLabel: true, left: 12, right: option.roomRight || 30, top: (option.yAxis.name ? 72 : 44) + extraPx, bottom: 34 },
       toolbox: narrow ? {} : { right: 0, iconStyle: { borderColor: soft },
         feature: { saveAsImage: { title: 'Save as SVG', name: 'load-test' } } },
       tooltip: { trigger: 'axis', confine: true, backgroundColor: css('--card'), borderColor: line,
-        textStyle: { color: ink, fontSize: 12 }, formatter: option.tip },
+        textStyle: { color: ink, fontSize: 12 }, formatter: option.tip,
+        extraCssText: 'max-width: min(360px, 88vw); white-space: normal;' },
       xAxis: axis({ nameLocation: 'middle', nameGap: 30, ...option.xAxis }),
       yAxis: axis({ nameLocation: 'end', nameGap: 14, isUpright: true, ...option.yAxis }),
       series: option.series.map(one => ({ symbolSize: 7, lineStyle: { width: 2 }, emphasis: { focus: 'series' }, ...one })),
@@ -148,7 +180,7 @@
   }
 
   /** A tooltip made of elements: names from the data stay text. */
-  function tip(title, format) {
+  function tip(title, format, meanwhile = () => []) {
     return points => {
       const list = Array.isArray(points) ? points : [points];
       const box = element('div', undefined, 'tip');
@@ -160,6 +192,9 @@
         name.append(dot, document.createTextNode(point.seriesName));
         box.append(name, element('i', format(point)));
       }
+      const words = meanwhile(list[0]);
+      words.slice(0, MARKS_TOLD).forEach(text => box.append(element('em', text)));
+      if (words.length > MARKS_TOLD) { box.append(element('em', `and ${words.length - MARKS_TOLD} more`)); }
       return box;
     };
   }
@@ -281,7 +316,7 @@
         });
         drivers.forEach(driver => rows.push([driver, ...points(driver).map(spread)]));
         const height = Math.max(320, 100 + drivers.length * (20 + 14 * nodeCounts.length));
-        return { table: rows, height, option: {
+        return { table: rows, height, option: { roomRight: 64,
           xAxis: { type: 'value', name: choice.figure, axisLabel: { formatter: number } },
           yAxis: { type: 'category', data: drivers, inverse: true, axisLabel: { hideOverlap: false } },
           tip: tip(point => point.name, point => number(point.value)),
@@ -297,13 +332,27 @@
     const titles = data.series.map(one => one.title);
     const marked = data.series.find(one => one.marks.length) || data.series[data.series.length - 1];
     const seconds = ms => number(ms / 1000) + ' s';
-    const markLines = one => ({ symbol: 'none', silent: true,
-      lineStyle: { color: css('--bad'), type: 'dashed', width: 1.5 },
-      label: { color: css('--bad'), rotate: 90, position: 'insideEndBottom', distance: 3, fontSize: 11,
-        formatter: point => point.name },
-      data: one.marks.map(mark => ({ name: mark.text, xAxis: mark.offsetMs })) });
+    /** Moments as lines, named while they are few; what went on for a while as bands. Tooltip and table name them all. */
+    const markings = one => {
+      const moments = one.marks.filter(mark => !mark.lengthMs);
+      const bands = one.marks.filter(mark => mark.lengthMs);
+      return {
+        markLine: { symbol: 'none', silent: true, lineStyle: { color: css('--bad'), type: 'dashed', width: 1.5 },
+          label: { show: moments.length <= MARKS_NAMED, color: css('--bad'), rotate: 90, position: 'insideEndBottom', distance: 3,
+            fontSize: 11, formatter: point => point.name },
+          data: moments.map(mark => ({ name: mark.text, xAxis: mark.offsetMs })) },
+        markArea: { silent: true, itemStyle: { color: css('--bad'), opacity: 0.12 }, label: { show: false },
+          data: bands.map(mark => [{ xAxis: mark.offsetMs }, { xAxis: mark.offsetMs + mark.lengthMs }]) },
+      };
+    };
+    const until = (points, from) => points.find(at => at > from) ?? Infinity;
+    const meanwhile = (one, points) => point => one.marks
+      .filter(mark => mark.offsetMs < until(points, point.value[0]) && mark.offsetMs + mark.lengthMs >= point.value[0])
+      .map(mark => mark.text);
+    const begunIn = (one, points, from) => one.marks
+      .filter(mark => mark.offsetMs >= from && mark.offsetMs < until(points, from)).map(mark => mark.text).join('; ');
     const timeAxis = { type: 'value', name: 'since the start of the run', min: 'dataMin', max: 'dataMax', splitLine: { show: false },
-      axisLabel: { formatter: seconds } };
+      axisLabel: { formatter: seconds, showMinLabel: false, showMaxLabel: false } };
     if (data.series.some(one => operations.some(name => (one.operations[name]?.intervals.length || 0) > 1))) {
       chart('time', [['series', titles, marked.title], ['operation', operations, measured],
         ['show', ['latency', 'operations per second']]], choice => {
@@ -313,16 +362,21 @@
         const lines = isRate
           ? { 'per second': each => each.count * 1000 / Math.max(1, each.lengthMs) }
           : { p50: each => each.p50Us || null, p99: each => each.p99Us || null, max: each => each.maxUs || null };
-        const rows = [['from', 'count', 'p50', 'p99', 'max'], ...intervals.map(each => [seconds(each.offsetMs), each.count,
-          micros(each.p50Us), micros(each.p99Us), micros(each.maxUs)]), ...one.marks.map(mark => [seconds(mark.offsetMs), mark.text, '', '', ''])];
+        const points = intervals.map(each => each.offsetMs);
+        const latencies = each => [each.p50Us, each.p99Us, each.maxUs].map(us => each.count ? micros(us) : '–');
+        const rows = [['from', 'count', 'p50', 'p99', 'max'],
+          ...intervals.map(each => [seconds(each.offsetMs), each.count, ...latencies(each)])];
+        if (one.marks.length) {
+          rows.forEach((row, i) => row.push(i ? begunIn(one, points, points[i - 1]) : 'what began then'));
+        }
         return { table: rows, option: {
           xAxis: timeAxis,
           yAxis: { type: isRate ? 'value' : 'log', name: isRate ? choice.operation + 's per second' : choice.operation + ' latency',
             axisLabel: { formatter: isRate ? number : micros } },
           tip: tip(point => 'at ' + seconds(point.value[0]), point => point.value[1] === null ? '–'
-            : isRate ? number(point.value[1]) : micros(point.value[1])),
+            : isRate ? number(point.value[1]) : micros(point.value[1]), meanwhile(one, points)),
           series: Object.keys(lines).map((name, i) => ({ type: 'line', name, showSymbol: intervals.length < 60, symbolSize: 5,
-            data: intervals.map(each => [each.offsetMs, lines[name](each)]), ...(i === 0 ? { markLine: markLines(one) } : {}) })) } };
+            data: intervals.map(each => [each.offsetMs, lines[name](each)]), ...(i === 0 ? markings(one) : {}) })) } };
       }, 'Latency over time, with marks for what happened');
     }
 
@@ -334,8 +388,9 @@
         const points = one.samples.map(sample => [sample.offsetMs, sample.values[choice.reading] ?? null]);
         return { table: [['at', choice.reading], ...points.map(([at, value]) => [seconds(at), value])], option: {
           xAxis: timeAxis, yAxis: { type: 'value', name: choice.reading, scale: true, axisLabel: { formatter: number } },
-          tip: tip(point => 'at ' + seconds(point.value[0]), point => number(point.value[1])),
-          series: [{ type: 'line', name: choice.reading, showSymbol: false, data: points, markLine: markLines(one) }] } };
+          tip: tip(point => 'at ' + seconds(point.value[0]), point => number(point.value[1]),
+            meanwhile(one, points.map(([at]) => at))),
+          series: [{ type: 'line', name: choice.reading, showSymbol: false, data: points, ...markings(one) }] } };
       }, 'Readings over time');
     }
   }

@@ -48,6 +48,7 @@ class SectionAuditTest {
         enter(2, 1, 20, 30, 0);
         enter(3, 1, 90, 120, 0);
         assertEquals(2, audit().failureCount());
+        assertEquals(2, audit().overlapCount());
     }
 
     @Test

@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** Where the prose is: README.md, CONTRIBUTING.md, CHANGELOG.md and docs/ of the project that the tests run in. */
-final class DocPages {
+public final class DocPages {
     private DocPages() {
     }
 
-    static Path root() {
+    public static Path root() {
         Path folder = Path.of("").toAbsolutePath();
         while (!Files.exists(folder.resolve("README.md"))) {
             folder = folder.getParent();
@@ -23,11 +23,11 @@ final class DocPages {
         return folder;
     }
 
-    static String text(String page) throws IOException {
+    public static String text(String page) throws IOException {
         return Files.readString(root().resolve(page));
     }
 
-    static List<Path> all() throws IOException {
+    public static List<Path> all() throws IOException {
         List<Path> pages = new ArrayList<>();
         for (String name : List.of("README.md", "CONTRIBUTING.md", "CHANGELOG.md")) {
             pages.add(root().resolve(name));

@@ -2,58 +2,68 @@ package dev.redlock.loadtest.docs;
 
 import java.io.IOException;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import javax.tools.DiagnosticCollector;
+import javax.tools.JavaCompiler;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
 
 /**
- * One fenced java block of a Markdown file. The convention stands in CONTRIBUTING.md: a block that declares a type at
- * the left margin is a file; any other block is the body of a method, whose parameters an HTML comment right above the
- * fence may name: {@code <!-- given: Redlock redlock -->}.
+ * A java block of a Markdown file. The convention stands in CONTRIBUTING.md: a block that declares a type at the left
+ * margin is a file; any other block is the body of a method, whose parameters an HTML comment names.
  */
-record JavaSnippet(String place, String given, List<String> lines) {
-    private static final Pattern GIVEN = Pattern.compile("<!-- given: (.*) -->");
+record JavaSnippet(DocBlock block) {
+    /** The method that a block of statements becomes. Its last parameter is told what the block leaves open. */
+    static final String METHOD = "run";
+
     private static final Pattern TYPE = Pattern
             .compile("(?:(?:public|final|abstract|sealed) )*(?:class|interface|record|enum) (\\w+).*");
+    private static final Pattern OPENED = Pattern.compile("(?:Redlock|RedlockContext) (\\w+) = .*");
+    /** A comma that stands between two parameters, and not between two type arguments. */
+    private static final String COMMA = ", (?![^<]*>)";
     private static final List<String> IMPORTS = List.of("dev.redlock.*", "java.time.*", "java.util.*",
             "java.util.concurrent.*");
 
     static List<JavaSnippet> in(Path file) throws IOException {
-        List<JavaSnippet> snippets = new ArrayList<>();
-        List<String> lines = Files.readAllLines(file);
-        for (int i = 0; i < lines.size(); i++) {
-            if (lines.get(i).strip().equals("```java")) {
-                int end = endOf(lines, i, file);
-                String above = i == 0 ? "" : lines.get(i - 1);
-                Matcher given = GIVEN.matcher(above);
-                snippets.add(new JavaSnippet(file.getFileName() + ":" + (i + 1), given.matches() ? given.group(1) : "",
-                        List.copyOf(lines.subList(i + 1, end))));
-                i = end;
-            }
-        }
-        return snippets;
+        return DocBlock.in(file)
+                .stream()
+                .filter(block -> block.language().equals("java"))
+                .map(JavaSnippet::new)
+                .toList();
     }
 
-    private static int endOf(List<String> lines, int start, Path file) {
-        for (int i = start + 1; i < lines.size(); i++) {
-            if (lines.get(i).strip().equals("```")) {
-                return i;
-            }
-        }
-        throw new AssertionError(file + ":" + (start + 1) + ": the block has no end");
+    /**
+     * Compiles it into a folder.
+     *
+     * @param places what the addresses in it stand for
+     * @return what the compiler has against it
+     */
+    List<String> compile(Path folder, UnaryOperator<String> places) {
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
+        List<String> options = List.of("-d", folder.toString(), "-proc:none", "-classpath",
+                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
+        boolean isGood = compiler
+                .getTask(null, null, diagnostics, options, null, List.of(source(places.apply(text()))))
+                .call();
+        List<String> errors = diagnostics.getDiagnostics()
+                .stream()
+                .map(error -> block.place() + ": " + error)
+                .toList();
+        return isGood ? List.of() : errors;
     }
 
-    JavaFileObject source() {
-        String type = typeName();
-        String name = type == null ? "Snippet" : type;
-        String text = type == null ? wrapped() : String.join("\n", lines);
-        return new SimpleJavaFileObject(URI.create("string:///" + name + ".java"), JavaFileObject.Kind.SOURCE) {
+    private JavaFileObject source(String text) {
+        return new SimpleJavaFileObject(URI.create("string:///" + className() + ".java"), JavaFileObject.Kind.SOURCE) {
             @Override
             public CharSequence getCharContent(boolean ignoreEncodingErrors) {
                 return text;
@@ -61,8 +71,32 @@ record JavaSnippet(String place, String given, List<String> lines) {
         };
     }
 
+    boolean isType() {
+        return typeName() != null;
+    }
+
+    String className() {
+        return isType() ? typeName() : "Snippet";
+    }
+
+    /** The types of the given variables by their names, in order. */
+    Map<String, String> given() {
+        Map<String, String> types = new LinkedHashMap<>();
+        for (String parameter : parameters()) {
+            int blank = parameter.lastIndexOf(' ');
+            types.put(parameter.substring(blank + 1), parameter.substring(0, blank));
+        }
+        return types;
+    }
+
+    private List<String> parameters() {
+        String given = block.note(DocBlock.GIVEN);
+        return given.isEmpty() ? List.of() : List.of(given.split(COMMA));
+    }
+
     private String typeName() {
-        return lines.stream()
+        return block.lines()
+                .stream()
                 .map(TYPE::matcher)
                 .filter(Matcher::matches)
                 .map(matcher -> matcher.group(1))
@@ -70,10 +104,25 @@ record JavaSnippet(String place, String given, List<String> lines) {
                 .orElse(null);
     }
 
+    private String text() {
+        return isType() ? block.text() : wrapped();
+    }
+
     private String wrapped() {
+        List<String> lines = block.lines();
         String imports = IMPORTS.stream().map(name -> "import " + name + ";\n").collect(Collectors.joining());
         String own = lines.stream().filter(line -> line.startsWith("import ")).collect(Collectors.joining("\n"));
         String body = lines.stream().filter(line -> !line.startsWith("import ")).collect(Collectors.joining("\n"));
-        return imports + own + "\nclass Snippet {\nvoid run(" + given + ") throws Exception {\n" + body + "\n}\n}\n";
+        String opened = lines.stream()
+                .map(OPENED::matcher)
+                .filter(Matcher::matches)
+                .map(matcher -> matcher.group(1))
+                .filter(name -> !body.contains("Redlock.connect(" + name + ")"))
+                .map(name -> "$opened.accept(" + name + ");\n")
+                .collect(Collectors.joining());
+        List<String> all = new ArrayList<>(parameters());
+        all.add("java.util.function.Consumer<Object> $opened");
+        return imports + own + "\nclass Snippet {\nvoid " + METHOD + "(" + String.join(", ", all)
+                + ") throws Exception {\n" + body + "\n" + opened + "}\n}\n";
     }
 }

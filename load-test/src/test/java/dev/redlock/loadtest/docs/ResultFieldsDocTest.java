@@ -22,12 +22,8 @@ import dev.redlock.loadtest.result.Versions;
 import dev.redlock.loadtest.rig.LoadPlan;
 import dev.redlock.loadtest.rig.LoadResult;
 import dev.redlock.loadtest.rig.LoadTestRig;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -45,7 +41,7 @@ class ResultFieldsDocTest {
         Set<String> names = new TreeSet<>();
         collect(ResultJson.tree(run()), names);
         assertTrue(names.containsAll(Set.of("jainIndex", "sendDelayP99Us", "curve", "formatVersion")), names::toString);
-        String page = Files.readString(page());
+        String page = DocPages.text("docs/guides/measuring.md");
         assertEquals(List.of(),
                 names.stream().filter(name -> !page.matches("(?s).*[`.]" + name + "[`\\[.].*")).toList());
     }
@@ -78,19 +74,6 @@ class ResultFieldsDocTest {
         return new RunResult("latency", Instant.EPOCH, 1, Map.of(),
                 new Versions("0", "17", "4", Map.of(), List.of("redis")), MachineClass.here(), List.of(marked),
                 List.of(), List.of());
-    }
-
-    private static Path page() throws IOException {
-        Path root = Path.of("").toAbsolutePath();
-        List<Path> tried = new ArrayList<>();
-        for (Path folder = root; folder != null; folder = folder.getParent()) {
-            Path page = folder.resolve("docs/guides/measuring.md");
-            if (Files.exists(page)) {
-                return page;
-            }
-            tried.add(page);
-        }
-        throw new IOException("the page is in none of " + tried);
     }
 
     /** Grants everything at once. */

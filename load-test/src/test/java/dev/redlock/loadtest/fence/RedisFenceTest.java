@@ -13,15 +13,12 @@ import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** The compare script of docs/guides/fencing.md, taken from the page itself, on a real server. */
 class RedisFenceTest {
-    private static final String FENCE = "```";
+    private static final String SCRIPT = GuideBlock.text("lua");
 
     @Test
     void writeOfAnEarlierHolderIsRefused() throws Exception {
@@ -52,19 +49,9 @@ class RedisFenceTest {
         }
     }
 
-    private static boolean write(RedisNode store, long fence, String value) throws IOException {
-        Object reply = store.call("EVAL", scriptOfTheGuide(), "1", "value", Long.toString(fence), value);
+    private static boolean write(RedisNode store, long fence, String value) {
+        Object reply = store.call("EVAL", SCRIPT, "1", "value", Long.toString(fence), value);
         return Long.valueOf(1).equals(reply);
-    }
-
-    private static String scriptOfTheGuide() throws IOException {
-        Path root = Path.of("").toAbsolutePath();
-        while (!Files.exists(root.resolve("README.md"))) {
-            root = root.getParent();
-        }
-        String page = Files.readString(root.resolve("docs/guides/fencing.md"));
-        int begin = page.indexOf(FENCE + "lua\n") + FENCE.length() + 4;
-        return page.substring(begin, page.indexOf(FENCE, begin));
     }
 
     private static Redlock client(RedisNodes nodes) {

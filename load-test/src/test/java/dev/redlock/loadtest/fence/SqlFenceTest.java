@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 
 /** The statements of docs/guides/fencing.md in a real database. */
 class SqlFenceTest {
-    private static final String ONCE = "UPDATE orders SET state = ?, fence = ? WHERE id = ? AND fence < ?";
-    private static final String AGAIN = "UPDATE orders SET state = ?, fence = ? WHERE id = ? AND fence <= ?";
+    private static final String ONCE = GuideBlock.text("sql");
+    private static final String AGAIN = ONCE.replace("fence < ?", "fence <= ?");
     private static final int ORDER = 42;
 
     private Connection database;

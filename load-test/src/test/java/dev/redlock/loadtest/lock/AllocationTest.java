@@ -16,6 +16,7 @@ import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.rig.CallbackLane;
 import io.netty.util.ResourceLeakDetector;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
@@ -138,27 +139,27 @@ class AllocationTest {
 
     @Test
     void acquireAndReleaseFromAnotherThreadAllocateNothing() {
-        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/caller"), OPTIONS);
+        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/caller"), OPTIONS);
         assertBelow("acquire + release from a caller's thread", 1, cycles::runFromCaller);
     }
 
     @Test
     void acquireAndReleaseOnTheEventLoopAllocateNothing() {
-        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/loop"), OPTIONS);
+        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/loop"), OPTIONS);
         assertBelow("acquire + release chained on the event loop", 1, cycles::runOnLoop);
     }
 
     @Test
     void sixtyFourOutstandingAllocateNothing() {
-        final CallbackCycles[] lanes = new CallbackCycles[64];
+        final CallbackLane[] lanes = new CallbackLane[64];
         for (int i = 0; i < lanes.length; i++) {
-            lanes[i] = new CallbackCycles(redlock, redlock.key("allocation/lane/" + i), OPTIONS);
+            lanes[i] = new CallbackLane(redlock, redlock.key("allocation/lane/" + i), OPTIONS);
         }
         assertBelow("acquire + release, 64 outstanding", 1, count -> {
-            for (final CallbackCycles lane : lanes) {
+            for (final CallbackLane lane : lanes) {
                 lane.begin(count / lanes.length);
             }
-            for (final CallbackCycles lane : lanes) {
+            for (final CallbackLane lane : lanes) {
                 lane.await();
             }
         });
@@ -166,15 +167,15 @@ class AllocationTest {
 
     @Test
     void waitBudgetAllocatesNothing() {
-        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/wait"),
+        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/wait"),
                 OPTIONS.waitUpTo(Duration.ofSeconds(5)));
         assertBelow("acquire with a wait budget + release", 1, cycles::runOnLoop);
     }
 
     @Test
     void extendAllocatesNothing() {
-        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/extend"), OPTIONS);
-        cycles.extendTtlMs = 30_000;
+        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/extend"), OPTIONS,
+                AcquireOutcome.Kind.ACQUIRED, 30_000);
         assertBelow("acquire + extend + release", 1, cycles::runOnLoop);
     }
 
@@ -182,8 +183,7 @@ class AllocationTest {
     void refusedAcquireAllocatesNothing() throws InterruptedException {
         final ResourceKey key = redlock.key("allocation/refused");
         try (Lease holder = redlock.acquire(key, AcquireOptions.ofTtl(Duration.ofSeconds(60))).lease()) {
-            final CallbackCycles cycles = new CallbackCycles(redlock, key, OPTIONS);
-            cycles.expected = AcquireOutcome.Kind.CONTENDED;
+            final CallbackLane cycles = new CallbackLane(redlock, key, OPTIONS, AcquireOutcome.Kind.CONTENDED, 0);
             assertBelow("refused acquire, rolled back", 1, cycles::runOnLoop);
             assertEquals(LeaseState.HELD, holder.state());
         }
@@ -191,9 +191,9 @@ class AllocationTest {
 
     @Test
     void acquireThatComesTooLateAllocatesNothing() {
-        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/late"),
-                AcquireOptions.ofTtl(Duration.ofMillis(1_000)).minValidity(Duration.ofNanos(987_999_999)));
-        cycles.expected = AcquireOutcome.Kind.TOO_SLOW;
+        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/late"),
+                AcquireOptions.ofTtl(Duration.ofMillis(1_000)).minValidity(Duration.ofNanos(987_999_999)),
+                AcquireOutcome.Kind.TOO_SLOW, 0);
         assertBelow("granted acquire, rolled back for want of validity", 1, cycles::runOnLoop);
     }
 
@@ -237,7 +237,7 @@ class AllocationTest {
         } catch (final IllegalArgumentException e) {
             Assumptions.abort(e.getMessage());
         }
-        final CallbackCycles cycles = new CallbackCycles(redlock, redlock.key("allocation/uring"), OPTIONS);
+        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/uring"), OPTIONS);
         assertBelow("acquire + release over io_uring", IO_URING_BYTES_MAX, cycles::runOnLoop);
     }
 

@@ -1,4 +1,4 @@
-package dev.redlock.jmh.lock;
+package dev.redlock.loadtest.rig;
 
 import dev.redlock.AcquireCallback;
 import dev.redlock.AcquireOptions;
@@ -13,12 +13,12 @@ import dev.redlock.ResourceKey;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * One lock taken and given back again and again through the callback form, each cycle begun in the callback of the one
- * before, with objects that are made once. Any outcome but the expected one ends the run with an error.
+ * One lock taken and given back again and again through the callback form, with objects that are made once, for
+ * benchmarks and for tests of what a cycle allocates. Any outcome but the expected one ends the run with an error.
  *
  * @threading any thread; one run at a time
  */
-final class CallbackLane {
+public final class CallbackLane {
 
     private final Redlock redlock;
     private final ResourceKey key;
@@ -33,8 +33,27 @@ final class CallbackLane {
     private volatile String failure;
     private volatile Thread waiter;
 
-    /** A lane whose acquisitions end as expected, and are extended once if the ttl is not 0. */
-    CallbackLane(final Redlock redlock, final ResourceKey key, final AcquireOptions options,
+    /**
+     * A lane whose leases are released as soon as they are acquired.
+     *
+     * @param redlock the client
+     * @param key     what is locked
+     * @param options of each acquisition
+     */
+    public CallbackLane(final Redlock redlock, final ResourceKey key, final AcquireOptions options) {
+        this(redlock, key, options, AcquireOutcome.Kind.ACQUIRED, 0);
+    }
+
+    /**
+     * A lane whose acquisitions end as expected.
+     *
+     * @param redlock     the client
+     * @param key         what is locked
+     * @param options     of each acquisition
+     * @param expected    what each acquisition has to end as
+     * @param extendTtlMs to which each lease is extended once before it is released; 0 if it is not
+     */
+    public CallbackLane(final Redlock redlock, final ResourceKey key, final AcquireOptions options,
             final AcquireOutcome.Kind expected, final long extendTtlMs) {
         this.redlock = redlock;
         this.key = key;
@@ -44,13 +63,43 @@ final class CallbackLane {
         this.lease = redlock.newLease();
     }
 
-    void begin(final int count) {
+    /**
+     * Begins each cycle from the calling thread, when the one before has ended.
+     *
+     * @param count how many
+     */
+    public void runFromCaller(final int count) {
+        for (int i = 0; i < count; i++) {
+            runOnLoop(1);
+        }
+    }
+
+    /**
+     * Begins each cycle in the callback of the one before, and waits for the last.
+     *
+     * @param count how many
+     */
+    public void runOnLoop(final int count) {
+        begin(count);
+        await();
+    }
+
+    /**
+     * Begins the first cycle; the others follow on the event loop.
+     *
+     * @param count how many
+     */
+    public void begin(final int count) {
         left = count;
         redlock.acquire(key, options, lease, onAcquired);
     }
 
-    /** Waits for all cycles. */
-    void await() {
+    /**
+     * Parks until all cycles have ended.
+     *
+     * @throws IllegalStateException if one did not end as expected
+     */
+    public void await() {
         waiter = Thread.currentThread();
         while (left > 0) {
             LockSupport.park(this);

@@ -1,0 +1,137 @@
+package dev.redlock.loadtest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.loadtest.docs.DocBlock;
+import dev.redlock.loadtest.docs.DocPages;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+/**
+ * The commands of the documents and of the helps: this program's own are parsed and their options checked, Maven's
+ * profiles, modules and classes exist, and every block is what a shell can read. The jmh module looks at its own.
+ */
+class DocsCommandsTest {
+    private static final Pattern LOAD_TEST = Pattern.compile("java -jar load-test/target/load-test\\.jar([^`|&;#\n]*)");
+    private static final Pattern MAVEN = Pattern.compile("\\bmvn ([^`|&;#\n]*)");
+    private static final Pattern WORD = Pattern.compile("'([^']*)'|(\\S+)");
+    private static final String KNOWN_PROGRAMS = "(mvn|java -jar load-test/target/load-test\\.jar"
+            + "|java -(cp|jar) jmh/target/jmh\\.jar)( .*)?";
+
+    @Test
+    void everyCallOfThisProgramIsUnderstood() throws IOException {
+        List<String> problems = new ArrayList<>();
+        List<MatchResult> calls = inAllPages(LOAD_TEST);
+        calls.forEach(call -> problems.addAll(problems(call.group(1))));
+        assertEquals(List.of(), problems);
+        assertTrue(calls.size() > 12, "calls found: " + calls.size());
+    }
+
+    @Test
+    void everyExampleOfAHelpIsUnderstood() {
+        List<String> problems = new ArrayList<>();
+        int count = 0;
+        for (CommandLine command : Main.commandLine().getSubcommands().values()) {
+            for (String line : command.getCommandSpec().usageMessage().footer()) {
+                if (line.startsWith("  load-test ")) {
+                    count++;
+                    problems.addAll(problems(line.strip().substring("load-test ".length()).split(" {2,}")[0]));
+                }
+            }
+        }
+        assertEquals(List.of(), problems);
+        assertTrue(count > 20, "examples found: " + count);
+    }
+
+    @Test
+    void wrongCallsAreFound() {
+        assertEquals(List.of(), problems("--nodes 3"));
+        assertEquals(List.of(), problems("nodes 3 --config 'requirepass secret'"));
+        assertTrue(problems("latency --noodles 3").toString().contains("--noodles"));
+        assertTrue(problems("latency --nodes three").toString().contains("three"));
+        assertTrue(problems("latency --nodes 64").toString().contains("expected counts of 1 to 63"), "a range");
+        assertTrue(problems("latecny").toString().contains("latecny"));
+    }
+
+    @Test
+    void everyCallOfMavenNamesWhatIsThere() throws Exception {
+        List<MatchResult> calls = inAllPages(MAVEN);
+        String pom = DocPages.text("pom.xml");
+        String poms = pom + DocPages.text("redlock-core/pom.xml");
+        for (MatchResult call : calls) {
+            List<String> words = words(call.group(1));
+            for (int i = 0; i < words.size(); i++) {
+                String word = words.get(i);
+                if (word.startsWith("-P")) {
+                    assertTrue(poms.contains("<id>" + word.substring(2) + "</id>"), call::group);
+                } else if (word.equals("-pl")) {
+                    assertTrue(pom.contains("<module>" + words.get(i + 1) + "</module>"), call::group);
+                } else if (word.matches("-D.*=dev\\.redlock\\..*")) {
+                    Class.forName(word.substring(word.indexOf('=') + 1), false, getClass().getClassLoader());
+                }
+            }
+        }
+        assertTrue(calls.size() > 8, "calls found: " + calls.size());
+    }
+
+    /** Blocks of other commands say why no test runs them, and even those have no slip in their quotes. */
+    @Test
+    void aShellCanReadEveryBlockAndTheirProgramsAreKnown() throws Exception {
+        for (Path page : DocPages.all()) {
+            for (DocBlock block : DocBlock.in(page)) {
+                if (block.language().equals("sh")) {
+                    Process shell = new ProcessBuilder("sh", "-n", "-c", block.text()).redirectErrorStream(true)
+                            .start();
+                    String said = new String(shell.getInputStream().readAllBytes());
+                    assertEquals(0, shell.waitFor(), () -> block.place() + ": " + said);
+                    List<String> unknown = block.commands()
+                            .stream()
+                            .flatMap(line -> Arrays.stream(line.split(" && ")))
+                            .filter(command -> !command.matches(KNOWN_PROGRAMS))
+                            .toList();
+                    assertTrue(unknown.isEmpty() || !block.isRun(), () -> block.place() + ": no test knows " + unknown);
+                }
+            }
+        }
+    }
+
+    private static List<MatchResult> inAllPages(Pattern pattern) throws IOException {
+        List<MatchResult> found = new ArrayList<>();
+        for (Path page : DocPages.all()) {
+            found.addAll(pattern.matcher(Files.readString(page).replaceAll("\\\\\n *", ""))
+                    .results()
+                    .toList());
+        }
+        return found;
+    }
+
+    private static List<String> problems(String arguments) {
+        CommandLine line = Main.commandLine();
+        try {
+            line.parseArgs(Main.withCommand(words(arguments).toArray(String[]::new)));
+            CommandLine.ParseResult command = line.getParseResult().subcommand();
+            if (command.commandSpec().userObject() instanceof LabCommand lab && !command.isUsageHelpRequested()) {
+                lab.checkAll();
+            }
+            return List.of();
+        } catch (CommandLine.ParameterException e) {
+            return List.of(arguments.strip() + ": " + e.getMessage());
+        }
+    }
+
+    private static List<String> words(String arguments) {
+        return WORD.matcher(arguments)
+                .results()
+                .map(word -> word.group(1) == null ? word.group(2) : word.group(1))
+                .toList();
+    }
+}
