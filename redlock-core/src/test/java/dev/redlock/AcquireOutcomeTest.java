@@ -37,7 +37,7 @@ class AcquireOutcomeTest extends VirtualTest {
         assertFalse(outcome.isAcquired());
     }
 
-    /** With a lease that is used again the outcome is that of the last acquisition, and while one runs there is none. */
+    /** With a lease that is used again the outcome is that of the last acquisition; while one runs there is none. */
     @Test
     void whileTheLeaseIsBeingAcquiredAgainThereIsNoOutcome() {
         final VirtualWorld.Client client = world(3);

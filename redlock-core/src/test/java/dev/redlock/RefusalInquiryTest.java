@@ -36,8 +36,12 @@ class RefusalInquiryTest extends VirtualTest {
     }
 
     private long keysOfOurs() {
-        return world.nodes().stream().map(node -> node.redis().get("orders")).filter(key -> key != null)
-                .filter(key -> !key.equals(HOLDER)).count();
+        return world.nodes()
+                .stream()
+                .map(node -> node.redis().get("orders"))
+                .filter(key -> key != null)
+                .filter(key -> !key.equals(HOLDER))
+                .count();
     }
 
     @Test

@@ -126,7 +126,8 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
+    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE,
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
     void evalIsTheSameWithTheScriptItself(final Verb verb) {
         final String source = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
         final ByteBuf bySha = Unpooled.buffer();
@@ -139,7 +140,8 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
+    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE,
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
     void theRoomThatIsReservedIsEnough(final Verb verb) {
         final ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, verb, request(86_400_000));
