@@ -1,13 +1,11 @@
 package dev.redlock.jmh.lock;
 
-import com.sun.management.OperatingSystemMXBean;
-import com.sun.management.ThreadMXBean;
 import dev.redlock.AcquireCallback;
 import dev.redlock.AcquireOptions;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
-import dev.redlock.IdlePolicy;
 import dev.redlock.Lease;
+import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ReleaseCallback;
@@ -16,56 +14,48 @@ import dev.redlock.ResourceKey;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.TransportKind;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadInfo;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.HdrHistogram.Histogram;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /**
- * Closed-loop cycles against nodes that already run, for as long as asked, and one line of figures: the client's side
- * of a comparison with a program that does the same over bare sockets. Nothing is audited and nothing but the cycle is
+ * Cycles of this project's client, for as long as asked, and one line of figures: the client's side of a comparison
+ * with {@link YardstickRun}, which does the same over bare sockets. Nothing is audited and nothing but the cycle is
  * done, so that the CPU time is the client's own.
  *
  * @threading caller-confined
  */
-@Command(name = "cycle-run", mixinStandardHelpOptions = true, description = "Lock cycles against given nodes.")
+@Command(name = "cycle-run", mixinStandardHelpOptions = true, description = "Lock cycles on nodes: a closed loop, or "
+        + "with --rate an open one, begun by a thread outside the client. An outcome that is not as wanted, or a node "
+        + "that does not vote, fails the run.")
 public final class CycleRun implements Callable<Integer> {
 
-    /** Room for ten seconds from the start, so that no histogram grows while it counts. */
-    private static final long HIGHEST_NS = 10_000_000_000L;
+    private static final String LOOP_NAME_PREFIX = "redlock-";
+    private static final long READY_LIMIT_MS = 10_000;
+    private static final long END_LIMIT_MS = 10_000;
+    private static final long POLL_MS = 2;
 
-    @Option(names = "--nodes", required = true, split = ",", description = "addresses of the nodes")
-    private List<String> nodes;
-
-    @Option(names = "--server-pids", split = ",", description = "whose CPU time counts as the servers'")
-    private List<Long> serverPids = List.of();
-
-    @Option(names = "--outstanding", defaultValue = "64", description = "cycles in flight (${DEFAULT-VALUE})")
-    private int outstanding;
-
-    @Option(names = "--warmup", defaultValue = "8", description = "seconds before it counts (${DEFAULT-VALUE})")
-    private int warmupSeconds;
-
-    @Option(names = "--seconds", defaultValue = "8", description = "seconds that count (${DEFAULT-VALUE})")
-    private int seconds;
+    @Mixin
+    private CycleOptions options;
 
     @Option(names = "--transport", defaultValue = "AUTO", description = "${COMPLETION-CANDIDATES}")
     private TransportKind transport;
-
-    @Option(names = "--idle", defaultValue = "BLOCK", description = "${COMPLETION-CANDIDATES}")
-    private IdlePolicy idlePolicy;
 
     @Option(names = "--commands", defaultValue = "AUTO", description = "${COMPLETION-CANDIDATES}")
     private CommandMode commands;
@@ -73,7 +63,8 @@ public final class CycleRun implements Callable<Integer> {
     @Option(names = "--release-batch", defaultValue = "64", description = "releases in one script call, at most")
     private int releaseBatchMax;
 
-    @Option(names = "--loops", defaultValue = "1", description = "event loops (${DEFAULT-VALUE})")
+    @Option(names = "--loops", defaultValue = "1", description = "event loops; each gets its share of the cycles in "
+            + "flight (${DEFAULT-VALUE})")
     private int loops;
 
     @Option(names = "--blocking", description = "one thread per outstanding cycle, blocking form")
@@ -85,13 +76,14 @@ public final class CycleRun implements Callable<Integer> {
     @Option(names = "--spin-us", defaultValue = "0", description = "how long a blocked caller spins (${DEFAULT-VALUE})")
     private int spinMicroseconds;
 
-    @Option(names = "--label", defaultValue = "redlock", description = "first column")
-    private String label;
+    @Spec
+    private CommandSpec spec;
 
-    private final List<Times> allTimes = new CopyOnWriteArrayList<>();
-    private final ThreadLocal<Times> timesOfThread = ThreadLocal.withInitial(this::newTimes);
-    private volatile boolean isMeasuring;
-    private volatile boolean isStopping;
+    private CycleMeter meter;
+
+    CycleRun() {
+        // picocli fills the fields.
+    }
 
     /**
      * Runs.
@@ -99,68 +91,197 @@ public final class CycleRun implements Callable<Integer> {
      * @param args see {@code --help}
      */
     public static void main(final String[] args) {
-        System.exit(new CommandLine(new CycleRun()).execute(args));
+        System.exit(commandLine().execute(args));
+    }
+
+    static CommandLine commandLine() {
+        return new CommandLine(new CycleRun()).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
     @Override
-    public Integer call() throws Exception {
-        final RedlockContext context = new RedlockContext().nodes(nodes.toArray(String[]::new))
+    public Integer call() throws IOException, InterruptedException {
+        options.check();
+        options.require(!options.isOpen() || !isBlocking, "--rate and --blocking exclude each other: leave one out");
+        try {
+            options.startNodes();
+            return measure();
+        } finally {
+            options.endNodes();
+        }
+    }
+
+    private int measure() throws IOException, InterruptedException {
+        try (Redlock redlock = Redlock.connect(context())) {
+            awaitReady(redlock);
+            meter = new CycleMeter(options, "redlock", LOOP_NAME_PREFIX);
+            return meter.run(new Lanes(redlock), spec.commandLine().getOut());
+        }
+    }
+
+    private RedlockContext context() {
+        return new RedlockContext().nodes(options.addresses())
                 .restartGuard(RestartGuardMode.OFF)
                 .nodeTimeout(Duration.ofSeconds(5))
+                .connectTimeoutMs((int) READY_LIMIT_MS)
                 .transport(transport)
-                .idlePolicy(idlePolicy)
+                .idlePolicy(options.idlePolicy())
                 .commands(commands)
                 .releaseBatchMax(releaseBatchMax)
                 .eventLoops(loops)
                 .blockingSpin(Duration.ofNanos(spinMicroseconds * 1000L));
-        final AcquireOptions plain = AcquireOptions.ofTtl(Duration.ofSeconds(30));
-        final AcquireOptions options = isFenced ? plain.fenced() : plain;
-        try (Redlock redlock = Redlock.connect(context)) {
-            final List<Lane> lanes = new ArrayList<>();
-            for (int i = 0; i < outstanding; i++) {
-                final Lane lane = new Lane(redlock, String.format(Locale.ROOT, "cycle:lock:%06d", i), options);
-                lanes.add(lane);
-                lane.start();
+    }
+
+    /** All nodes vote from the first cycle on, as they do for the yardstick. */
+    private static void awaitReady(final Redlock redlock) throws InterruptedException {
+        final long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(READY_LIMIT_MS);
+        for (final NodeStatus node : redlock.nodes()) {
+            while (node.state() != NodeStatus.State.READY) {
+                if (deadlineNs - System.nanoTime() < 0) {
+                    throw new IllegalStateException(node.address() + " is not ready: " + node.problem());
+                }
+                TimeUnit.MILLISECONDS.sleep(POLL_MS);
             }
-            TimeUnit.SECONDS.sleep(warmupSeconds);
-            final Usage before = Usage.now(serverPids);
-            isMeasuring = true;
-            TimeUnit.SECONDS.sleep(seconds);
-            isMeasuring = false;
-            final Usage after = Usage.now(serverPids);
+        }
+    }
+
+    /**
+     * All locks of a run.
+     *
+     * @threading any thread
+     */
+    private final class Lanes implements CycleLoad {
+        final Redlock redlock;
+        final Lane[] lanes = new Lane[options.outstanding()];
+        final CountDownLatch ended = new CountDownLatch(lanes.length);
+        SendSchedule schedule;
+        final AtomicBoolean isDealing = new AtomicBoolean();
+        /** Where the search for an idle lane goes on. */
+        int cursor;
+        volatile long begun;
+        volatile boolean isStopping;
+
+        Lanes(final Redlock redlock) throws InterruptedException {
+            this.redlock = redlock;
+            final AcquireOptions plain = AcquireOptions.ofTtl(Duration.ofSeconds(30));
+            final List<String> resources = loops == 1 ? resources() : resourcesOfAllLoops(plain);
+            for (int i = 0; i < lanes.length; i++) {
+                lanes[i] = new Lane(this, resources.get(i), isFenced ? plain.fenced() : plain);
+            }
+        }
+
+        private List<String> resources() {
+            return IntStream.range(0, lanes.length).mapToObj(options::resource).toList();
+        }
+
+        /** The same number of resources for each loop. Which loop serves one shows where its callback runs. */
+        private List<String> resourcesOfAllLoops(final AcquireOptions plain) {
+            final int share = (lanes.length + loops - 1) / loops;
+            final Map<Thread, Integer> counts = new LinkedHashMap<>();
+            final List<String> names = new ArrayList<>();
+            for (int i = 0; names.size() < share * loops; i++) {
+                final String name = options.resource(i);
+                if (counts.merge(loopOf(name, plain), 1, Integer::sum) <= share) {
+                    names.add(name);
+                }
+            }
+            return names;
+        }
+
+        private Thread loopOf(final String name, final AcquireOptions plain) {
+            final CompletableFuture<Thread> loop = new CompletableFuture<>();
+            redlock.acquire(redlock.key(name), plain, redlock.newLease(), outcome -> {
+                if (outcome.isAcquired()) {
+                    outcome.lease().release((lease, released) -> loop.complete(Thread.currentThread()));
+                } else {
+                    loop.completeExceptionally(new IllegalStateException(outcome.toString()));
+                }
+            });
+            return loop.join();
+        }
+
+        @Override
+        public void begin(final SendSchedule sendSchedule) {
+            schedule = sendSchedule;
+            for (final Lane lane : lanes) {
+                if (schedule == null) {
+                    lane.start();
+                } else {
+                    lane.isIdle = true;
+                }
+            }
+        }
+
+        /**
+         * Called by the pacer, and by a loop whenever a cycle has ended: it is awake then and need not be woken. Only
+         * one of them deals at a time.
+         */
+        @Override
+        public boolean onDue(final long nowNs) {
+            final long due = schedule.due(nowNs);
+            if (begun < due && isDealing.compareAndSet(false, true)) {
+                try {
+                    deal(due, nowNs);
+                } finally {
+                    isDealing.set(false);
+                }
+            }
+            return begun < due;
+        }
+
+        private void deal(final long due, final long nowNs) {
+            while (begun < due && !isStopping) {
+                final Lane lane = takeIdle();
+                if (lane == null) {
+                    return;
+                }
+                final long intendedNs = schedule.intendedNs(begun);
+                if (meter.isCounted(intendedNs)) {
+                    CycleTimes.record(meter.times().lates(), nowNs - intendedNs);
+                }
+                begun++;
+                lane.next(intendedNs);
+            }
+        }
+
+        private Lane takeIdle() {
+            for (int i = 0; i < lanes.length; i++) {
+                final Lane lane = lanes[cursor];
+                cursor = cursor + 1 == lanes.length ? 0 : cursor + 1;
+                if (lane.isIdle) {
+                    lane.isIdle = false;
+                    return lane;
+                }
+            }
+            return null;
+        }
+
+        private long idleCount() {
+            return Arrays.stream(lanes).filter(lane -> lane.isIdle).count();
+        }
+
+        @Override
+        public long unfinished(final long nowNs) {
+            return schedule.due(nowNs) - begun + lanes.length - idleCount();
+        }
+
+        @Override
+        public void end(final boolean isDropping) throws InterruptedException {
             isStopping = true;
-            report(lanes, before, after);
-        }
-        return 0;
-    }
-
-    private void report(final List<Lane> lanes, final Usage before, final Usage after) {
-        final Histogram acquire = new Histogram(3);
-        final Histogram cycle = new Histogram(3);
-        for (final Lane lane : lanes) {
-            if (lane.failure != null) {
-                throw new IllegalStateException(lane.failure);
+            final long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(END_LIMIT_MS);
+            while (ended.getCount() > idleCount()) {
+                if (deadlineNs - System.nanoTime() < 0) {
+                    meter.fail("cycles have not ended in " + TimeUnit.MILLISECONDS.toSeconds(END_LIMIT_MS) + " s");
+                    return;
+                }
+                TimeUnit.MILLISECONDS.sleep(POLL_MS);
+            }
+            for (final NodeStatus node : redlock.nodes()) {
+                final long lost = node.refusedCount() + node.errorCount() + node.disconnectCount();
+                if (lost > 0) {
+                    meter.fail(node.address() + ": " + lost + " votes were lost: " + node);
+                }
             }
         }
-        for (final Times times : allTimes) {
-            acquire.add(times.acquires);
-            cycle.add(times.cycles);
-        }
-        final double count = cycle.getTotalCount();
-        final double elapsedNs = after.ns - before.ns;
-        System.out.printf(Locale.ROOT, "%-28s n=%d out=%-3d %9.0f cycles/s  acquire p50 %.1f p99 %.1f"
-                + "  cycle p50 %.1f p99 %.1f p99.9 %.1f max %.0f us  client cpu %.2f us (loops %.2f)  servers %.2f us"
-                + "  heap %.1f B  other cores %.2f%n",
-                label, nodes.size(), outstanding, count / elapsedNs * 1e9, us(acquire, 50), us(acquire, 99),
-                us(cycle, 50), us(cycle, 99), us(cycle, 99.9), cycle.getMaxValue() / 1e3,
-                (after.clientNs - before.clientNs) / 1e3 / count, (after.loopsNs - before.loopsNs) / 1e3 / count,
-                (after.serversNs - before.serversNs) / 1e3 / count, (after.heapBytes - before.heapBytes) / count,
-                (after.busyNs - before.busyNs - after.clientNs + before.clientNs - after.serversNs
-                        + before.serversNs) / elapsedNs);
-    }
-
-    private static double us(final Histogram histogram, final double percentile) {
-        return histogram.getValueAtPercentile(percentile) / 1e3;
     }
 
     /**
@@ -169,19 +290,22 @@ public final class CycleRun implements Callable<Integer> {
      * @threading any thread; one step at a time
      */
     private final class Lane implements Runnable {
+        final Lanes lanes;
         final Redlock redlock;
-        final AcquireOptions options;
+        final AcquireOptions acquireOptions;
         final ResourceKey key;
         final Lease lease;
         final AcquireCallback onAcquired = this::onAcquired;
         final ReleaseCallback onReleased = this::onReleased;
-        volatile String failure;
-        Times times;
+        CycleTimes times;
         long startNs;
+        /** In an open loop: nothing is in flight here. */
+        volatile boolean isIdle;
 
-        Lane(final Redlock redlock, final String resource, final AcquireOptions options) {
-            this.redlock = redlock;
-            this.options = options;
+        Lane(final Lanes lanes, final String resource, final AcquireOptions acquireOptions) {
+            this.lanes = lanes;
+            this.redlock = lanes.redlock;
+            this.acquireOptions = acquireOptions;
             this.key = redlock.key(resource);
             this.lease = redlock.newLease();
         }
@@ -192,113 +316,79 @@ public final class CycleRun implements Callable<Integer> {
                 thread.setDaemon(true);
                 thread.start();
             } else {
-                next();
+                next(System.nanoTime());
             }
         }
 
         @Override
         public void run() {
-            while (!isStopping) {
-                startNs = System.nanoTime();
-                try (Lease held = redlock.acquire(key, options).lease()) {
-                    record(times().acquires);
-                    if (!held.isHeld()) {
-                        failure = "not held: " + held;
-                        return;
+            try {
+                while (!lanes.isStopping) {
+                    startNs = System.nanoTime();
+                    try (Lease held = redlock.acquire(key, acquireOptions).lease()) {
+                        record(times().acquires(), System.nanoTime());
+                        if (!held.isHeld()) {
+                            meter.fail("not held: " + held);
+                            return;
+                        }
                     }
-                } catch (final InterruptedException e) {
-                    return;
+                    record(times().cycles(), System.nanoTime());
                 }
-                record(times().cycles);
+            } catch (final InterruptedException | IllegalStateException e) {
+                meter.fail(e.toString());
+            } finally {
+                lanes.ended.countDown();
             }
         }
 
-        private Times times() {
+        private CycleTimes times() {
             if (times == null) {
-                times = timesOfThread.get();
+                times = meter.times();
             }
             return times;
         }
 
-        private void next() {
-            startNs = System.nanoTime();
-            redlock.acquire(key, options, lease, onAcquired);
+        void next(final long nowNs) {
+            startNs = nowNs;
+            redlock.acquire(key, acquireOptions, lease, onAcquired);
         }
 
-        private void record(final Histogram histogram) {
-            if (isMeasuring) {
-                histogram.recordValue(System.nanoTime() - startNs);
+        private void record(final Histogram histogram, final long nowNs) {
+            if (meter.isCounted(startNs)) {
+                CycleTimes.record(histogram, nowNs - startNs);
             }
+        }
+
+        /** A lane that has failed stays out: what failed at once would fail again and again. */
+        private void fail(final String what) {
+            meter.fail(what);
+            lanes.ended.countDown();
         }
 
         private void onAcquired(final AcquireOutcome outcome) {
             if (!outcome.isAcquired()) {
-                failure = outcome.toString();
+                fail(outcome.toString());
                 return;
             }
-            record(times().acquires);
+            record(times().acquires(), System.nanoTime());
             lease.release(onReleased);
         }
 
         private void onReleased(final Lease released, final ReleaseOutcome outcome) {
             if (outcome != ReleaseOutcome.RELEASED) {
-                failure = outcome.toString();
+                fail(outcome.toString());
                 return;
             }
-            record(times().cycles);
-            if (!isStopping) {
-                next();
+            final long nowNs = System.nanoTime();
+            record(times().cycles(), nowNs);
+            if (lanes.schedule != null) {
+                isIdle = true;
+                lanes.onDue(nowNs);
+            } else if (lanes.isStopping) {
+                lanes.ended.countDown();
+            } else {
+                next(nowNs);
             }
-        }
-    }
-
-    private Times newTimes() {
-        final Times times = new Times(new Histogram(1_000, HIGHEST_NS, 3), new Histogram(1_000, HIGHEST_NS, 3));
-        allTimes.add(times);
-        return times;
-    }
-
-    /**
-     * The latencies that one thread has seen.
-     *
-     * @threading caller-confined
-     */
-    private record Times(Histogram acquires, Histogram cycles) {
-    }
-
-    /**
-     * What was used so far.
-     *
-     * @threading immutable
-     */
-    private record Usage(long ns, long clientNs, long loopsNs, long serversNs, long busyNs, long heapBytes) {
-        static Usage now(final List<Long> serverPids) throws IOException {
-            long serversNs = 0;
-            for (final long pid : serverPids) {
-                final String stat = Files.readString(Path.of("/proc/" + pid + "/schedstat"));
-                serversNs += Long.parseLong(stat.substring(0, stat.indexOf(' ')));
-            }
-            final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-            final long heap = Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).sum();
-            final OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-            long loopsNs = 0;
-            for (final long id : threads.getAllThreadIds()) {
-                final ThreadInfo info = threads.getThreadInfo(id);
-                if (info != null && info.getThreadName().startsWith("redlock")) {
-                    loopsNs += threads.getThreadCpuTime(id);
-                }
-            }
-            return new Usage(System.nanoTime(), os.getProcessCpuTime(), loopsNs, serversNs, allBusyNs(), heap);
-        }
-
-        /** What all cores have done so far, in the ticks of 10 ms that Linux counts. */
-        private static long allBusyNs() throws IOException {
-            final String[] ticks = Files.readAllLines(Path.of("/proc/stat")).get(0).trim().split(" +");
-            long busy = 0;
-            for (final int column : new int[]{1, 2, 3, 6, 7}) {
-                busy += Long.parseLong(ticks[column]);
-            }
-            return busy * 10_000_000;
         }
     }
 }

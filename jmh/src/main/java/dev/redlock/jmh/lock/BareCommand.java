@@ -1,0 +1,54 @@
+package dev.redlock.jmh.lock;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * One command of one lock, prepared but for its token.
+ *
+ * @threading immutable
+ */
+final class BareCommand {
+
+    private static final int TOKEN_BYTES = 20;
+
+    private final byte[] bytes;
+    private final int tokenOffset;
+
+    private BareCommand(final String head, final String tail) {
+        final String beforeToken = head + "$" + TOKEN_BYTES + "\r\n";
+        bytes = (beforeToken + ".".repeat(TOKEN_BYTES) + "\r\n" + tail).getBytes(StandardCharsets.US_ASCII);
+        tokenOffset = beforeToken.length();
+    }
+
+    /** {@code EVALSHA sha 1 resource token [argument]}. */
+    static BareCommand script(final String sha, final String resource, final String... arguments) {
+        final StringBuilder tail = new StringBuilder();
+        for (final String argument : arguments) {
+            tail.append(bulk(argument));
+        }
+        return new BareCommand(
+                "*" + (5 + arguments.length) + "\r\n" + bulk("EVALSHA") + bulk(sha) + bulk("1") + bulk(resource),
+                tail.toString());
+    }
+
+    /** {@code SET resource token NX PX ttl}. */
+    static BareCommand setIfAbsent(final String resource, final String ttlMs) {
+        return new BareCommand("*6\r\n" + bulk("SET") + bulk(resource), bulk("NX") + bulk("PX") + bulk(ttlMs));
+    }
+
+    private static String bulk(final String text) {
+        return "$" + text.length() + "\r\n" + text + "\r\n";
+    }
+
+    int length() {
+        return bytes.length;
+    }
+
+    /** Appends the command with its token. */
+    void write(final ByteBuffer out, final long high, final long middle, final int low) {
+        final int token = out.position() + tokenOffset;
+        out.put(bytes);
+        out.putLong(token, high).putLong(token + 8, middle).putInt(token + 16, low);
+    }
+}

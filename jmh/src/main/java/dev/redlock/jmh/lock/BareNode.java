@@ -1,0 +1,151 @@
+package dev.redlock.jmh.lock;
+
+import dev.redlock.loadtest.nodes.NodeAddress;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.StandardSocketOptions;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * A bare socket to one node. Nothing is allocated once it is registered, unless the node takes less than it is sent.
+ *
+ * @threading event-loop-confined
+ */
+final class BareNode implements AutoCloseable {
+
+    private static final int READ_BYTES = 1 << 16;
+    private static final int SHA1_REPLY_BYTES = 47;
+
+    final NodeAddress address;
+    /** How many commands it has answered. */
+    long answered;
+
+    private final SocketChannel channel;
+    private final ByteBuffer in = ByteBuffer.allocateDirect(READ_BYTES);
+    private ByteBuffer view;
+    private ByteBuffer backlog;
+    private SelectionKey key;
+
+    private BareNode(final NodeAddress address, final SocketChannel channel) {
+        this.address = address;
+        this.channel = channel;
+    }
+
+    static BareNode connect(final String text) throws IOException {
+        final NodeAddress address = NodeAddress.parse(text);
+        if (address.password().isPresent()) {
+            throw new IllegalArgumentException(
+                    address + " has a password, and the yardstick cannot authenticate: name a node without one");
+        }
+        final SocketAddress remote = address.isUnixSocket()
+                ? UnixDomainSocketAddress.of(address.path())
+                : new InetSocketAddress(address.host(), address.port());
+        final SocketChannel channel = SocketChannel.open(remote);
+        if (!address.isUnixSocket()) {
+            channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        }
+        return new BareNode(address, channel);
+    }
+
+    /** Puts a script into the node's cache, before the node is registered; returns the name that it has there. */
+    String load(final byte[] script) throws IOException {
+        final byte[] head = ("*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$" + script.length + "\r\n")
+                .getBytes(StandardCharsets.US_ASCII);
+        final ByteBuffer out = ByteBuffer.allocate(head.length + script.length + 2).put(head).put(script);
+        out.put((byte) '\r').put((byte) '\n').flip();
+        while (out.hasRemaining()) {
+            channel.write(out);
+        }
+        final ByteBuffer reply = ByteBuffer.allocate(SHA1_REPLY_BYTES);
+        while (reply.hasRemaining() && (reply.position() == 0 || reply.get(0) == '$')) {
+            if (channel.read(reply) < 0) {
+                throw new EOFException(address + " hung up");
+            }
+        }
+        final String text = new String(reply.array(), 0, reply.position(), StandardCharsets.US_ASCII);
+        if (!text.startsWith("$40\r\n")) {
+            throw new IOException(address + " does not take the script: " + text.strip());
+        }
+        return text.substring(5, 45);
+    }
+
+    /** From here on nothing blocks; what is sent will stand in the batch. */
+    void register(final Selector selector, final ByteBuffer batch) throws IOException {
+        channel.configureBlocking(false);
+        key = channel.register(selector, SelectionKey.OP_READ, this);
+        view = batch.duplicate();
+        backlog = ByteBuffer.allocateDirect(batch.capacity());
+    }
+
+    /** Sends the first bytes of the batch, all in one write if the node takes them. */
+    void send(final int length) throws IOException {
+        view.limit(length).position(0);
+        if (backlog.position() == 0) {
+            channel.write(view);
+        }
+        if (view.hasRemaining()) {
+            if (backlog.remaining() < view.remaining()) {
+                backlog = ByteBuffer.allocateDirect((backlog.position() + view.remaining()) * 2).put(backlog.flip());
+            }
+            backlog.put(view);
+            key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+        }
+    }
+
+    /** Sends what the node did not take before. */
+    void onWritable() throws IOException {
+        backlog.flip();
+        channel.write(backlog);
+        backlog.compact();
+        if (backlog.position() == 0) {
+            key.interestOps(SelectionKey.OP_READ);
+        }
+    }
+
+    /** Reads what has come, and tells the loop of each answer. */
+    void onReadable(final BareLoop loop) throws IOException {
+        if (channel.read(in) < 0) {
+            throw new EOFException(address + " hung up");
+        }
+        final int end = in.position();
+        int start = 0;
+        for (int i = 1; i < end; i++) {
+            if (in.get(i) == '\n') {
+                onReply(loop, start, i);
+                start = i + 1;
+            }
+        }
+        if (start == end) {
+            in.clear();
+        } else if (start > 0) {
+            in.limit(end).position(start);
+            in.compact();
+        } else if (end == in.capacity()) {
+            throw new IOException(address + " sends a line of more than " + end + " bytes");
+        }
+    }
+
+    /** {@code :1} and {@code +OK} are votes; {@code :0}, {@code :-n}, {@code $-1} and {@code -ERR} are none. */
+    private void onReply(final BareLoop loop, final int start, final int end) {
+        final byte type = in.get(start);
+        final boolean isVote = type == '+' || type == ':' && in.get(start + 1) == '1' && in.get(start + 2) == '\r';
+        if (type == '-') {
+            final byte[] text = new byte[end - start];
+            in.get(start, text);
+            loop.onError(this, new String(text, StandardCharsets.US_ASCII).strip());
+        }
+        loop.onAnswer(this, isVote);
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.close();
+    }
+}

@@ -1,0 +1,163 @@
+package dev.redlock.jmh.lock;
+
+import dev.redlock.IdlePolicy;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import java.util.List;
+import java.util.Locale;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/**
+ * What every program that measures cycles is told: which nodes, how much load, for how long.
+ *
+ * @threading caller-confined
+ */
+final class CycleOptions {
+
+    private static final int OUTSTANDING_MAX = 16_384;
+    private static final double SECONDS_MIN = 0.1;
+    private static final int SECONDS_MAX = 3_600;
+    private static final double RATE_MAX = 1_000_000;
+
+    @Option(names = "--nodes", split = ",", description = "addresses of nodes that run: host:port or unix:///path")
+    private List<String> nodes = List.of();
+
+    @Option(names = "--start", description = "start so many nodes instead, and end them afterwards")
+    private int startCount;
+
+    @Option(names = "--unix-sockets", description = "talk to the started nodes over Unix sockets")
+    private boolean isUnix;
+
+    @Option(names = "--server-pids", split = ",", description = "whose CPU time counts as the servers'; known where "
+            + "the nodes are started")
+    private List<Long> serverPids = List.of();
+
+    @Option(names = "--outstanding", defaultValue = "64", description = "cycles in flight, with --rate at most "
+            + "(${DEFAULT-VALUE})")
+    private int outstanding;
+
+    @Option(names = "--rate", description = "open loop: begin so many cycles a second, whatever became of those "
+            + "before them; latency counts from the intended time. Default: closed loop")
+    private double rate;
+
+    @Option(names = "--warmup", defaultValue = "8", description = "seconds before it counts (${DEFAULT-VALUE})")
+    private double warmupSeconds;
+
+    @Option(names = "--seconds", defaultValue = "8", description = "seconds that count (${DEFAULT-VALUE})")
+    private double seconds;
+
+    @Option(names = "--idle", defaultValue = "BLOCK", description = "${COMPLETION-CANDIDATES}")
+    private IdlePolicy idlePolicy;
+
+    @Option(names = "--keys",
+            description = "what the names of the resources begin with (default: differs with each run)")
+    private String keyPrefix = String.format(Locale.ROOT, "cycle:%04x:", System.nanoTime() >>> 20 & 0xFFFF);
+
+    @Option(names = "--label", description = "first column")
+    private String label;
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec spec;
+
+    private RedisNodes started;
+
+    CycleOptions() {
+        // picocli fills the fields.
+    }
+
+    /** Throws picocli's error, which ends in exit code 2, for anything out of range. */
+    void check() {
+        require(nodes.isEmpty() != (startCount == 0), "give either --nodes or --start, and not both");
+        require(nodes.size() == nodes.stream().distinct().count(),
+                "--nodes names a node twice: each vote has to come from a server of its own");
+        require(startCount >= 0 && startCount <= RedisNodesContext.COUNT_MAX,
+                "--start is " + startCount + ": expected 1 to " + RedisNodesContext.COUNT_MAX);
+        require(!isUnix || startCount > 0, "--unix-sockets is for --start: with --nodes, write unix:///path");
+        require(serverPids.isEmpty() || startCount == 0, "--server-pids is for --nodes: --start knows its own");
+        require(outstanding >= 1 && outstanding <= OUTSTANDING_MAX,
+                "--outstanding is " + outstanding + ": expected 1 to " + OUTSTANDING_MAX);
+        require(rate >= 0 && rate <= RATE_MAX,
+                "--rate is " + rate + ": expected more than 0 cycles a second, at most " + (long) RATE_MAX);
+        require(warmupSeconds >= 0 && warmupSeconds <= SECONDS_MAX,
+                "--warmup is " + warmupSeconds + ": expected 0 to " + SECONDS_MAX + " seconds");
+        require(seconds >= SECONDS_MIN && seconds <= SECONDS_MAX,
+                "--seconds is " + seconds + ": expected " + SECONDS_MIN + " to " + SECONDS_MAX);
+    }
+
+    /** Refuses an option with picocli's error. */
+    void require(final boolean isRight, final String message) {
+        if (!isRight) {
+            throw new CommandLine.ParameterException(spec.commandLine(), message);
+        }
+    }
+
+    /** Starts nodes if it was asked for. */
+    void startNodes() {
+        if (startCount > 0) {
+            started = RedisNodes.start(new RedisNodesContext().count(startCount).unixSocket(isUnix));
+        }
+    }
+
+    /** Ends what was started. */
+    void endNodes() {
+        if (started != null) {
+            started.close();
+        }
+    }
+
+    /** Where the nodes are, once they are started. */
+    String[] addresses() {
+        if (started == null) {
+            return nodes.toArray(String[]::new);
+        }
+        return isUnix
+                ? started.nodes()
+                        .stream()
+                        .map(node -> "unix://" + node.unixSocket().orElseThrow())
+                        .toArray(String[]::new)
+                : started.addresses();
+    }
+
+    /** The processes of the nodes, once they are started, as far as they are known. */
+    long[] serverPids() {
+        return started == null
+                ? serverPids.stream().mapToLong(Long::longValue).toArray()
+                : started.nodes().stream().flatMapToLong(node -> node.pid().stream()).toArray();
+    }
+
+    /** The name of a resource: always as long, so that the commands are. */
+    String resource(final int index) {
+        return keyPrefix + String.format(Locale.ROOT, "%06d", index);
+    }
+
+    int outstanding() {
+        return outstanding;
+    }
+
+    boolean isOpen() {
+        return rate > 0;
+    }
+
+    double rate() {
+        return rate;
+    }
+
+    long warmupNs() {
+        return (long) (warmupSeconds * 1e9);
+    }
+
+    long measuredNs() {
+        return (long) (seconds * 1e9);
+    }
+
+    IdlePolicy idlePolicy() {
+        return idlePolicy;
+    }
+
+    String label(final String unlessGiven) {
+        return label == null ? unlessGiven : label;
+    }
+}

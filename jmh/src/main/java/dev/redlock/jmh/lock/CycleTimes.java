@@ -1,0 +1,35 @@
+package dev.redlock.jmh.lock;
+
+import org.HdrHistogram.Histogram;
+
+/**
+ * The latencies that one thread has seen, in nanoseconds.
+ *
+ * @param acquires from the beginning of a cycle to the majority's grant
+ * @param cycles   from there to the majority's answer to the release
+ * @param lates    from the intended time to the beginning, in an open loop
+ * @threading caller-confined
+ */
+record CycleTimes(Histogram acquires, Histogram cycles, Histogram lates) {
+
+    /** Room for ten seconds from the start, so that no histogram grows while it counts; more counts as ten. */
+    private static final long HIGHEST_NS = 10_000_000_000L;
+
+    static CycleTimes empty() {
+        return new CycleTimes(histogram(), histogram(), histogram());
+    }
+
+    private static Histogram histogram() {
+        return new Histogram(1_000, HIGHEST_NS, 3);
+    }
+
+    static void record(final Histogram histogram, final long ns) {
+        histogram.recordValue(Math.min(HIGHEST_NS, Math.max(0, ns)));
+    }
+
+    void add(final CycleTimes other) {
+        acquires.add(other.acquires);
+        cycles.add(other.cycles);
+        lates.add(other.lates);
+    }
+}

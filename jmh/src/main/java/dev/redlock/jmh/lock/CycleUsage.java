@@ -1,0 +1,63 @@
+package dev.redlock.jmh.lock;
+
+import com.sun.management.OperatingSystemMXBean;
+import com.sun.management.ThreadMXBean;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/**
+ * What was used so far.
+ *
+ * @param ns        the time
+ * @param clientNs  CPU time of this process
+ * @param loopsNs   CPU time of its event loops
+ * @param serversNs CPU time of the servers' main threads
+ * @param busyNs    CPU time of everything on this machine
+ * @param heapBytes allocated by all threads that live
+ * @threading immutable
+ */
+record CycleUsage(long ns, long clientNs, long loopsNs, long serversNs, long busyNs, long heapBytes) {
+
+    static CycleUsage now(final long[] serverPids, final String loopNamePrefix) throws IOException {
+        long serversNs = 0;
+        for (final long pid : serverPids) {
+            final String stat = Files.readString(Path.of("/proc/" + pid + "/schedstat"));
+            serversNs += Long.parseLong(stat.substring(0, stat.indexOf(' ')));
+        }
+        final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        final long heap = Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).sum();
+        final OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        long loopsNs = 0;
+        for (final long id : threads.getAllThreadIds()) {
+            final ThreadInfo info = threads.getThreadInfo(id);
+            if (info != null && info.getThreadName().startsWith(loopNamePrefix)) {
+                loopsNs += threads.getThreadCpuTime(id);
+            }
+        }
+        return new CycleUsage(System.nanoTime(), os.getProcessCpuTime(), loopsNs, serversNs, allBusyNs(), heap);
+    }
+
+    /** What all cores have done so far, in the ticks of 10 ms that Linux counts. */
+    private static long allBusyNs() throws IOException {
+        final String[] ticks = Files.readAllLines(Path.of("/proc/stat")).get(0).trim().split(" +");
+        long busy = 0;
+        for (final int column : new int[]{1, 2, 3, 6, 7}) {
+            busy += Long.parseLong(ticks[column]);
+        }
+        return busy * 10_000_000;
+    }
+
+    CycleUsage since(final CycleUsage before) {
+        return new CycleUsage(ns - before.ns, clientNs - before.clientNs, loopsNs - before.loopsNs,
+                serversNs - before.serversNs, busyNs - before.busyNs, heapBytes - before.heapBytes);
+    }
+
+    /** Cores that neither the client nor the servers kept busy. */
+    double otherCores() {
+        return (double) (busyNs - clientNs - serversNs) / ns;
+    }
+}

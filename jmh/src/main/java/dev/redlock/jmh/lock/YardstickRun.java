@@ -1,0 +1,77 @@
+package dev.redlock.jmh.lock;
+
+import java.io.IOException;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/**
+ * The yardstick: what {@link CycleRun} measures, done over bare sockets and by nothing that could be left out. It sends
+ * the nodes the same commands, byte for byte but for the tokens.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "yardstick-run", mixinStandardHelpOptions = true, description = {
+    "Lock cycles over bare sockets: the least that a Java client can do. It sends what cycle-run sends with --commands "
+            + "scripts (or native) --release-batch 1, and measures and prints in the same way.",
+    "An acquire that is refused, or a node that does not vote for one, fails the run."})
+public final class YardstickRun implements Callable<Integer> {
+
+    /**
+     * How a lock is asked for. It is given back by the script in both.
+     *
+     * @threading immutable
+     */
+    enum Commands {
+        /** The client's own acquire script. */
+        SCRIPTS,
+        /** Plain {@code SET NX PX}. */
+        SET
+    }
+
+    @Mixin
+    private CycleOptions options;
+
+    @Option(names = "--commands", defaultValue = "SCRIPTS", description = "${COMPLETION-CANDIDATES}")
+    private Commands commands;
+
+    @Spec
+    private CommandSpec spec;
+
+    YardstickRun() {
+        // picocli fills the fields.
+    }
+
+    /**
+     * Runs.
+     *
+     * @param args see {@code --help}
+     */
+    public static void main(final String[] args) {
+        System.exit(commandLine().execute(args));
+    }
+
+    static CommandLine commandLine() {
+        return new CommandLine(new YardstickRun()).setCaseInsensitiveEnumValuesAllowed(true);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        options.check();
+        try {
+            options.startNodes();
+            final CycleMeter meter = new CycleMeter(options,
+                    "yardstick " + commands.name().toLowerCase(Locale.ROOT), BareLoop.THREAD_NAME);
+            try (BareLoop loop = new BareLoop(options, meter, commands == Commands.SET)) {
+                return meter.run(loop, spec.commandLine().getOut());
+            }
+        } finally {
+            options.endNodes();
+        }
+    }
+}

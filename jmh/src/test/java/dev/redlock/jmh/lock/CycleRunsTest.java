@@ -1,0 +1,171 @@
+package dev.redlock.jmh.lock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+/** Both programs that measure cycles, in a short form, on real nodes. */
+@Timeout(60)
+class CycleRunsTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    private static RedisNodes nodes;
+    private final StringWriter out = new StringWriter();
+
+    @BeforeAll
+    static void startNodes() {
+        nodes = RedisNodes.start(new RedisNodesContext().count(3));
+    }
+
+    @AfterAll
+    static void endNodes() {
+        nodes.close();
+    }
+
+    private int run(final boolean isYardstick, final String... more) {
+        final List<String> arguments = new ArrayList<>(List.of("--seconds", "0.3", "--nodes",
+                String.join(",", nodes.addresses())));
+        if (!List.of(more).contains("--warmup")) {
+            arguments.addAll(List.of("--warmup", "0"));
+        }
+        arguments.addAll(List.of(more));
+        final CommandLine line = isYardstick ? YardstickRun.commandLine() : CycleRun.commandLine();
+        return line.setOut(new PrintWriter(out, true)).execute(arguments.toArray(String[]::new));
+    }
+
+    private long asked(final String field) throws IOException {
+        long sum = 0;
+        for (int i = 0; i < nodes.size(); i++) {
+            try (RawRedis redis = RawRedis.connect(nodes.node(i).address(), LIMIT)) {
+                sum += Long.parseLong(redis.info(field));
+            }
+        }
+        return sum;
+    }
+
+    private void hold(final int node, final String key) throws IOException {
+        try (RawRedis redis = RawRedis.connect(nodes.node(node).address(), LIMIT)) {
+            assertEquals("OK", redis.call("SET", key, "somebody", "PX", "60000"));
+        }
+    }
+
+    private double cyclesPerSecond() {
+        return Double.parseDouble(out.toString().replaceAll("(?s).*?(\\d+) cycles/s.*", "$1"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aClosedLoopPrintsItsFiguresAndLeavesNoKey(final boolean isYardstick) throws IOException {
+        assertEquals(0, run(isYardstick, "--outstanding", "8", "--server-pids",
+                Long.toString(nodes.node(0).pid().orElseThrow()), "--keys", "closed:"), out::toString);
+        assertTrue(cyclesPerSecond() > 0, out::toString);
+        assertTrue(out.toString()
+                .matches("(?s).*n=3 out=8 .*acquire p50 [0-9.]+ p99 [0-9.]+ p99.9 [0-9.]+ max [0-9]+ us"
+                        + "  cycle p50 .*client cpu [0-9.]+ us \\(loops [0-9.]+\\)  servers [0-9.]+ us  heap .*"),
+                out::toString);
+        for (int i = 0; i < nodes.size(); i++) {
+            try (RawRedis redis = RawRedis.connect(nodes.node(i).address(), LIMIT)) {
+                assertEquals(List.of(), redis.call("KEYS", "closed:*"), "keys are left");
+            }
+        }
+    }
+
+    /** Were the yardstick to ask for less than the client does, it would be none. */
+    @Test
+    void theYardstickSendsWhatTheClientSends() throws IOException {
+        final double client = bytesPerCommand(false, "--release-batch=1");
+        assertEquals(client, bytesPerCommand(true, "--idle=block"), client * 0.02, "bytes per command");
+    }
+
+    /** What a longer run sends more than a short one, so that what is said at the start does not count. */
+    private double bytesPerCommand(final boolean isYardstick, final String option) throws IOException {
+        final long[] bytes = new long[3];
+        final long[] commands = new long[3];
+        for (int i = 0; i < 3; i++) {
+            bytes[i] = asked("total_net_input_bytes");
+            commands[i] = asked("total_commands_processed");
+            if (i < 2) {
+                assertEquals(0, run(isYardstick, "--warmup", i == 0 ? "0" : "0.5", "--outstanding", "8", "--commands",
+                        "scripts", option), out::toString);
+            }
+        }
+        return (bytes[2] - 2.0 * bytes[1] + bytes[0]) / (commands[2] - 2.0 * commands[1] + commands[0]);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void anOpenLoopKeepsItsRate(final boolean isYardstick) {
+        assertEquals(0, run(isYardstick, "--warmup", "0.5", "--rate", "200", "--outstanding", "50"), out::toString);
+        assertEquals(200, cyclesPerSecond(), 200 * 0.02, out::toString);
+        assertTrue(out.toString().contains("rate 200/s, begun late p50 "), out::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aRateThatIsMissedFailsTheRun(final boolean isYardstick) {
+        assertEquals(1, run(isYardstick, "--rate", "1000000", "--outstanding", "1"), out::toString);
+        assertTrue(out.toString().contains("missed the rate: of 300000 cycles"), out::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aRefusedAcquireFailsTheRun(final boolean isYardstick) throws IOException {
+        hold(0, "refused:000003");
+        hold(1, "refused:000003");
+        assertEquals(1, run(isYardstick, "--outstanding", "8", "--keys", "refused:"), out::toString);
+        assertTrue(out.toString().matches("(?s).*FAIL: .*(acquires were refused|CONTENDED).*"), out::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aVoteThatIsMissingFailsTheRunThoughTheMajorityIsThere(final boolean isYardstick) throws IOException {
+        hold(2, "held:000000");
+        assertEquals(1, run(isYardstick, "--outstanding", "8", "--keys", "held:"), out::toString);
+        assertTrue(out.toString().matches("(?s).*FAIL: .* votes were lost.*"), out::toString);
+    }
+
+    @Test
+    void theYardstickStartsNodesAndWorksOverTheirUnixSocketsWithPlainSetAndWithoutSleeping() {
+        assertEquals(0, YardstickRun.commandLine()
+                .setOut(new PrintWriter(out, true))
+                .execute("--start", "1", "--unix-sockets", "--commands", "set", "--idle", "busy_spin", "--outstanding",
+                        "8", "--warmup", "0", "--seconds", "0.2", "--label", "one node"),
+                out::toString);
+        assertTrue(out.toString().startsWith("one node "), out::toString);
+        assertTrue(cyclesPerSecond() > 0, out::toString);
+    }
+
+    @Test
+    void severalLoopsGetTheSameShareOfTheLanes() {
+        assertEquals(0, run(false, "--loops", "2", "--outstanding", "8"), out::toString);
+        assertTrue(out.toString().matches("(?s).*by loop \\d+ %, \\d+ %.*"), out::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--seconds=0", "--outstanding=0", "--rate=-1", "--start=3", "--unix-sockets",
+        "--warmup=-1",
+        "--nodes=127.0.0.1:1"})
+    void whatIsOutOfRangeIsRefused(final String option) {
+        final StringWriter err = new StringWriter();
+        final CommandLine line = YardstickRun.commandLine().setErr(new PrintWriter(err, true));
+        assertEquals(2, line.execute("--nodes", "127.0.0.1:1", option), err::toString);
+        assertTrue(err.toString().startsWith("--") || err.toString().startsWith("give "), err::toString);
+    }
+}
