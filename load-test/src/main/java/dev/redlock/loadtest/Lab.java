@@ -37,7 +37,8 @@ final class Lab implements AutoCloseable {
     private final NodeOptions nodeOptions;
     private final ClientOptions clientOptions;
     private final LoadOptions loadOptions;
-    private final List<NodeAddress> addresses = new ArrayList<>();
+    private final RedisNodes nodes;
+    private List<NodeAddress> addresses;
     private final List<FaultProxy> proxies = new ArrayList<>();
     private final RunFolder folder;
     private final Progress progress;
@@ -59,14 +60,27 @@ final class Lab implements AutoCloseable {
         this.loadOptions = loadOptions;
         this.folder = folder;
         this.progress = progress;
-        nodes.nodes().forEach(node -> addresses.add(reach(node)));
+        this.nodes = nodes;
+        this.addresses = reach(nodeOptions.delays());
     }
 
-    private NodeAddress reach(RedisNode node) {
+    /** Where all nodes are reached with these delays. Proxies live until the lab is closed. */
+    List<NodeAddress> reach(NodeDelays delays) {
+        List<NodeAddress> reached = new ArrayList<>();
+        nodes.nodes().forEach(node -> reached.add(reach(node, delays)));
+        return reached;
+    }
+
+    /** From now on clients are opened on these addresses. */
+    void use(List<NodeAddress> reached) {
+        addresses = reached;
+    }
+
+    private NodeAddress reach(RedisNode node, NodeDelays delays) {
         if (nodeOptions.isUnixSockets()) {
             return NodeAddress.parse("unix://" + node.unixSocket().orElseThrow());
         }
-        Duration delay = nodeOptions.delays().of(node.index());
+        Duration delay = delays.of(node.index());
         if (delay.isZero()) {
             return node.address();
         }

@@ -77,11 +77,17 @@ final class NodeOptions {
     }
 
     private void checkDelays(CommandLine line) {
-        Options.requireParsed(line, "--delay", () -> NodeDelays.parse(delays));
-        Options.require(line, delays().indexMax() < countMax(), "--delay names node " + delays().indexMax()
+        checkDelays(line, "--delay", delays);
+    }
+
+    /** Throws picocli's error for delays that cannot be had on these nodes. */
+    void checkDelays(CommandLine line, String option, List<String> texts) {
+        Options.requireParsed(line, option, () -> NodeDelays.parse(texts));
+        NodeDelays parsed = NodeDelays.parse(texts);
+        Options.require(line, parsed.indexMax() < countMax(), option + " names node " + parsed.indexMax()
                 + ": there are " + countMax() + ", counted from 0");
-        Options.require(line, delays().isNone() || !isUnix(),
-                "--delay needs nodes on TCP: the proxy cannot stand before a Unix socket");
+        Options.require(line, parsed.isNone() || !isUnix(),
+                option + " needs nodes on TCP: the proxy cannot stand before a Unix socket");
     }
 
     List<Integer> counts() {

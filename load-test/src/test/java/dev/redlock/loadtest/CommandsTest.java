@@ -127,6 +127,34 @@ class CommandsTest {
     }
 
     @Test
+    void oneSlowNodeIsComparedWithNoneInTurns() throws IOException {
+        JsonNode root = run("latency", "--nodes", "3", "--versus-delay", "2=20ms", "--repetitions", "2",
+                "--outstanding", "1", "--duration", "300ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
+        List<String> titles = new ArrayList<>();
+        root.get("series").forEach(series -> titles.add(series.get("title").asText()));
+        assertEquals(List.of("redlock, N = 3, 1 outstanding", "redlock+2=20ms, N = 3, 1 outstanding",
+                "redlock, N = 3, 1 outstanding, repetition 2", "redlock+2=20ms, N = 3, 1 outstanding, repetition 2"),
+                titles);
+        String spread = "[0-9.]+ us \\([0-9.]+ - [0-9.]+\\)";
+        String line = "redlock, N = 3, 1 outstanding: acquire p99 " + spread + " without and " + spread
+                + " with 2=20ms, [0-9.]+ times as long";
+        assertTrue(out.toString().matches("(?s).*" + line + ".*"), out::toString);
+        assertTrue(root.at("/series/1/operations/acquire/p50Us").asDouble() < 20_000,
+                "the two others are a majority: " + root);
+    }
+
+    @Test
+    void versusDelayHasToSaySomethingElse() {
+        assertEquals(2, Main.run(new PrintWriter(out, true), new PrintWriter(err, true), "latency", "--nodes", "3",
+                "--versus-delay", "3=1ms"));
+        assertTrue(err.toString().startsWith("--versus-delay names node 3: there are 3, counted from 0"),
+                err::toString);
+        assertEquals(2, Main.run(new PrintWriter(out, true), new PrintWriter(err, true), "latency", "--nodes", "3",
+                "--delay", "1ms", "--versus-delay", "1ms"));
+        assertTrue(err.toString().contains("there is nothing to compare"), err::toString);
+    }
+
+    @Test
     void nodesOnUnixSocketsAreMeasured() throws IOException {
         JsonNode root = run("latency", "--nodes", "3", "--unix-sockets", "--outstanding", "2", "--duration", "500ms",
                 "--warmup", "50ms", "--jvm-warmup", "0ms");
