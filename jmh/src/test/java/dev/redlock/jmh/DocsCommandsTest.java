@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.jmh.lock.CycleRun;
+import dev.redlock.jmh.lock.YardstickRun;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,7 +19,6 @@ import org.openjdk.jmh.runner.format.OutputFormatFactory;
 import org.openjdk.jmh.runner.options.CommandLineOptionException;
 import org.openjdk.jmh.runner.options.CommandLineOptions;
 import org.openjdk.jmh.runner.options.VerboseMode;
-import picocli.CommandLine;
 
 /** Every call of this module's programs that a document shows is understood, and finds something to run. */
 class DocsCommandsTest {
@@ -41,7 +41,9 @@ class DocsCommandsTest {
     private static void check(final String program, final String arguments) throws CommandLineOptionException {
         final String[] words = arguments.isEmpty() ? new String[0] : arguments.split(" +");
         if ("lock.CycleRun".equals(program)) {
-            new CommandLine(new CycleRun()).parseArgs(words);
+            CycleRun.commandLine().parseArgs(words);
+        } else if ("lock.YardstickRun".equals(program)) {
+            YardstickRun.commandLine().parseArgs(words);
         } else {
             assertTrue(program == null || "Suite".equals(program), "no such program: " + program);
             final CommandLineOptions options = new CommandLineOptions(words);

@@ -56,7 +56,12 @@ public final class YardstickRun implements Callable<Integer> {
         System.exit(commandLine().execute(args));
     }
 
-    static CommandLine commandLine() {
+    /**
+     * Its command line, for parsing without running.
+     *
+     * @return a new one
+     */
+    public static CommandLine commandLine() {
         return new CommandLine(new YardstickRun()).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
