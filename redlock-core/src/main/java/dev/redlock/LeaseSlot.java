@@ -196,6 +196,10 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         if ((requests & ACQUIRE) != 0) {
             complete(Kind.CLOSED, Kind.CLOSED, LeaseState.NOT_ACQUIRED);
         }
+        if ((requests & DELIVER) != 0) {
+            // The loop has answered in the meantime, and this has taken its answer before it was delivered.
+            complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
+        }
         if ((requests & EXTEND) != 0) {
             completeExtend(ExtendOutcome.NOT_HELD);
         }
