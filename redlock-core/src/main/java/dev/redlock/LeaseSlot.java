@@ -5,7 +5,6 @@ import dev.redlock.quorum.Validity;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -43,7 +42,6 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     private static final VarHandle VALID_UNTIL;
     private static final VarHandle CONDUCTOR;
     private static final VarHandle RELEASE_OUTCOME;
-    private static final VarHandle EXTEND_OUTCOME;
     private static final VarHandle RELEASE_CALLBACK;
 
     static {
@@ -56,7 +54,6 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             VALID_UNTIL = lookup.findVarHandle(LeaseSlot.class, "validUntilNs", long.class);
             CONDUCTOR = lookup.findVarHandle(LeaseSlot.class, "conductor", Conductor.class);
             RELEASE_OUTCOME = lookup.findVarHandle(LeaseSlot.class, "releaseOutcome", ReleaseOutcome.class);
-            EXTEND_OUTCOME = lookup.findVarHandle(LeaseSlot.class, "extendOutcome", ExtendOutcome.class);
             RELEASE_CALLBACK = lookup.findVarHandle(LeaseSlot.class, "releaseCallback", ReleaseCallback.class);
         } catch (final ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -149,10 +146,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             throw new IllegalStateException("lease of \"" + key + "\" is in use, its state is " + before
                     + ": release it and wait for the outcome before it is used again");
         }
-        VALID_UNTIL.setRelease(this, 0L);
-        fencingToken = 0;
         RELEASE_OUTCOME.setRelease(this, null);
-        EXTEND_OUTCOME.setRelease(this, null);
         kind = Kind.CANCELLED;
         attemptCount = 0;
         lastReason = Kind.CONTENDED;
@@ -195,6 +189,10 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         final int requests = (int) REQUESTED.getAndSet(this, 0);
         if ((requests & ACQUIRE) != 0) {
             complete(Kind.CLOSED, Kind.CLOSED, LeaseState.NOT_ACQUIRED);
+        }
+        if ((requests & DELIVER) != 0) {
+            // The loop has answered in the meantime, and this has taken its answer before it was delivered.
+            complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
         }
         if ((requests & EXTEND) != 0) {
             completeExtend(ExtendOutcome.NOT_HELD);
@@ -429,8 +427,6 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
                 failures = new byte[decided.failures.length];
             }
             System.arraycopy(decided.failures, 0, failures, 0, failures.length);
-        } else if (failures != null) {
-            Arrays.fill(failures, (byte) 0);
         }
     }
 

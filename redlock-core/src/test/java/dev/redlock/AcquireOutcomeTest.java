@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -60,6 +62,42 @@ class AcquireOutcomeTest extends VirtualTest {
         assertEquals("Lease{orders, ACQUIRING}", told[0].toString());
         world.runMs(5);
         assertTrue(told[0].isAcquired(), "the second time");
+    }
+
+    /** Each node is told apart from the others, in the counts and in the texts. */
+    @Test
+    void eachVoteIsShownForItsOwnNode() {
+        final VirtualWorld.Client client = world(7);
+        node(1).redis().set("orders", "foreign", 500);
+        node(2).crash();
+        node(3).redis().failNext("SET", "OOM command not allowed", 1);
+        node(4).loseRequests(name -> true);
+        world.runMs(5);
+        node(5).pause();
+        node(6).pause();
+        final CompletableFuture<AcquireOutcome> begun = begin(client, options());
+        world.runMs(5);
+        node(4).breakConnections();
+        final AcquireOutcome outcome = get(begun);
+        assertEquals(List.of("granted", "refused", "failed: not connected", "failed: OOM",
+                "unknown: connection lost before the answer", "pending", "pending"),
+                IntStream.range(0, 7).mapToObj(outcome::voteText).toList());
+        assertEquals(List.of(1, 1, 2, 1), List.of(outcome.grantedCount(), outcome.refusedCount(),
+                outcome.failedCount(), outcome.unknownCount()));
+        node(5).resume();
+        node(6).resume();
+    }
+
+    @Test
+    void theTextOfAHeldLeaseSaysForHowLongAndWithWhichNumber() {
+        final VirtualWorld.Client client = world(1);
+        final AcquireOutcome plain = acquire(client, options());
+        final String votes = ", outcome ACQUIRED, attempts 1, votes 1 granted 0 refused 0 failed 0 unknown}";
+        assertEquals("Lease{orders, HELD, valid for 9898 ms" + votes, plain.toString());
+        release(plain.lease());
+        final AcquireOutcome fenced = acquire(client, options().fenced());
+        assertEquals("Lease{orders, HELD, valid for 9898 ms, fencing token " + fenced.lease().fencingToken() + votes,
+                fenced.toString());
     }
 
     @Test

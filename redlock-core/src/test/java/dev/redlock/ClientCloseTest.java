@@ -27,4 +27,19 @@ class ClientCloseTest {
         assertEquals(new CloseReport(0, List.of()), client.redlock().closeWithin(Duration.ofSeconds(1)),
                 "a second time too");
     }
+
+    /** The loop and the caller both see that the client is closed: one of them has to answer, whoever is first. */
+    @Test
+    void aCallerOfAClosedClientWhoseLoopLivesIsAlwaysAnswered() throws InterruptedException {
+        try (LiveNodes nodes = new LiveNodes(1)) {
+            final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
+                    nodes.newTransport(), NanoClock.system(), 1);
+            client.open().join();
+            client.redlock().close();
+            for (int i = 0; i < 20_000; i++) {
+                assertEquals(AcquireOutcome.Kind.CLOSED,
+                        client.redlock().tryAcquire("r", Duration.ofSeconds(10)).kind());
+            }
+        }
+    }
 }

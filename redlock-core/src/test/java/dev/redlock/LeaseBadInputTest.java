@@ -128,13 +128,18 @@ class LeaseBadInputTest {
 
     @Test
     void afterTheClientHasClosedNothingHangs() throws Exception {
-        acquire(OPTIONS);
+        final CompletableFuture<AcquireOutcome> told = new CompletableFuture<>();
+        redlock.acquire(redlock.key("r"), OPTIONS, lease, told::complete);
+        final AcquireOutcome outcome = told.get(20, TimeUnit.SECONDS);
         redlock.close();
+        assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
         assertEquals(ReleaseOutcome.EXPIRED, lease.release());
         final ReleaseOutcome released = lease.releaseAsync().toCompletableFuture().get(20, TimeUnit.SECONDS);
         assertTrue(released == ReleaseOutcome.EXPIRED || released == ReleaseOutcome.UNKNOWN, released::name);
         assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
         lease.close();
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "nothing of this has changed it");
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), "nor what became of the acquisition");
     }
 
     @Test

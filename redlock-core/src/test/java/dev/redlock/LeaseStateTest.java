@@ -142,6 +142,27 @@ class LeaseStateTest extends VirtualTest {
         assertEquals(LeaseState.RELEASED, lease.state(), "released, whatever its outcome");
     }
 
+    /** Nothing of an acquisition is left in the lease when it is used for the next. */
+    @Test
+    void aLeaseThatIsUsedAgainStartsFromNothing() {
+        world = new VirtualWorld(3);
+        client = client(context().autoExtendedLeasesMax(0));
+        lease = client.redlock().newLease();
+        acquired();
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "the first time");
+        eachNode(node -> node.redis().set("orders", "foreign", 60_000));
+        begin();
+        world.runMs(3);
+        assertEquals(ReleaseOutcome.EXPIRED, release(lease), "there is nothing to release the second time");
+        final AcquireOutcome[] told = new AcquireOutcome[1];
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options().autoExtend(), lease,
+                        outcome -> told[0] = outcome);
+        world.runMs(3);
+        assertEquals("Lease{orders, NOT_ACQUIRED, outcome OVERLOADED, attempts 0, votes 0 granted 0 refused 0 failed"
+                + " 0 unknown}", told[0].toString(), "nothing was sent the third time, so nobody has voted");
+    }
+
     /** What nodes say to something that is over moves no state: the timers of a released lease are stopped. */
     @Test
     void releasedLongAgoReleased() {

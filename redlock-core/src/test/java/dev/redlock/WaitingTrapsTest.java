@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -129,6 +130,88 @@ class WaitingTrapsTest extends VirtualTest {
         final CompletableFuture<AcquireOutcome> two = begin(client, options());
         assertFalse(one.isDone() || two.isDone(), "two may be under way");
         assertEquals(AcquireOutcome.Kind.OVERLOADED, get(begin(client, options())).kind(), "attempts in flight");
+    }
+
+    /** A limit that is not given back shuts the client down in the end, and one given back twice is none. */
+    @Test
+    void limitsAreGivenBackWhateverBecomesOfAnAcquisition() {
+        world = new VirtualWorld(1);
+        final VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
+        assertLimits(client, "at first");
+        release(lease(client));
+        assertLimits(client, "acquired and released");
+        final Lease holder = lease(client);
+        acquire(client, options());
+        acquire(client, options().autoExtend());
+        assertLimits(client, "refused");
+        acquire(client, options().waitUpTo(Duration.ofMillis(200)));
+        assertLimits(client, "timed out at the head of the line");
+        final CompletableFuture<AcquireOutcome> head = begin(client, options().waitUpTo(WAIT).autoExtend());
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT,
+                acquire(client, options().waitUpTo(Duration.ofMillis(200))).kind(), "behind the head");
+        begin(client, options().waitUpTo(WAIT)).cancel(true);
+        final CompletableFuture<AcquireOutcome> second = begin(client, options().waitUpTo(WAIT));
+        head.cancel(true);
+        world.runMs(100);
+        release(holder);
+        release(acquired(get(second)));
+        assertLimits(client, "timed out and cancelled in the line, cancelled at its head, moved up and acquired");
+        eachNode(node -> node.delay(() -> 1_000_000));
+        begin(client, options().autoExtend()).cancel(true);
+        world.runMs(10);
+        assertLimits(client, "cancelled while it was under way");
+        acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(1)).autoExtend(1, Duration.ZERO)));
+        world.runMs(2_000);
+        assertLimits(client, "expired");
+    }
+
+    /** Two attempts may be under way, one waiter may stand behind the head, one lease be extended automatically. */
+    private void assertLimits(final VirtualWorld.Client client, final String after) {
+        final List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
+        final java.util.function.BiConsumer<String, AcquireOptions> ask = (resource, options) -> all
+                .add(client.redlock().acquireAsync(resource, options).toCompletableFuture());
+        eachNode(node -> node.delay(() -> 1_000_000));
+        for (int i = 0; i < 3; i++) {
+            ask.accept("in-flight-" + i, options());
+        }
+        world.runMs(5);
+        for (int i = 0; i < 2; i++) {
+            ask.accept("auto-" + i, options().autoExtend());
+        }
+        world.runMs(5);
+        for (int i = 0; i < 3; i++) {
+            ask.accept("in-flight-0", options().waitUpTo(WAIT));
+        }
+        world.runMs(5);
+        final AcquireOutcome.Kind[] kinds = all.stream()
+                .map(one -> one.isDone() ? one.join().kind() : null)
+                .toArray(AcquireOutcome.Kind[]::new);
+        final AcquireOutcome.Kind in = AcquireOutcome.Kind.ACQUIRED;
+        final AcquireOutcome.Kind out = AcquireOutcome.Kind.OVERLOADED;
+        assertArrayEquals(new AcquireOutcome.Kind[]{in, in, out, in, out, null, null, out}, kinds, after);
+        all.forEach(one -> {
+            if (!one.cancel(true) && one.join().isAcquired()) {
+                release(one.join().lease());
+            }
+        });
+        world.runMs(10);
+        eachNode(node -> node.delay(() -> 0));
+    }
+
+    /** The one before had just been told to come back in four seconds; that is no matter of the next. */
+    @Test
+    void whoMovesUpBehindOneThatGaveUpAsksAtOnce() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", -1));
+        final AcquireOptions slowly = options().waitUpTo(WAIT)
+                .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L);
+        final CompletableFuture<AcquireOutcome> first = begin(client, slowly);
+        final CompletableFuture<AcquireOutcome> second = begin(client, slowly);
+        world.runMs(100);
+        eachNode(node -> node.redis().delete("orders"));
+        first.cancel(true);
+        world.runMs(2);
+        acquired(second.getNow(null));
     }
 
     /** What is asked on the event loop is sent at once, not behind the tasks that are queued already. */
