@@ -95,6 +95,26 @@ class RefusalInquiryTest extends VirtualTest {
         assertEquals(0, keysOfOurs());
     }
 
+    /** The only one that refused has gone before the node timeout decides: there is nobody to be asked. */
+    @Test
+    void aNodeThatHasGoneIsNotAskedAndNotWaitedFor() {
+        client = world(3);
+        node(0).redis().set("orders", HOLDER, 4_000);
+        node(1).pause();
+        node(2).pause();
+        final long startMs = nowMs();
+        outcome = begin(client, options());
+        world.runMs(5);
+        node(0).crash();
+        node(2).resume();
+        final AcquireOutcome refused = get(outcome);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind(), refused::toString);
+        assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "one node timeout, not two");
+        node(1).resume();
+        world.runMs(5);
+        assertEquals(0, keysOfOurs());
+    }
+
     @Test
     void aLostConnectionIsNotWaitedFor() {
         refuse(4_000, 3_000, 5_000);

@@ -147,8 +147,10 @@ class WaitingTrapsTest extends VirtualTest {
         acquire(client, options().waitUpTo(Duration.ofMillis(200)));
         assertLimits(client, "timed out at the head of the line");
         final CompletableFuture<AcquireOutcome> head = begin(client, options().waitUpTo(WAIT).autoExtend());
+        final long startMs = nowMs();
         assertEquals(AcquireOutcome.Kind.TIMED_OUT,
                 acquire(client, options().waitUpTo(Duration.ofMillis(200))).kind(), "behind the head");
+        assertEquals(200, nowMs() - startMs, "when its own budget ends, not when its turn comes");
         begin(client, options().waitUpTo(WAIT)).cancel(true);
         final CompletableFuture<AcquireOutcome> second = begin(client, options().waitUpTo(WAIT));
         head.cancel(true);
@@ -196,6 +198,35 @@ class WaitingTrapsTest extends VirtualTest {
         });
         world.runMs(10);
         eachNode(node -> node.delay(() -> 0));
+    }
+
+    /** The budget ends while an attempt waits for silent nodes: that attempt is the last. */
+    @Test
+    void aBudgetThatEndsDuringAnAttemptIsUsedUp() {
+        final VirtualWorld.Client client = world(3);
+        node(0).pause();
+        node(1).pause();
+        final long startMs = nowMs();
+        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(20)));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.lastReason(), outcome::toString);
+        assertEquals(1, outcome.attemptCount(), outcome::toString);
+        assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "within one node timeout");
+    }
+
+    /** The attempt was on its way when this process gave the lock back: its refusal is out of date. */
+    @Test
+    void aTurnThatIsHandedOnDuringAnAttemptIsTakenBehindIt() {
+        final VirtualWorld.Client client = world(3);
+        final Lease holder = lease(client);
+        eachNode(node -> node.delay(() -> 5_000_000));
+        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT)
+                .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L));
+        world.runMs(1);
+        holder.releaseAsync();
+        world.runMs(25);
+        assertEquals(2, acquired(waiting.getNow(null)).isHeld() ? waiting.join().attemptCount() : 0,
+                "refused, then at once again");
     }
 
     /** The one before had just been told to come back in four seconds; that is no matter of the next. */
