@@ -146,8 +146,8 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             throw new IllegalStateException("lease of \"" + key + "\" is in use, its state is " + before
                     + ": release it and wait for the outcome before it is used again");
         }
-        // Not seen while it is being acquired; but a thread that asks whether it is held reads this before the state, and
-        // must not take the end of the lease before for that of the next.
+        // Not seen while it is being acquired; but a thread that asks whether it is held reads this before the state,
+        // and must not take the end of the lease before for that of the next.
         VALID_UNTIL.setRelease(this, 0L);
         RELEASE_OUTCOME.setRelease(this, null);
         kind = Kind.CANCELLED;

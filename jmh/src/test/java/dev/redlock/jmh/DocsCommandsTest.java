@@ -3,6 +3,7 @@ package dev.redlock.jmh;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.jmh.lock.CommandCost;
 import dev.redlock.jmh.lock.CycleRun;
 import dev.redlock.jmh.lock.YardstickRun;
 import java.io.IOException;
@@ -42,6 +43,8 @@ class DocsCommandsTest {
         final String[] words = arguments.isEmpty() ? new String[0] : arguments.split(" +");
         if ("lock.CycleRun".equals(program)) {
             CycleRun.commandLine().parseArgs(words);
+        } else if ("lock.CommandCost".equals(program)) {
+            CommandCost.commandLine().parseArgs(words);
         } else if ("lock.YardstickRun".equals(program)) {
             YardstickRun.commandLine().parseArgs(words);
         } else {

@@ -94,7 +94,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     }
 
     /** The scripts that the client itself runs: both sides ask the nodes for the same. */
-    private static byte[] script(final String name) throws IOException {
+    static byte[] script(final String name) throws IOException {
         try (InputStream in = Redlock.class.getResourceAsStream("node/" + name + ".lua")) {
             if (in == null) {
                 throw new IllegalStateException("script " + name + ".lua is missing from the redlock-core jar");

@@ -23,11 +23,7 @@ import java.util.Arrays;
 record CycleUsage(long ns, long clientNs, long loopsNs, long serversNs, long busyNs, long heapBytes) {
 
     static CycleUsage now(final long[] serverPids, final String loopNamePrefix) throws IOException {
-        long serversNs = 0;
-        for (final long pid : serverPids) {
-            final String stat = Files.readString(Path.of("/proc/" + pid + "/schedstat"));
-            serversNs += Long.parseLong(stat.substring(0, stat.indexOf(' ')));
-        }
+        final long serversNs = mainThreadsNs(serverPids);
         final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         final long heap = Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).sum();
         final OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
@@ -39,6 +35,16 @@ record CycleUsage(long ns, long clientNs, long loopsNs, long serversNs, long bus
             }
         }
         return new CycleUsage(System.nanoTime(), os.getProcessCpuTime(), loopsNs, serversNs, allBusyNs(), heap);
+    }
+
+    /** CPU time of the main threads of processes, where Redis runs its commands. */
+    static long mainThreadsNs(final long... pids) throws IOException {
+        long sum = 0;
+        for (final long pid : pids) {
+            final String stat = Files.readString(Path.of("/proc/" + pid + "/schedstat"));
+            sum += Long.parseLong(stat.substring(0, stat.indexOf(' ')));
+        }
+        return sum;
     }
 
     /** What all cores have done so far, in the ticks of 10 ms that Linux counts. */

@@ -1,0 +1,257 @@
+package dev.redlock.jmh.lock;
+
+import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import java.io.BufferedInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintWriter;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/**
+ * What one lock costs a server in each form of the commands: CPU time of its main thread over pipelined calls with the
+ * product's own scripts, divided by the locks. Every call has to succeed, which the keys that are left show.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "command-cost", mixinStandardHelpOptions = true, description = {
+    "CPU time that a lock costs a server, for each form of the commands: one node is started, asked in pipelines of 64 "
+            + "locks, and ended. Needs /proc."})
+public final class CommandCost implements Callable<Integer> {
+
+    private static final int LOCKS_PER_PIPELINE = 64;
+    private static final int LOCKS_MAX = 1_000_000;
+    private static final String TOKEN = "a token of 20 bytes.";
+    private static final String TTL_MS = "30000";
+    private static final String COUNTER_TTL_MS = "86400000";
+    private static final String FENCE = "1857000000000000";
+    private static final byte[] END = "$3\r\nend\r\n".getBytes(StandardCharsets.US_ASCII);
+
+    /**
+     * What stands on the node before a form is measured.
+     *
+     * @threading immutable
+     */
+    private enum Before {
+        NOTHING, COUNTERS, LOCKS, LOCKS_AND_COUNTERS
+    }
+
+    @Option(names = "--locks", defaultValue = "64000", description = "locks of each measurement (${DEFAULT-VALUE})")
+    private int locks;
+
+    @Option(names = "--repetitions", defaultValue = "5", description = "of each form, taking turns "
+            + "(${DEFAULT-VALUE})")
+    private int repetitions;
+
+    @Spec
+    private CommandSpec spec;
+
+    private RawRedis control;
+    private Socket socket;
+    private long pid;
+
+    CommandCost() {
+        // picocli fills the fields.
+    }
+
+    /**
+     * Runs.
+     *
+     * @param args see {@code --help}
+     */
+    public static void main(final String[] args) {
+        System.exit(commandLine().execute(args));
+    }
+
+    /**
+     * Its command line, for parsing without running.
+     *
+     * @return a new one
+     */
+    public static CommandLine commandLine() {
+        return new CommandLine(new CommandCost());
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        if (locks < LOCKS_PER_PIPELINE || locks > LOCKS_MAX || locks % LOCKS_PER_PIPELINE != 0) {
+            throw new CommandLine.ParameterException(spec.commandLine(), "--locks is " + locks
+                    + ": expected a multiple of " + LOCKS_PER_PIPELINE + " up to " + LOCKS_MAX);
+        }
+        if (repetitions < 1) {
+            throw new CommandLine.ParameterException(spec.commandLine(),
+                    "--repetitions is " + repetitions + ": expected at least 1");
+        }
+        try (RedisNodes nodes = RedisNodes.start(new RedisNodesContext().count(1));
+                RawRedis connected = nodes.node(0).connect()) {
+            final RedisNode node = nodes.node(0);
+            pid = node.pid().orElseThrow();
+            control = connected;
+            final NodeAddress address = node.address();
+            try (Socket opened = new Socket(address.host(), address.port())) {
+                opened.setTcpNoDelay(true);
+                socket = opened;
+                report(spec.commandLine().getOut());
+            }
+        }
+        return 0;
+    }
+
+    private void report(final PrintWriter out) throws IOException {
+        final Form[] forms = forms();
+        final double[][] costsUs = new double[forms.length][repetitions];
+        for (int repetition = 0; repetition < repetitions; repetition++) {
+            for (int i = 0; i < forms.length; i++) {
+                costsUs[i][repetition] = measureUs(forms[i]);
+            }
+        }
+        for (int i = 0; i < forms.length; i++) {
+            Arrays.sort(costsUs[i]);
+            out.printf(Locale.ROOT, "%-28s %5.2f us a lock (%.2f - %.2f)%n", forms[i].name(),
+                    costsUs[i][repetitions / 2], costsUs[i][0], costsUs[i][repetitions - 1]);
+        }
+        out.flush();
+    }
+
+    /**
+     * One form.
+     *
+     * @param name      as it is printed
+     * @param locks     how many one command is about
+     * @param before    what has to stand on the node
+     * @param left      keys that it leaves for each lock, counters among them
+     * @param command   the words of the command whose first lock has this number
+     * @threading immutable
+     */
+    private record Form(String name, int locks, Before before, int left, IntFunction<String> command) {
+    }
+
+    private Form[] forms() throws IOException {
+        final String acquire = load("acquire");
+        final String acquireFenced = load("acquire_fenced");
+        final String release = load("release");
+        final String releaseFenced = load("release_fenced");
+        return new Form[]{
+            new Form("SET NX PX", 1, Before.NOTHING, 1,
+                    i -> command("SET", resource(i), TOKEN, "NX", "PX", TTL_MS)),
+            new Form("acquire", 1, Before.NOTHING, 1,
+                    i -> command("EVALSHA", acquire, "1", resource(i), TOKEN, TTL_MS)),
+            new Form("acquire_fenced", 1, Before.COUNTERS, 2,
+                    i -> command("EVALSHA", acquireFenced, "2", resource(i), counter(i), TOKEN, TTL_MS,
+                            COUNTER_TTL_MS)),
+            new Form("release", 1, Before.LOCKS, 0, i -> command("EVALSHA", release, "1", resource(i), TOKEN)),
+            releaseMany(2),
+            releaseMany(8),
+            releaseMany(32),
+            new Form("release_fenced", 1, Before.LOCKS_AND_COUNTERS, 1,
+                    i -> command("EVALSHA", releaseFenced, "2", resource(i), counter(i), TOKEN, FENCE,
+                            COUNTER_TTL_MS)),
+            releaseManyFenced(2),
+            releaseManyFenced(8),
+            releaseManyFenced(32)};
+    }
+
+    private Form releaseMany(final int count) throws IOException {
+        final String sha = load("release_many");
+        return new Form("release_many of " + count, count, Before.LOCKS, 0,
+                i -> "*" + (3 + 2 * count) + "\r\n" + words("EVALSHA", sha, Integer.toString(count))
+                        + repeated(count, j -> resource(i + j)) + repeated(count, j -> TOKEN));
+    }
+
+    private Form releaseManyFenced(final int count) throws IOException {
+        final String sha = load("release_many_fenced");
+        return new Form("release_many_fenced of " + count, count, Before.LOCKS_AND_COUNTERS, 1,
+                i -> "*" + (4 + 4 * count) + "\r\n" + words("EVALSHA", sha, Integer.toString(2 * count))
+                        + repeated(count, j -> resource(i + j)) + repeated(count, j -> counter(i + j))
+                        + repeated(count, j -> TOKEN) + repeated(count, j -> FENCE) + words(COUNTER_TTL_MS));
+    }
+
+    private String load(final String name) throws IOException {
+        return (String) control.call("SCRIPT", "LOAD",
+                new String(BareLoop.script(name), StandardCharsets.US_ASCII));
+    }
+
+    private double measureUs(final Form form) throws IOException {
+        control.call("FLUSHALL");
+        if (form.before() == Before.LOCKS || form.before() == Before.LOCKS_AND_COUNTERS) {
+            run(1, i -> command("SET", resource(i), TOKEN));
+        }
+        if (form.before() == Before.COUNTERS || form.before() == Before.LOCKS_AND_COUNTERS) {
+            run(1, i -> command("SET", counter(i), FENCE));
+        }
+        final long beforeNs = CycleUsage.mainThreadsNs(pid);
+        run(form.locks(), form.command());
+        final long tookNs = CycleUsage.mainThreadsNs(pid) - beforeNs;
+        final Object left = control.call("DBSIZE");
+        if (!left.equals((long) form.left() * locks)) {
+            throw new IllegalStateException(form.name() + " left " + left + " keys of " + locks + " locks");
+        }
+        return tookNs / 1e3 / locks;
+    }
+
+    /** Asks for all locks, a pipeline at a time. */
+    private void run(final int locksPerCommand, final IntFunction<String> command) throws IOException {
+        final InputStream in = new BufferedInputStream(socket.getInputStream());
+        for (int first = 0; first < locks; first += LOCKS_PER_PIPELINE) {
+            final StringBuilder pipeline = new StringBuilder();
+            for (int i = first; i < first + LOCKS_PER_PIPELINE; i += locksPerCommand) {
+                pipeline.append(command.apply(i));
+            }
+            pipeline.append(command("ECHO", "end"));
+            socket.getOutputStream().write(pipeline.toString().getBytes(StandardCharsets.US_ASCII));
+            readToEnd(in);
+        }
+    }
+
+    private static void readToEnd(final InputStream in) throws IOException {
+        for (int matched = 0; matched < END.length;) {
+            final int next = in.read();
+            if (next < 0) {
+                throw new EOFException("the node closed the connection");
+            }
+            if (next == END[matched]) {
+                matched++;
+            } else {
+                matched = next == END[0] ? 1 : 0;
+            }
+        }
+    }
+
+    private static String resource(final int index) {
+        return String.format(Locale.ROOT, "cycle:lock:%06d", index);
+    }
+
+    private static String counter(final int index) {
+        return resource(index) + ":redlock:fence";
+    }
+
+    private static String command(final String... words) {
+        return "*" + words.length + "\r\n" + words(words);
+    }
+
+    private static String words(final String... words) {
+        return Arrays.stream(words)
+                .map(word -> "$" + word.length() + "\r\n" + word + "\r\n")
+                .collect(Collectors.joining());
+    }
+
+    private static String repeated(final int count, final IntFunction<String> word) {
+        return IntStream.range(0, count).mapToObj(i -> words(word.apply(i))).collect(Collectors.joining());
+    }
+}

@@ -1,0 +1,39 @@
+package dev.redlock.jmh.lock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+/** The cost of each command, in a short form, on a real node. */
+class CommandCostTest {
+
+    private final StringWriter out = new StringWriter();
+
+    private int run(final String... arguments) {
+        final CommandLine program = CommandCost.commandLine();
+        program.setOut(new PrintWriter(out));
+        program.setErr(new PrintWriter(out));
+        return program.execute(arguments);
+    }
+
+    @Test
+    void everyFormDoesWhatItIsMeasuredBy() {
+        assertEquals(0, run("--locks", "640", "--repetitions", "1"), out::toString);
+        assertEquals(11, out.toString().lines().count(), out::toString);
+        assertTrue(out.toString().lines().allMatch(line -> line.matches("[\\w ]+ +[\\d.]+ us a lock \\(.*\\)")),
+                out::toString);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--locks, 100", "--locks, 0", "--locks, 1000064", "--repetitions, 0"})
+    void valuesOutOfRangeAreRefused(final String option, final String value) {
+        assertEquals(2, run(option, value), out::toString);
+        assertTrue(out.toString().contains(option + " is " + value), out::toString);
+    }
+}
