@@ -163,14 +163,16 @@ public final class Simulation {
 
     /**
      * Each grant of a resource has a greater number than every one that was decided before it began, and no number
-     * comes twice, as long as no node loses its counter.
+     * comes twice, as long as no node loses its counter. Where no two hold at once, the order of decisions is that of
+     * the numbers too; after a jump of a clock two may, until the jump can be known.
      */
     void onFenced(final SimWorker worker, final long fencingToken, final long begunNs) {
         trace(worker.name + " fencing token " + fencingToken);
         count("FENCED");
         final List<Fenced> all = fencingTokens.computeIfAbsent(worker.resource, resource -> new ArrayList<>());
+        final boolean isOverlapPossible = plan.isOverlapExpected || plan.faults.contains(Fault.CLOCK_FORWARD);
         for (final Fenced before : plan.isDataLost() ? List.<Fenced>of() : all) {
-            final boolean isBefore = !plan.isOverlapExpected || before.decidedNs - begunNs < 0;
+            final boolean isBefore = !isOverlapPossible || before.decidedNs - begunNs < 0;
             if (before.token == fencingToken || isBefore && before.token > fencingToken) {
                 violate(worker + " got fencing token " + fencingToken + " after " + before.token);
             }
