@@ -174,6 +174,27 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
+    void whoIsToldOfOneKindDoesNotOvertakeTheOther() {
+        final VirtualWorld.Client client = world(3);
+        final List<Lease> plain = leases(client, 2);
+        final Lease fenced = acquired(get(client.redlock()
+                .acquireAsync("orders", options().fenced())
+                .toCompletableFuture()));
+        node(1).crash();
+        node(2).crash();
+        world.runMs(5);
+        node(0).redis().startLog();
+        client.engine().conductor().execute(() -> {
+            plain.get(0).release((lease, outcome) -> client.redlock().acquireAsync("orders", options()));
+            plain.get(1).releaseAsync();
+            fenced.releaseAsync();
+        });
+        world.runMs(5);
+        final List<String> log = node(0).redis().log().stream().filter(line -> line.contains(" orders ->")).toList();
+        assertEquals(List.of("release_fenced orders -> 1", "acquire orders -> 1"), log.subList(0, 2));
+    }
+
+    @Test
     void aFencedBatchBringsTheCountersOfAllNodesTogether() {
         final VirtualWorld.Client client = world(3);
         node(2).redis().set("orders/1:redlock:fence", "7000000000000000", -1);

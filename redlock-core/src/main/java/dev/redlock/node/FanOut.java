@@ -150,24 +150,22 @@ public final class FanOut {
 
     /** Writes the releases that have come together so far: what is sent from here on stands behind them. */
     void sealReleases() {
-        if (!isReleasePending()) {
-            return;
-        }
-        filter.clear();
-        // Both are taken before either is sent: a send may come back here.
-        final ReleaseBatch plainReleases = plain.take();
-        final ReleaseBatch fencedReleases = fenced.take();
-        seal(plain, plainReleases);
-        seal(fenced, fencedReleases);
+        seal(plain);
+        seal(fenced);
     }
 
     private boolean isReleasePending() {
         return plain.isPending() || fenced.isPending();
     }
 
-    private void seal(final PendingReleases origin, final ReleaseBatch releases) {
+    /** What is told while one kind is sent may come back here, and has to find the other kind in the filter still. */
+    private void seal(final PendingReleases origin) {
+        final ReleaseBatch releases = origin.take();
         if (releases == null) {
             return;
+        }
+        if (!isReleasePending()) {
+            filter.clear();
         }
         if (releases.length() == 1) {
             final LockRequest single = releases.member(0);
