@@ -56,6 +56,9 @@ final class AcquireOperation {
     }
 
     void onReply(final Attempt attempt, final int nodeIndex, final long value) {
+        if (attempt.presumedFence != 0 && value < attempt.presumedFence) {
+            conductor.releasing().onCounterBehind(attempt, nodeIndex);
+        }
         if (value > 0) {
             noteFence(attempt, nodeIndex, value);
             vote(attempt, nodeIndex, Vote.GRANTED);
@@ -90,6 +93,7 @@ final class AcquireOperation {
         if (attempt.isFenced && attempt.phase == Attempt.Phase.ACQUIRING) {
             attempt.fence.onGrant(nodeIndex, value);
         } else if (attempt.isFenced) {
+            attempt.isCounterApart |= value != attempt.fence.highest();
             attempt.fence.noteSeen(value);
         }
     }
@@ -97,6 +101,9 @@ final class AcquireOperation {
     void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote, final VoteFailure failure) {
         if (vote == Vote.FAILED) {
             noteNotHeld(attempt, nodeIndex);
+            if (attempt.presumedFence != 0) {
+                conductor.releasing().onCounterBehind(attempt, nodeIndex);
+            }
         }
         if (attempt.phase == Attempt.Phase.ACQUIRING) {
             attempt.noteFailure(nodeIndex, failure);

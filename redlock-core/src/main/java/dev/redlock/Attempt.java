@@ -80,6 +80,10 @@ final class Attempt implements LockRequest {
     boolean isRemainingTtlWanted;
     /** The value that lower counters are raised to. */
     long raiseTo;
+    /** A node that answered late stands at another number than the others. */
+    boolean isCounterApart;
+    /** The number at which all counters were presumed to stand when the release was sent without it; 0 if it was not. */
+    long presumedFence;
     boolean isExtending;
     /** The acquire is being handed to the nodes: nothing is decided yet. */
     boolean isSending;
@@ -110,6 +114,8 @@ final class Attempt implements LockRequest {
         holders = 0;
         extendSequence = 0;
         isExtending = false;
+        isCounterApart = false;
+        presumedFence = 0;
     }
 
     /** Counts answers that will come, before the command is sent. */
@@ -153,7 +159,7 @@ final class Attempt implements LockRequest {
             case REMAINING_TTL -> conductor.inquiring().onReply(this, nodeIndex, value);
             case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
-                    .onReply(this, nodeIndex, value);
+                    .onReply(this, nodeIndex, sequence, value);
         }
         answered();
     }
@@ -181,7 +187,7 @@ final class Attempt implements LockRequest {
             case REMAINING_TTL -> conductor.inquiring().onNoReply(this, nodeIndex);
             case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote);
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
-                    .onNoReply(this, nodeIndex, vote);
+                    .onNoReply(this, nodeIndex, sequence, vote);
         }
         answered();
     }

@@ -2,6 +2,7 @@ package dev.redlock;
 
 import dev.redlock.node.Verb;
 import dev.redlock.quorum.Decision;
+import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 
 /**
@@ -14,6 +15,8 @@ import dev.redlock.quorum.Vote;
 final class ReleaseOperation {
 
     private static final long MS = 1_000_000;
+    /** The sequence of a release that is sent for its counter's sake: its answer is no vote. */
+    private static final int FOR_COUNTER = 1;
 
     private final Conductor conductor;
 
@@ -41,16 +44,49 @@ final class ReleaseOperation {
         final int nodeCount = conductor.nodeCount();
         // One more than the answers to come, so that it is not recycled while it is being sent.
         attempt.expect(nodeCount + 1);
-        conductor.fanOut().release(attempt, attempt.fence.highest() > 0 ? Verb.RELEASE_FENCED : Verb.RELEASE);
+        conductor.fanOut().release(attempt, verbFor(attempt));
         attempt.expect(-1);
         conductor.recycleIfDone(attempt);
     }
 
-    void onReply(final Attempt attempt, final int nodeIndex, final long value) {
-        vote(attempt, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
+    /**
+     * A fenced release brings up the counters that are behind. Where all answers so far are grants at one number there
+     * is none to bring up, and the plain release, which costs the nodes less, does; who has not answered is presumed to
+     * stand there too, and {@link #onCounterBehind} mends it if not.
+     */
+    private static Verb verbFor(final Attempt attempt) {
+        final long highest = attempt.fence.highest();
+        if (highest == 0) {
+            return Verb.RELEASE;
+        }
+        final Round round = attempt.acquireRound;
+        if (attempt.isCounterApart || attempt.fence.lagging() != 0
+                || (round.refused() | round.failed() | round.unknown()) != 0) {
+            return Verb.RELEASE_FENCED;
+        }
+        attempt.presumedFence = highest;
+        return Verb.RELEASE;
     }
 
-    void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote) {
+    /**
+     * A node that was presumed to stand where the others do answers its acquire otherwise: its counter is brought up
+     * behind the release.
+     */
+    void onCounterBehind(final Attempt attempt, final int nodeIndex) {
+        attempt.expect(1);
+        conductor.fanOut().send(attempt, Verb.RELEASE_FENCED, FOR_COUNTER, 1L << nodeIndex);
+    }
+
+    void onReply(final Attempt attempt, final int nodeIndex, final int sequence, final long value) {
+        if (sequence != FOR_COUNTER) {
+            vote(attempt, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
+        }
+    }
+
+    void onNoReply(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote) {
+        if (sequence == FOR_COUNTER) {
+            return;
+        }
         if ((attempt.mayHold & 1L << nodeIndex) != 0) {
             conductor.owe(attempt, nodeIndex, conductor.nowNs() + attempt.ttlMsMax * MS);
         }

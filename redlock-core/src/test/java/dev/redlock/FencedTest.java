@@ -10,6 +10,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The engine's part of fencing: trips, raises, what a release carries, and what happens when a raise goes wrong. */
 class FencedTest extends VirtualTest {
@@ -305,8 +307,112 @@ class FencedTest extends VirtualTest {
         final Lease lease = acquired(acquire(client, fenced()));
         assertEquals(8, lease.fencingToken(), "two agree");
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "two answers decide");
-        world.runMs(50);
-        assertEquals("8", counter(2), "brought up by the release");
+        world.runMs(39);
+        assertEquals("4", counter(2), "the plain release has gone there, the acquire's answer is not back yet");
+        assertNull(key(2), "given back");
+        world.runMs(25);
+        assertEquals("8", counter(2), "brought up behind the release");
+    }
+
+    /** Nothing to bring up, so nothing that looks at counters. */
+    @Test
+    void aReleaseLooksAtNoCounterWhereAllAgree() {
+        nodesWithCounters(7, 7, 7);
+        final Lease lease = acquired(acquire(client, fenced()));
+        world.runMs(5);
+        eachNode(node -> node.redis().startLog());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        world.runMs(5);
+        eachNode(node -> assertEquals(List.of("release orders -> 1"), node.redis().log()));
+    }
+
+    /** After a raise that everybody has heard they agree as well. */
+    @Test
+    void aReleaseLooksAtNoCounterAfterARaiseOfAll() {
+        nodesWithCounters(1, 5, 9);
+        node(1).delay(() -> 3_000_000);
+        final Lease lease = acquired(acquire(client, fenced()));
+        eachNode(node -> node.redis().startLog());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "the raise of node 1 is not answered yet");
+        world.runMs(20);
+        eachNode(node -> assertTrue(node.redis().log().contains("release_fenced orders -> 1"),
+                node.redis().log()::toString));
+        eachNode(node -> node.delay(() -> TRIP_NS / 2));
+        counter(0, 1);
+        counter(1, 5);
+        final Lease next = acquired(acquire(client, fenced()));
+        world.runMs(5);
+        eachNode(node -> node.redis().startLog());
+        assertEquals(ReleaseOutcome.RELEASED, release(next));
+        world.runMs(5);
+        eachNode(node -> assertEquals("release orders -> 1", last(node.redis().log())));
+        assertEquals(List.of("11", "11", "11"), List.of(counter(0), counter(1), counter(2)), "they agree");
+    }
+
+    private static String last(final List<String> lines) {
+        return lines.get(lines.size() - 1);
+    }
+
+    /** What a node says after the grant and before the release: it stands below the others. */
+    @Test
+    void aReleaseBringsUpWhoAnsweredLateFromBelow() {
+        nodesWithCounters(7, 7, 3);
+        node(2).delay(() -> 5_000_000);
+        final Lease lease = acquired(acquire(client, fenced()));
+        world.runMs(20);
+        eachNode(node -> node.redis().startLog());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        world.runMs(20);
+        assertEquals(List.of("8", "8", "8"), List.of(counter(0), counter(1), counter(2)), "they agree");
+        assertEquals(List.of("release_fenced orders -> 1"), node(2).redis().log(), "by the release itself");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a late refusal", "a late error"})
+    void whoTurnsOutNotToHaveCountedIsBroughtUpBehindTheRelease(final String answer) {
+        nodesWithCounters(7, 7, 3);
+        node(2).delay(() -> 20_000_000);
+        if (answer.equals("a late error")) {
+            node(2).redis().failNext("acquire_fenced", "OOM command not allowed", 1);
+        } else {
+            node(2).redis().set("orders", "next holder", -1);
+        }
+        final Lease lease = acquired(acquire(client, fenced()));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two answers decide");
+        world.runMs(100);
+        assertEquals("8", counter(2), "brought up");
+        assertEquals(answer.equals("a late error") ? null : "next holder", key(2), "and nothing else changed");
+    }
+
+    /** Nodes 1 and 2 are slow; what node 1 answers to the release decides, not what it answers to the second. */
+    @Test
+    void theAnswerToTheSecondReleaseIsNoVote() {
+        nodesWithCounters(7, 7, 3);
+        node(2).delay(() -> 20_000_000);
+        final Lease lease = acquired(acquire(client, fenced()));
+        node(0).redis().delete("orders");
+        node(1).redis().delete("orders");
+        eachNode(node -> node.redis().startLog());
+        assertEquals(ReleaseOutcome.EXPIRED, release(lease), "two have lost it");
+        world.runMs(100);
+        assertEquals(List.of("acquire_fenced orders -> 4", "release orders -> 1", "release_fenced orders -> 0"),
+                node(2).redis().log());
+        assertEquals("8", counter(2), "brought up");
+    }
+
+    /** A connection that ends before the second release is sent, or before it is answered, owes nobody anything. */
+    @ParameterizedTest
+    @ValueSource(ints = {39, 50, 59})
+    void aConnectionThatEndsAroundTheSecondReleaseLeavesNothing(final int breakAfterMs) {
+        nodesWithCounters(7, 7, 3);
+        node(2).delay(() -> 20_000_000);
+        final Lease lease = acquired(acquire(client, fenced()));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two answers decide");
+        world.runMs(breakAfterMs - 4);
+        node(2).breakConnections();
+        world.runMs(5_000);
+        assertEquals(0, keyCount(), "given back everywhere");
+        assertEquals(9, acquired(acquire(client, fenced())).fencingToken(), "the next one");
     }
 
     /** A grant that arrives after the decision counts for the release: its node may stand higher than the rest. */

@@ -42,6 +42,19 @@ class ReleaseBatchTest extends VirtualTest {
         return outcomes;
     }
 
+    /** Node 0 has counted further than the others, so that releases have to bring them together. */
+    private void countersApart(final String... resources) {
+        for (final String resource : resources) {
+            node(0).redis().set(resource + ":redlock:fence", "7000000000000000", -1);
+        }
+    }
+
+    private void countersApart(final int count) {
+        for (int i = 0; i < count; i++) {
+            countersApart("orders/" + i);
+        }
+    }
+
     private int keysLeft(final int nodeIndex) {
         return node(nodeIndex).redis().keys().size();
     }
@@ -149,6 +162,7 @@ class ReleaseBatchTest extends VirtualTest {
     @CsvSource({"1, 0, 1", "2, 1, 0", "64, 1, 0", "65, 1, 1", "130, 3, 0"})
     void fencedOnesGoTogetherToo(final int leaseCount, final int batches, final int singles) {
         final VirtualWorld.Client client = world(3);
+        countersApart(leaseCount);
         releaseTogether(client, leases(client, leaseCount, options().fenced()))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
@@ -158,8 +172,23 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
+    void fencedOnesWhoseCountersAgreeGoWithThePlainOnes() {
+        final VirtualWorld.Client client = world(3);
+        countersApart("orders/1");
+        final List<Lease> leases = leases(client, 4, options().fenced());
+        leases.add(lease(client));
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertEquals(1, count(0, "release_many"), "three whose counters agree, and the plain one");
+        assertEquals(1, count(0, "release_fenced"), "the one whose counters do not");
+        assertEquals(0, count(0, "release_many_fenced") + count(0, "release"));
+        assertEquals(0, keysLeft(0));
+    }
+
+    @Test
     void fencedAndPlainOnesOfATurnAreTwoCalls() {
         final VirtualWorld.Client client = world(3);
+        countersApart(6);
         final List<Lease> leases = leases(client, 3);
         for (int i = 3; i < 6; i++) {
             leases.add(acquired(get(client.redlock()
@@ -177,6 +206,7 @@ class ReleaseBatchTest extends VirtualTest {
     void whoIsToldOfOneKindDoesNotOvertakeTheOther() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> plain = leases(client, 2);
+        countersApart("orders");
         final Lease fenced = acquired(get(client.redlock()
                 .acquireAsync("orders", options().fenced())
                 .toCompletableFuture()));
@@ -212,6 +242,7 @@ class ReleaseBatchTest extends VirtualTest {
     @Test
     void anUnknownScriptForFencedOnesIsSentInFull() {
         final VirtualWorld.Client client = world(3);
+        countersApart(3);
         final List<Lease> leases = leases(client, 3, options().fenced());
         eachNode(node -> node.redis().flushScripts());
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
