@@ -71,21 +71,23 @@ public final class Redlock implements AutoCloseable {
                 conductors[i] = newConductor(loop, IoTransports.of(loop));
             }
         }
+        listNodes();
+    }
+
+    /** A client over conductors that somebody else has made and runs: for the simulator, and to measure loops alone. */
+    Redlock(final RedlockContext context, final Conductor... conductors) {
+        this.context = context;
+        this.conductors = conductors;
+        this.counters = new RedlockCounters(conductors);
+        this.transportDescription = "given";
+        listNodes();
+    }
+
+    private void listNodes() {
         for (final Conductor conductor : conductors) {
             for (int i = 0; i < context.nodes().size(); i++) {
                 nodes.add(new NodeStatus(conductor.node(i)));
             }
-        }
-    }
-
-    /** A client over one conductor that somebody else has made and runs: for the simulator. */
-    Redlock(final RedlockContext context, final Conductor conductor) {
-        this.context = context;
-        this.conductors = new Conductor[]{conductor};
-        this.counters = new RedlockCounters(conductors);
-        this.transportDescription = "given";
-        for (int i = 0; i < context.nodes().size(); i++) {
-            nodes.add(new NodeStatus(conductor.node(i)));
         }
     }
 

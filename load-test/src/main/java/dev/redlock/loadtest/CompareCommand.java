@@ -34,6 +34,7 @@ import picocli.CommandLine.Model.OptionSpec;
         footer = {"", "Examples:", "  load-test compare                                  about two minutes",
             "  load-test compare --driver redlock,redlock@nio,redlock@epoll --nodes 5",
             "  load-test compare --driver redlock,redlock-stage,redlock-blocking --outstanding 1,16,64",
+            "  load-test compare --driver redlock-scripts-each,lettuce-scripts --nodes 5",
             "  load-test compare --driver redlock,lettuce-batched --rate 5000,20000 --nodes 3"})
 final class CompareCommand extends LabCommand {
     /** What concerns the nodes and the run as a whole; all other options are the drivers' too. */
@@ -199,7 +200,7 @@ final class CompareCommand extends LabCommand {
      */
     static final class Defaults extends OptionDefaults {
         Defaults() {
-            super(Map.of("--driver", String.join(",", Drivers.NAMES), "--nodes", "3", "--outstanding", "1,64",
+            super(Map.of("--driver", String.join(",", Drivers.COMPARED), "--nodes", "3", "--outstanding", "1,64",
                     "--duration", "1500ms", "--warmup", "500ms", "--jvm-warmup", "4s", "--hold", "0ms", "--wait",
                     "0ms", "--clients", "1", "--repetitions", "2"));
         }

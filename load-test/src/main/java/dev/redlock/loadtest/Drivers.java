@@ -23,11 +23,15 @@ final class Drivers {
     static final String DEFAULT = "redlock";
     private static final List<LockDriver> ALL = Stream
             .concat(Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, TransportKind.AUTO)),
-                    Stream.of(RedlockDriver.withScripts(), new LettuceDriver(false), new LettuceDriver(true),
-                            new RedissonDriver(false),
+                    Stream.of(RedlockDriver.withScripts(), RedlockDriver.withScriptsEach(), new LettuceDriver(false),
+                            new LettuceDriver(true), LettuceDriver.withScripts(), new RedissonDriver(false),
                             new RedissonDriver(true), new JedisDriver(), new SetNxDriver()))
             .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
+    /** What is compared unless told otherwise: without those that only ask others' commands of the nodes. */
+    static final List<String> COMPARED = NAMES.stream()
+            .filter(name -> !name.equals("redlock-scripts-each") && !name.equals("lettuce-scripts"))
+            .toList();
 
     private Drivers() {
     }

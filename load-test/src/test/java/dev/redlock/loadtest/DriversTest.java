@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -19,8 +20,16 @@ class DriversTest {
                 "lettuce-batched", "redisson", "redisson-single", "jedis", "set-nx")), Drivers.NAMES::toString);
     }
 
+    @Test
+    void thoseThatOnlyAskOthersCommandsAreComparedWhenAskedFor() {
+        List<String> left = new ArrayList<>(Drivers.NAMES);
+        left.removeAll(Drivers.COMPARED);
+        assertEquals(List.of("redlock-scripts-each", "lettuce-scripts"), left);
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"redlock@nio", "redlock-stage@io-uring", "redlock-blocking", "redlock-scripts@epoll"})
+    @ValueSource(strings = {"redlock@nio", "redlock-stage@io-uring", "redlock-blocking", "redlock-scripts@epoll",
+        "redlock-scripts-each@nio"})
     void oursMayCarryATransportAndSayIt(String name) {
         assertEquals(name, Drivers.named(name).name());
     }

@@ -5,6 +5,7 @@ import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -27,6 +28,10 @@ final class CycleOptions {
 
     @Option(names = "--start", description = "start so many nodes instead, and end them afterwards")
     private int startCount;
+
+    @Option(names = "--in-process", description = "no servers, but so many model nodes inside each event loop; for "
+            + "cycle-run alone")
+    private int inProcessCount;
 
     @Option(names = "--unix-sockets", description = "talk to the started nodes over Unix sockets")
     private boolean isUnix;
@@ -70,13 +75,17 @@ final class CycleOptions {
 
     /** Throws picocli's error, which ends in exit code 2, for anything out of range. */
     void check() {
-        require(nodes.isEmpty() != (startCount == 0), "give either --nodes or --start, and not both");
+        final int sources = (nodes.isEmpty() ? 0 : 1) + (startCount == 0 ? 0 : 1) + (inProcessCount == 0 ? 0 : 1);
+        require(sources == 1, "give one of --nodes, --start and --in-process");
+        require(inProcessCount >= 0 && inProcessCount <= RedisNodesContext.COUNT_MAX,
+                "--in-process is " + inProcessCount + ": expected 1 to " + RedisNodesContext.COUNT_MAX);
         require(nodes.size() == nodes.stream().distinct().count(),
                 "--nodes names a node twice: each vote has to come from a server of its own");
         require(startCount >= 0 && startCount <= RedisNodesContext.COUNT_MAX,
                 "--start is " + startCount + ": expected 1 to " + RedisNodesContext.COUNT_MAX);
         require(!isUnix || startCount > 0, "--unix-sockets is for --start: with --nodes, write unix:///path");
-        require(serverPids.isEmpty() || startCount == 0, "--server-pids is for --nodes: --start knows its own");
+        require(serverPids.isEmpty() || !nodes.isEmpty(),
+                "--server-pids is for --nodes: --start knows its own, and --in-process has none");
         require(outstanding >= 1 && outstanding <= OUTSTANDING_MAX,
                 "--outstanding is " + outstanding + ": expected 1 to " + OUTSTANDING_MAX);
         require(rate >= 0 && rate <= RATE_MAX,
@@ -110,6 +119,9 @@ final class CycleOptions {
 
     /** Where the nodes are, once they are started. */
     String[] addresses() {
+        if (isInProcess()) {
+            return IntStream.range(0, inProcessCount).mapToObj(i -> "in-process-" + i + ":1").toArray(String[]::new);
+        }
         if (started == null) {
             return nodes.toArray(String[]::new);
         }
@@ -126,6 +138,11 @@ final class CycleOptions {
         return started == null
                 ? serverPids.stream().mapToLong(Long::longValue).toArray()
                 : started.nodes().stream().flatMapToLong(node -> node.pid().stream()).toArray();
+    }
+
+    /** Whether the nodes are part of the client's event loops. */
+    boolean isInProcess() {
+        return inProcessCount > 0;
     }
 
     /** The name of a resource: always as long, so that the commands are. */

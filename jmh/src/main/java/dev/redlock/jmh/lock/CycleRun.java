@@ -5,6 +5,7 @@ import dev.redlock.AcquireOptions;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
 import dev.redlock.Lease;
+import dev.redlock.LoopClient;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
@@ -41,9 +42,11 @@ import picocli.CommandLine.Spec;
  *
  * @threading caller-confined
  */
-@Command(name = "cycle-run", mixinStandardHelpOptions = true, description = "Lock cycles on nodes: a closed loop, or "
-        + "with --rate an open one, begun by a thread outside the client. An outcome that is not as wanted, or a node "
-        + "that does not vote, fails the run.")
+@Command(name = "cycle-run", mixinStandardHelpOptions = true, description = {
+    "Lock cycles on nodes: a closed loop, or with --rate an open one, begun by a thread outside the client. An outcome "
+            + "that is not as wanted, or a node that does not vote, fails the run.",
+    "With --in-process no bytes leave the process: what is left is the client, and whether its loops hold each other "
+            + "up."})
 public final class CycleRun implements Callable<Integer> {
 
     private static final String LOOP_NAME_PREFIX = "redlock-";
@@ -107,6 +110,8 @@ public final class CycleRun implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         options.check();
         options.require(!options.isOpen() || !isBlocking, "--rate and --blocking exclude each other: leave one out");
+        options.require(!options.isInProcess() || !isFenced && transport == TransportKind.AUTO,
+                "--in-process has no fencing counters and no choice of transport: leave --fenced and --transport out");
         try {
             options.startNodes();
             return measure();
@@ -116,11 +121,32 @@ public final class CycleRun implements Callable<Integer> {
     }
 
     private int measure() throws IOException, InterruptedException {
-        try (Redlock redlock = Redlock.connect(context())) {
-            awaitReady(redlock);
-            meter = new CycleMeter(options, "redlock", LOOP_NAME_PREFIX);
-            return meter.run(new Lanes(redlock), spec.commandLine().getOut());
+        if (options.isInProcess()) {
+            return measureInProcess();
         }
+        try (Redlock redlock = Redlock.connect(context())) {
+            return measure(redlock);
+        }
+    }
+
+    private int measure(final Redlock redlock) throws IOException, InterruptedException {
+        awaitReady(redlock);
+        meter = new CycleMeter(options, "redlock", LOOP_NAME_PREFIX);
+        return meter.run(new Lanes(redlock), spec.commandLine().getOut());
+    }
+
+    /** Each loop has nodes of its own, which a resource that stays with its loop cannot tell from common ones. */
+    private int measureInProcess() throws IOException, InterruptedException {
+        final List<LoopTransport> transports = IntStream.range(0, loops).mapToObj(i -> new LoopTransport()).toList();
+        final int code;
+        try (LoopClient client = new LoopClient(context(), transports)) {
+            code = measure(client.redlock());
+        }
+        final int left = transports.stream().mapToInt(LoopTransport::heldCount).sum();
+        if (left > 0) {
+            spec.commandLine().getOut().println("FAIL: " + left + " locks are left on the nodes");
+        }
+        return left > 0 ? 1 : code;
     }
 
     private RedlockContext context() {

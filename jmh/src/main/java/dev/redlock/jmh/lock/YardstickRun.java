@@ -68,6 +68,7 @@ public final class YardstickRun implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         options.check();
+        options.require(!options.isInProcess(), "--in-process has no sockets, and this program nothing else");
         try {
             options.startNodes();
             final CycleMeter meter = new CycleMeter(options,

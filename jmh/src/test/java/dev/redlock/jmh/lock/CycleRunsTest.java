@@ -158,6 +158,49 @@ class CycleRunsTest {
         assertTrue(out.toString().matches("(?s).*by loop \\d+ %, \\d+ %.*"), out::toString);
     }
 
+    private int runInProcess(final String... more) {
+        final List<String> arguments = new ArrayList<>(List.of("--in-process", "3", "--warmup", "0", "--seconds",
+                "0.6"));
+        arguments.addAll(List.of(more));
+        return CycleRun.commandLine().setOut(new PrintWriter(out, true)).execute(arguments.toArray(String[]::new));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--commands=auto", "--commands=scripts --release-batch=1",
+        "--commands=scripts --outstanding=1", "--blocking --outstanding=4", "--rate=200"})
+    void nodesInsideTheLoopsAnswerLikeServers(final String options) {
+        assertEquals(0, runInProcess(options.split(" ")), out::toString);
+        assertTrue(cyclesPerSecond() > 0, out::toString);
+        assertTrue(out.toString().contains("servers 0.00 us"), out::toString);
+    }
+
+    @Test
+    void eachLoopHasNodesOfItsOwnInside() {
+        assertEquals(0, runInProcess("--loops", "2", "--outstanding", "8"), out::toString);
+        assertTrue(out.toString().matches("(?s).*n=3 out=8 .*by loop \\d+ %, \\d+ %.*"), out::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--start=3", "--fenced", "--transport=nio", "--server-pids=1", "--unix-sockets",
+        "--in-process=-1"})
+    void whatNodesInsideTheLoopsCannotDoIsRefused(final String option) {
+        final StringWriter err = new StringWriter();
+        final CommandLine line = CycleRun.commandLine().setErr(new PrintWriter(err, true));
+        final String[] arguments = option.startsWith("--in-process")
+                ? new String[]{option}
+                : new String[]{"--in-process=3", option};
+        assertEquals(2, line.execute(arguments), err::toString);
+        assertTrue(err.toString().startsWith("--") || err.toString().startsWith("give "), err::toString);
+    }
+
+    @Test
+    void theYardstickHasNoNodesInside() {
+        final StringWriter err = new StringWriter();
+        assertEquals(2, YardstickRun.commandLine().setErr(new PrintWriter(err, true)).execute("--in-process=3"),
+                err::toString);
+        assertTrue(err.toString().startsWith("--in-process has no sockets"), err::toString);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"--seconds=0", "--outstanding=0", "--rate=-1", "--start=3", "--unix-sockets",
         "--warmup=-1",

@@ -20,8 +20,8 @@ import redis.clients.jedis.params.SetParams;
 final class JedisSession implements LockSession {
     private static final int NODE_TIMEOUT_MS = 2_000;
     private static final int POOL_SIZE = 64;
-    private static final byte[] SHA = ReleaseScript.SHA.getBytes(StandardCharsets.US_ASCII);
-    private static final byte[] SOURCE = ReleaseScript.SOURCE.getBytes(StandardCharsets.UTF_8);
+    private static final byte[] SHA = PeerScript.RELEASE.sha().getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] SOURCE = PeerScript.RELEASE.source().getBytes(StandardCharsets.UTF_8);
 
     private final List<RedisClient> nodes;
     private final CallerThreads threads = new CallerThreads("jedis");
@@ -37,7 +37,7 @@ final class JedisSession implements LockSession {
         String problem = null;
         for (RedisClient node : session.nodes) {
             try {
-                node.scriptLoad(ReleaseScript.SOURCE);
+                node.scriptLoad(PeerScript.RELEASE.source());
                 ready++;
             } catch (JedisException e) {
                 problem = e.getMessage();

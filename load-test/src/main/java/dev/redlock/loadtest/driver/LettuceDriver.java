@@ -12,20 +12,39 @@ import java.util.List;
  */
 public final class LettuceDriver implements LockDriver {
     private final boolean isBatched;
+    private final boolean isAcquiredByScript;
 
     /**
-     * One of two ways to send.
+     * One of two ways to send. Locks are acquired by plain {@code SET}.
      *
      * @param isBatched false for the library's asynchronous commands as its guide shows them, with its command
      *                  timeouts; true for all that tuning can do: one event loop for all connections, one write for
      *                  each node and turn of the loop, no future for each command, and one timer for all
      */
     public LettuceDriver(boolean isBatched) {
+        this(isBatched, false);
+    }
+
+    private LettuceDriver(boolean isBatched, boolean isAcquiredByScript) {
         this.isBatched = isBatched;
+        this.isAcquiredByScript = isAcquiredByScript;
+    }
+
+    /**
+     * Tuned, and acquiring by the script of {@code redlock-core}: command for command what {@code redlock-scripts-each}
+     * asks of the nodes.
+     *
+     * @return the driver {@code lettuce-scripts}
+     */
+    public static LettuceDriver withScripts() {
+        return new LettuceDriver(true, true);
     }
 
     @Override
     public String name() {
+        if (isAcquiredByScript) {
+            return "lettuce-scripts";
+        }
         return isBatched ? "lettuce-batched" : "lettuce";
     }
 
@@ -37,11 +56,12 @@ public final class LettuceDriver implements LockDriver {
     @Override
     public String summary() {
         return "a parallel quorum lock written by hand over Lettuce, "
-                + (isBatched ? "tuned: manual flush, one event loop" : "its asynchronous commands as they come");
+                + (isBatched ? "tuned: manual flush, one event loop" : "its asynchronous commands as they come")
+                + (isAcquiredByScript ? "; acquires by script" : "");
     }
 
     @Override
     public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException {
-        return LettuceSession.open(nodes, isBatched ? new LettuceBatches() : new LettuceFutures());
+        return LettuceSession.open(nodes, isBatched ? new LettuceBatches() : new LettuceFutures(), isAcquiredByScript);
     }
 }

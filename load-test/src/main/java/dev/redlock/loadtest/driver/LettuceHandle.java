@@ -44,10 +44,12 @@ final class LettuceHandle implements LockHandle {
 
     /** Sends a round to all nodes; what cannot be sent is a failed vote. */
     void send(LettuceRound round) {
-        if (round.verb() == PeerVerb.ACQUIRE) {
-            session.send(round, CommandType.SET, setArguments(round));
+        if (round.verb() == PeerVerb.RELEASE) {
+            session.send(round, CommandType.EVALSHA, releaseArguments(round, PeerScript.RELEASE.sha()));
+        } else if (session.isAcquiredByScript()) {
+            session.send(round, CommandType.EVALSHA, acquireArguments(round, PeerScript.ACQUIRE.sha()));
         } else {
-            session.send(round, CommandType.EVALSHA, releaseArguments(round, ReleaseScript.SHA));
+            session.send(round, CommandType.SET, setArguments(round));
         }
         round.onSent();
     }
@@ -56,7 +58,9 @@ final class LettuceHandle implements LockHandle {
         if (failure == null) {
             round.onReply(node, reply);
         } else if (failure instanceof RedisNoScriptException) {
-            session.send(round, node, CommandType.EVAL, releaseArguments(round, ReleaseScript.SOURCE));
+            session.send(round, node, CommandType.EVAL, round.verb() == PeerVerb.RELEASE
+                    ? releaseArguments(round, PeerScript.RELEASE.source())
+                    : acquireArguments(round, PeerScript.ACQUIRE.source()));
         } else {
             round.onFailure(node);
         }
@@ -69,6 +73,11 @@ final class LettuceHandle implements LockHandle {
                 .add(CommandKeyword.NX)
                 .add(CommandKeyword.PX)
                 .add(ttl.toMillis());
+    }
+
+    /** {@code EVALSHA sha 1 resource token ttl}, or {@code EVAL} with the source. */
+    private CommandArgs<byte[], byte[]> acquireArguments(LettuceRound round, String script) {
+        return releaseArguments(round, script).add(ttl.toMillis());
     }
 
     /** {@code EVALSHA sha 1 resource token}, or {@code EVAL} with the source. */

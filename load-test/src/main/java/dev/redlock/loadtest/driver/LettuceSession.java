@@ -41,14 +41,16 @@ final class LettuceSession implements LockSession {
     }
 
     private final LettuceWire wire;
+    private final boolean isAcquiredByScript;
     private final RedisClient client;
     private final List<RedisURI> addresses;
     private final PeerTokens tokens = new PeerTokens();
     private final AtomicReferenceArray<StatefulRedisConnection<byte[], byte[]>> connections;
     private volatile boolean isClosed;
 
-    private LettuceSession(List<NodeAddress> nodes, LettuceWire wire) {
+    private LettuceSession(List<NodeAddress> nodes, LettuceWire wire, boolean isAcquiredByScript) {
         this.wire = wire;
+        this.isAcquiredByScript = isAcquiredByScript;
         this.addresses = nodes.stream().map(LettuceSession::uri).toList();
         this.connections = new AtomicReferenceArray<>(nodes.size());
         this.client = RedisClient.create(wire.resources());
@@ -59,8 +61,9 @@ final class LettuceSession implements LockSession {
         client.setOptions(options);
     }
 
-    static LettuceSession open(List<NodeAddress> nodes, LettuceWire wire) throws IOException, InterruptedException {
-        LettuceSession session = new LettuceSession(nodes, wire);
+    static LettuceSession open(List<NodeAddress> nodes, LettuceWire wire, boolean isAcquiredByScript)
+            throws IOException, InterruptedException {
+        LettuceSession session = new LettuceSession(nodes, wire, isAcquiredByScript);
         try {
             session.connectAll();
             return session;
@@ -116,7 +119,8 @@ final class LettuceSession implements LockSession {
         return client.connectAsync(ByteArrayCodec.INSTANCE, addresses.get(node))
                 .toCompletableFuture()
                 .thenCompose(connection -> connection.async()
-                        .scriptLoad(ReleaseScript.SOURCE)
+                        .scriptLoad(PeerScript.ACQUIRE.source())
+                        .thenCompose(sha -> connection.async().scriptLoad(PeerScript.RELEASE.source()))
                         .thenAccept(sha -> onConnected(node, connection))
                         .toCompletableFuture())
                 .whenComplete((nothing, failure) -> {
@@ -136,6 +140,10 @@ final class LettuceSession implements LockSession {
 
     byte[] freshToken() {
         return tokens.next();
+    }
+
+    boolean isAcquiredByScript() {
+        return isAcquiredByScript;
     }
 
     int nodeCount() {

@@ -16,7 +16,7 @@ interface LettuceWire extends AutoCloseable {
 
     ClientOptions.Builder options();
 
-    /** A connection is ready, its script is loaded. */
+    /** A connection is ready, its scripts are loaded. */
     void onConnected(StatefulRedisConnection<byte[], byte[]> connection);
 
     /** Runs what sends a round, where sending is done. */

@@ -7,8 +7,8 @@ package dev.redlock.loadtest.driver;
  * @threading immutable
  */
 enum PeerVerb {
-    /** {@code SET resource token NX PX ttl}. */
+    /** {@code SET resource token NX PX ttl}, or {@link PeerScript#ACQUIRE}, which does that and tells of a refusal. */
     ACQUIRE,
-    /** Compare and delete, {@link ReleaseScript}. */
+    /** Compare and delete, {@link PeerScript#RELEASE}. */
     RELEASE
 }

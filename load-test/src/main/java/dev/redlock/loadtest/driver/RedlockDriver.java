@@ -30,6 +30,7 @@ public final class RedlockDriver implements LockDriver {
     private final ApiForm form;
     private final TransportKind transport;
     private final CommandMode commands;
+    private final boolean isEachReleaseAlone;
 
     /** The callback form over the best transport. */
     public RedlockDriver() {
@@ -43,13 +44,14 @@ public final class RedlockDriver implements LockDriver {
      * @param transport what carries the bytes
      */
     public RedlockDriver(ApiForm form, TransportKind transport) {
-        this(form, transport, CommandMode.AUTO);
+        this(form, transport, CommandMode.AUTO, false);
     }
 
-    private RedlockDriver(ApiForm form, TransportKind transport, CommandMode commands) {
+    private RedlockDriver(ApiForm form, TransportKind transport, CommandMode commands, boolean isEachReleaseAlone) {
         this.form = form;
         this.transport = transport;
         this.commands = commands;
+        this.isEachReleaseAlone = isEachReleaseAlone;
     }
 
     /**
@@ -58,7 +60,17 @@ public final class RedlockDriver implements LockDriver {
      * @return the driver {@code redlock-scripts}
      */
     public static RedlockDriver withScripts() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS);
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, false);
+    }
+
+    /**
+     * The callback form by scripts alone and a call for each release, which is what a lock written by hand asks of the
+     * nodes.
+     *
+     * @return the driver {@code redlock-scripts-each}
+     */
+    public static RedlockDriver withScriptsEach() {
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, true);
     }
 
     /**
@@ -68,14 +80,15 @@ public final class RedlockDriver implements LockDriver {
      * @return a driver with the transport in its name
      */
     public RedlockDriver over(TransportKind kind) {
-        return new RedlockDriver(form, kind, commands);
+        return new RedlockDriver(form, kind, commands, isEachReleaseAlone);
     }
 
     @Override
     public String name() {
         String kind = transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
         String mode = commands == CommandMode.AUTO ? "" : "-" + commands.name().toLowerCase(Locale.ROOT);
-        return form.driverName() + mode + (transport == TransportKind.AUTO ? "" : "@" + kind);
+        String releases = isEachReleaseAlone ? "-each" : "";
+        return form.driverName() + mode + releases + (transport == TransportKind.AUTO ? "" : "@" + kind);
     }
 
     @Override
@@ -86,7 +99,8 @@ public final class RedlockDriver implements LockDriver {
     @Override
     public String summary() {
         return "this project's quorum lock, " + form.summary()
-                + (commands == CommandMode.NATIVE ? ", plain SET instead of the acquire script" : "");
+                + (commands == CommandMode.SCRIPTS ? ", by scripts alone" : "")
+                + (isEachReleaseAlone ? ", a call for each release" : "");
     }
 
     /** The longest ttl unless set otherwise, a second for the rounding of uptimes, and the drift. */
@@ -119,6 +133,9 @@ public final class RedlockDriver implements LockDriver {
                 .transport(transport == TransportKind.AUTO ? spec.transport() : transport)
                 .eventLoops(spec.eventLoops())
                 .idlePolicy(spec.idlePolicy());
+        if (isEachReleaseAlone) {
+            context.releaseBatchMax(1);
+        }
         if (spec.isFresh()) {
             context.restartGuard(RestartGuardMode.OFF);
         }

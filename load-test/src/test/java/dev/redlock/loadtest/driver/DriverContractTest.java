@@ -17,6 +17,9 @@ import dev.redlock.loadtest.rig.LoadTestRig;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -57,9 +60,21 @@ class DriverContractTest {
     }
 
     @Nested
-    class NativeCommands extends OnThreeNodes {
-        NativeCommands() {
+    class Scripts extends OnThreeNodes {
+        Scripts() {
             super(RedlockDriver.withScripts());
+        }
+    }
+
+    @Nested
+    class ScriptsEach extends OnThreeNodes {
+        ScriptsEach() {
+            super(RedlockDriver.withScriptsEach());
+        }
+
+        @Test
+        void acquiresAndReleasesByOneScriptCallEach() throws Exception {
+            usesScriptsAlone();
         }
     }
 
@@ -84,6 +99,23 @@ class DriverContractTest {
         @Test
         void nodeThatLostItsScriptsIsSentThemAgain() throws Exception {
             losesScripts();
+        }
+    }
+
+    @Nested
+    class LettuceScripts extends OnThreeNodes {
+        LettuceScripts() {
+            super(LettuceDriver.withScripts());
+        }
+
+        @Test
+        void nodeThatLostItsScriptsIsSentThemAgain() throws Exception {
+            losesScripts();
+        }
+
+        @Test
+        void acquiresAndReleasesByOneScriptCallEach() throws Exception {
+            usesScriptsAlone();
         }
     }
 
@@ -255,6 +287,39 @@ class DriverContractTest {
             List<NodeAddress> addresses = List.of(nobody, NodeAddress.of("127.0.0.1", 2), addresses(nodes).get(0));
             IOException failure = assertThrows(IOException.class, () -> driver.open(addresses, true));
             assertTrue(failure.getMessage().startsWith("only "), failure::getMessage);
+        }
+
+        /** What the nodes count: two script calls for each cycle, and no SET that did not come from one. */
+        final void usesScriptsAlone() throws Exception {
+            int count = 8;
+            try (LockSession session = open()) {
+                List<BlockingLock> locks = IntStream.range(0, count)
+                        .mapToObj(i -> new BlockingLock(session, freshResource(), TTL, LIMIT))
+                        .toList();
+                cycle(locks.get(0));
+                for (RedisNode node : nodes.nodes()) {
+                    node.call("CONFIG", "RESETSTAT");
+                }
+                for (BlockingLock lock : locks) {
+                    cycle(lock);
+                }
+                for (RedisNode node : nodes.nodes()) {
+                    Await.until(2 * count + " script calls", () -> calls(node, "evalsha") == 2 * count);
+                    assertEquals(count, calls(node, "set"));
+                    assertEquals(count, calls(node, "del"));
+                }
+            }
+        }
+
+        private void cycle(BlockingLock lock) throws Exception {
+            assertEquals(AcquireVerdict.ACQUIRED, lock.acquire());
+            assertEquals(ReleaseVerdict.RELEASED, lock.release());
+        }
+
+        private long calls(RedisNode node, String command) throws IOException {
+            String stats = String.valueOf(node.call("INFO", "commandstats"));
+            Matcher calls = Pattern.compile("cmdstat_" + command + ":calls=(\\d+)").matcher(stats);
+            return calls.find() ? Long.parseLong(calls.group(1)) : 0;
         }
 
         final void losesScripts() throws Exception {

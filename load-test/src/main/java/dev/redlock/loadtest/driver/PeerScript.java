@@ -9,21 +9,36 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * The release script of {@code redlock-core}, for the peers that are written by hand here. Replies 1 when deleted.
+ * The scripts of {@code redlock-core}, for the peers that are written by hand here. Each replies 1 for a vote.
  *
  * @threading immutable
  */
-final class ReleaseScript {
-    /** Its text. */
-    static final String SOURCE = read("dev/redlock/node/release.lua");
-    /** The name under which a node keeps it. */
-    static final String SHA = sha(SOURCE);
+enum PeerScript {
+    /** Sets the key if it is absent; a refusal tells how long the holder's key will stand. */
+    ACQUIRE("dev/redlock/node/acquire.lua"),
+    /** Deletes the key if it holds the token. */
+    RELEASE("dev/redlock/node/release.lua");
 
-    private ReleaseScript() {
+    private final String source;
+    private final String sha;
+
+    PeerScript(String name) {
+        this.source = read(name);
+        this.sha = shaOf(source);
+    }
+
+    /** Its text. */
+    String source() {
+        return source;
+    }
+
+    /** The name under which a node keeps it. */
+    String sha() {
+        return sha;
     }
 
     private static String read(String name) {
-        try (InputStream in = ReleaseScript.class.getClassLoader().getResourceAsStream(name)) {
+        try (InputStream in = PeerScript.class.getClassLoader().getResourceAsStream(name)) {
             if (in == null) {
                 throw new IllegalStateException("script " + name + " is not on the class path");
             }
@@ -33,7 +48,7 @@ final class ReleaseScript {
         }
     }
 
-    private static String sha(String source) {
+    private static String shaOf(String source) {
         try {
             byte[] digest = MessageDigest.getInstance("SHA-1").digest(source.getBytes(StandardCharsets.UTF_8));
             return HexFormat.of().formatHex(digest);

@@ -1,0 +1,291 @@
+package dev.redlock.jmh.lock;
+
+import dev.redlock.resp.RespLimits;
+import dev.redlock.resp.RespParser;
+import dev.redlock.resp.RespProtocolException;
+import dev.redlock.resp.RespType;
+import dev.redlock.resp.RespVisitor;
+import dev.redlock.resp.RespWriter;
+import dev.redlock.resp.netty.RespInboundHandler;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.channel.Channel;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The node's end of a connection inside an event loop: it reads commands as a server does and keeps its answers until
+ * the loop looks at its channels again. It knows what a client needs for cycles, {@code SET NX PX} and the scripts that
+ * acquire and release, and what is asked in a handshake; anything else is answered by an error.
+ *
+ * @threading event-loop-confined
+ */
+final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
+
+    /**
+     * What a command turns out to be.
+     *
+     * @threading immutable
+     */
+    private enum Kind {
+        SET, SCRIPT, OTHER
+    }
+
+    /**
+     * The scripts that are run here.
+     *
+     * @threading immutable
+     */
+    private enum Script {
+        ACQUIRE, RELEASE, RELEASE_MANY;
+
+        private static final Script[] ALL = values();
+
+        private final String source;
+
+        Script() {
+            try {
+                source = new String(BareLoop.script(name().toLowerCase(Locale.ROOT)), StandardCharsets.UTF_8);
+            } catch (final IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
+    /** More releases than the client ever sends together. */
+    private static final int LOCKS_MAX = 64;
+    private static final int TOKEN_BYTES = 20;
+    private static final int NUMBER_DIGITS = 6;
+    private static final int REPLY_BYTES = 4096;
+
+    private final LoopNode node;
+    private final String runId;
+    private final Channel channel;
+    /** The first eight digits of each script's name, as a number; zero until it is loaded. */
+    private final long[] scriptNames = new long[Script.values().length];
+    private final int[] locks = new int[LOCKS_MAX];
+    private final long[] highs = new long[LOCKS_MAX];
+    private final long[] middles = new long[LOCKS_MAX];
+    private final int[] lows = new int[LOCKS_MAX];
+    private final List<String> words = new ArrayList<>();
+    private Kind kind;
+    private Script script;
+    private int wordCount;
+    private int lockCount;
+    private ByteBuf replies;
+
+    LoopConnection(final LoopNode node, final String runId, final Channel channel) {
+        this.node = node;
+        this.runId = runId;
+        this.channel = channel;
+        channel.pipeline()
+                .addLast(new RespInboundHandler(RespParser.forRequests(RespLimits.defaults()), this, this));
+    }
+
+    /** Sends the answers to what has come since it was called last. */
+    boolean answer() {
+        if (replies == null) {
+            return false;
+        }
+        final ByteBuf out = replies;
+        replies = null;
+        channel.writeAndFlush(out, channel.voidPromise());
+        return true;
+    }
+
+    // ---- a command --------------------------------------------------------------------------------------------------
+
+    @Override
+    public void onAggregateStart(final RespType type, final int elementCount) {
+        wordCount = 0;
+        lockCount = 0;
+        words.clear();
+    }
+
+    @Override
+    public void onBulkString(final ByteBuf buf, final int index, final int length) {
+        final int at = wordCount++;
+        if (at == 0) {
+            kind = kindOf(buf, index, length);
+        }
+        switch (kind) {
+            case SET -> onSetWord(at, buf, index, length);
+            case SCRIPT -> onScriptWord(at, buf, index, length);
+            case OTHER -> words.add(buf.toString(index, length, StandardCharsets.UTF_8));
+        }
+    }
+
+    private static Kind kindOf(final ByteBuf buf, final int index, final int length) {
+        if (length == 3 && buf.getByte(index) == 'S') {
+            return Kind.SET;
+        }
+        return length == 7 && buf.getByte(index + 4) == 'S' ? Kind.SCRIPT : Kind.OTHER;
+    }
+
+    /** {@code SET resource token NX PX ttl}. */
+    private void onSetWord(final int at, final ByteBuf buf, final int index, final int length) {
+        if (at == 1) {
+            lockCount = 1;
+            locks[0] = numberAt(buf, index + length - NUMBER_DIGITS, NUMBER_DIGITS);
+        } else if (at == 2) {
+            readToken(0, buf, index, length);
+        }
+    }
+
+    /** {@code EVALSHA sha K resource1 ... resourceK token1 ... tokenK [ttl]}. */
+    private void onScriptWord(final int at, final ByteBuf buf, final int index, final int length) {
+        if (at == 1) {
+            script = scriptNamed(buf.getLong(index));
+        } else if (at == 2) {
+            lockCount = numberAt(buf, index, length);
+        } else if (at >= 3 && at < 3 + lockCount) {
+            locks[at - 3] = numberAt(buf, index + length - NUMBER_DIGITS, NUMBER_DIGITS);
+        } else if (at >= 3 && at < 3 + 2 * lockCount) {
+            readToken(at - 3 - lockCount, buf, index, length);
+        }
+    }
+
+    private static int numberAt(final ByteBuf buf, final int index, final int length) {
+        int number = 0;
+        for (int i = index; i < index + length; i++) {
+            number = 10 * number + buf.getByte(i) - '0';
+        }
+        return number;
+    }
+
+    private void readToken(final int which, final ByteBuf buf, final int index, final int length) {
+        if (length != TOKEN_BYTES) {
+            throw new IllegalStateException("a token has " + length + " bytes");
+        }
+        highs[which] = buf.getLong(index);
+        middles[which] = buf.getLong(index + 8);
+        lows[which] = buf.getInt(index + 16);
+    }
+
+    // ---- its answer -------------------------------------------------------------------------------------------------
+
+    @Override
+    public void onReplyEnd() {
+        if (replies == null) {
+            // Of arenas that belong to threads, so that what the loops share is not the allocator of the model.
+            replies = PooledByteBufAllocator.DEFAULT.directBuffer(REPLY_BYTES);
+        }
+        switch (kind) {
+            case SET -> {
+                if (acquire()) {
+                    RespWriter.textLine(replies, RespType.SIMPLE_STRING, "OK");
+                } else {
+                    RespWriter.nullValue(replies);
+                }
+            }
+            case SCRIPT -> run();
+            case OTHER -> answerOther();
+        }
+    }
+
+    private boolean acquire() {
+        return node.acquire(locks[0], highs[0], middles[0], lows[0]);
+    }
+
+    private int release(final int which) {
+        return node.release(locks[which], highs[which], middles[which], lows[which]) ? 1 : 0;
+    }
+
+    private void run() {
+        if (script == null) {
+            RespWriter.textLine(replies, RespType.SIMPLE_ERROR, "NOSCRIPT No matching script.");
+            return;
+        }
+        switch (script) {
+            case ACQUIRE -> RespWriter.integer(replies, acquire() ? 1 : 0);
+            case RELEASE -> RespWriter.integer(replies, release(0));
+            case RELEASE_MANY -> {
+                RespWriter.arrayHeader(replies, lockCount);
+                for (int i = 0; i < lockCount; i++) {
+                    RespWriter.integer(replies, release(i));
+                }
+            }
+        }
+    }
+
+    /** The handshake, and the clock. */
+    private void answerOther() {
+        switch (words.get(0)) {
+            case "HELLO" -> {
+                RespWriter.aggregateHeader(replies, RespType.MAP, 1);
+                RespWriter.bulkString(replies, "proto");
+                RespWriter.integer(replies, 3);
+            }
+            case "CLIENT" -> RespWriter.textLine(replies, RespType.SIMPLE_STRING, "OK");
+            case "INFO" -> RespWriter.bulkString(replies,
+                    "run_id:" + runId + "\r\nuptime_in_seconds:86400\r\nrole:master\r\n");
+            case "TIME" -> {
+                final long nowUs = TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis());
+                RespWriter.arrayHeader(replies, 2);
+                RespWriter.bulkInteger(replies, nowUs / 1_000_000);
+                RespWriter.bulkInteger(replies, nowUs % 1_000_000);
+            }
+            case "COMMAND" -> {
+                RespWriter.arrayHeader(replies, 2);
+                RespWriter.nullValue(replies);
+                RespWriter.nullValue(replies);
+            }
+            case "SCRIPT" -> load(words.get(2));
+            default -> RespWriter.textLine(replies, RespType.SIMPLE_ERROR, "ERR unknown command");
+        }
+    }
+
+    private void load(final String source) {
+        final String name = sha1Hex(source);
+        for (final Script one : Script.ALL) {
+            if (one.source.equals(source)) {
+                scriptNames[one.ordinal()] = ByteBuffer.wrap(name.getBytes(StandardCharsets.US_ASCII)).getLong();
+            }
+        }
+        RespWriter.bulkString(replies, name);
+    }
+
+    private static String sha1Hex(final String text) {
+        try {
+            return HexFormat.of()
+                    .formatHex(MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8)));
+        } catch (final NoSuchAlgorithmException e) {
+            throw new IllegalStateException("this JDK has no SHA-1, which names scripts in Redis", e);
+        }
+    }
+
+    private Script scriptNamed(final long firstDigits) {
+        for (final Script one : Script.ALL) {
+            if (scriptNames[one.ordinal()] == firstDigits) {
+                return one;
+            }
+        }
+        return null;
+    }
+
+    // ---- what a client never sends ----------------------------------------------------------------------------------
+
+    @Override
+    public void onInteger(final long value) {
+        throw new IllegalStateException("a command is made of bulk strings");
+    }
+
+    @Override
+    public void onSimpleError(final ByteBuf buf, final int index, final int length) {
+        throw new IllegalStateException("a command is made of bulk strings");
+    }
+
+    @Override
+    public void onProtocolError(final RespProtocolException e) {
+        throw e;
+    }
+}

@@ -1,0 +1,144 @@
+package dev.redlock.jmh.lock;
+
+import dev.redlock.transport.IoTransport;
+import dev.redlock.transport.NodeAddress;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoop;
+import io.netty.channel.IoHandle;
+import io.netty.channel.IoHandler;
+import io.netty.channel.IoHandlerContext;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.IoRegistration;
+import io.netty.channel.local.LocalAddress;
+import io.netty.channel.local.LocalChannel;
+import io.netty.channel.local.LocalIoHandler;
+import io.netty.channel.local.LocalServerChannel;
+import java.net.SocketAddress;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
+
+/**
+ * The nodes of one event loop, inside it: what the client sends is read at once, and what the nodes answer arrives when
+ * the loop looks at its channels the next time, as it does from sockets. Nothing of it is shared with another loop, and
+ * the kernel has no part in it.
+ *
+ * @threading event-loop-confined, except {@link #newIoHandlerFactory}; {@link #heldCount} when the loop has ended
+ */
+final class LoopTransport implements IoTransport {
+
+    private static final AtomicInteger PLACES = new AtomicInteger();
+
+    private final Map<String, LoopNode> nodes = new LinkedHashMap<>();
+    private final Map<String, LocalAddress> places = new LinkedHashMap<>();
+    private final List<LoopConnection> connections = new ArrayList<>();
+
+    /** Locks that the nodes hold. */
+    int heldCount() {
+        return nodes.values().stream().mapToInt(LoopNode::heldCount).sum();
+    }
+
+    @Override
+    public String description() {
+        return "inside the event loop";
+    }
+
+    @Override
+    public IoHandlerFactory newIoHandlerFactory() {
+        return executor -> new Turn(LocalIoHandler.newFactory().newHandler(executor));
+    }
+
+    @Override
+    public Class<? extends Channel> channelClass(final NodeAddress address) {
+        return LocalChannel.class;
+    }
+
+    @Override
+    public void tune(final Bootstrap bootstrap, final NodeAddress address, final int userTimeoutMs) {
+        // There is nothing to set.
+    }
+
+    /** A node listens as soon as somebody asks for it. */
+    @Override
+    public void resolve(final NodeAddress address, final EventLoop loop,
+            final BiConsumer<SocketAddress, Throwable> answer) {
+        final String name = address.toString();
+        final LocalAddress place = places.get(name);
+        if (place != null) {
+            answer.accept(place, null);
+            return;
+        }
+        final LocalAddress fresh = new LocalAddress(name + "#" + PLACES.getAndIncrement());
+        final LoopNode node = new LoopNode();
+        nodes.put(name, node);
+        places.put(name, fresh);
+        new ServerBootstrap().group(loop)
+                .channel(LocalServerChannel.class)
+                .childHandler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(final Channel channel) {
+                        connections.add(new LoopConnection(node, name, channel));
+                    }
+                })
+                .bind(fresh)
+                .addListener(bound -> answer.accept(bound.isSuccess() ? fresh : null, bound.cause()));
+    }
+
+    /**
+     * A turn of the loop begins with what the nodes have answered.
+     *
+     * @threading event-loop-confined, except {@link #wakeup}
+     */
+    private final class Turn implements IoHandler {
+        private final IoHandler local;
+
+        Turn(final IoHandler local) {
+            this.local = local;
+        }
+
+        @Override
+        public int run(final IoHandlerContext context) {
+            int answered = 0;
+            for (int i = 0; i < connections.size(); i++) {
+                answered += connections.get(i).answer() ? 1 : 0;
+            }
+            return answered > 0 ? answered : local.run(context);
+        }
+
+        @Override
+        public void initialize() {
+            local.initialize();
+        }
+
+        @Override
+        public void prepareToDestroy() {
+            local.prepareToDestroy();
+        }
+
+        @Override
+        public void destroy() {
+            local.destroy();
+        }
+
+        @Override
+        public IoRegistration register(final IoHandle handle) throws Exception {
+            return local.register(handle);
+        }
+
+        @Override
+        public void wakeup() {
+            local.wakeup();
+        }
+
+        @Override
+        public boolean isCompatible(final Class<? extends IoHandle> handleType) {
+            return local.isCompatible(handleType);
+        }
+    }
+}
