@@ -25,6 +25,7 @@ final class ClockWatch {
     private final Drift rate;
     private final long constantNs;
     private boolean hasReference;
+    private long originNs;
     private long askedNs;
     private long offsetNsMin;
     private long offsetNsMax;
@@ -43,8 +44,12 @@ final class ClockWatch {
      * @return true if the clock has jumped since the sample before
      */
     boolean onSample(final long sentNs, final long receivedNs, final long serverNs) {
-        final long min = serverNs - receivedNs;
-        final long max = serverNs - sentNs;
+        if (!hasReference) {
+            originNs = serverNs - sentNs;
+        }
+        // Seen from the first one they are small, wherever the two clocks stand: their plain difference may wrap.
+        final long min = serverNs - receivedNs - originNs;
+        final long max = serverNs - sentNs - originNs;
         // From one answer to the next may pass all the time since the one before was asked for: drift counts for it
         // all.
         final long gainNs = hasReference ? rate.ofNs(Math.max(0, receivedNs - askedNs)) : 0;

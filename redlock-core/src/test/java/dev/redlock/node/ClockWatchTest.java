@@ -13,6 +13,7 @@ import net.jqwik.api.constraints.LongRange;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ClockWatchTest {
 
@@ -31,6 +32,24 @@ class ClockWatchTest {
     void theFirstSampleIsNeverAJump() {
         assertFalse(sample(5 * SECOND, 1_000 * SECOND), "nothing to compare it with");
         assertTrue(sample(6 * SECOND, 0));
+    }
+
+    /** Our clock may stand anywhere, so that the difference of the two leaves the range of a long. */
+    @ParameterizedTest
+    @ValueSource(longs = {-4, -3, -2, -1, 0, 1, 2, 3, 4})
+    void theDifferenceOfTheClocksMayWrap(final long shiftMs) {
+        final long originNs = EPOCH_NS - Long.MAX_VALUE + shiftMs * MS;
+        for (int i = 0; i < 20; i++) {
+            assertFalse(delayed(originNs, i * SECOND, 0), "honest, sample " + i);
+        }
+        assertTrue(delayed(originNs, 20 * SECOND, 60 * MS), "ahead");
+        assertFalse(delayed(originNs, 21 * SECOND, 60 * MS), "and on from there");
+        assertTrue(delayed(originNs, 22 * SECOND, -60 * MS), "back");
+    }
+
+    /** A sample whose answer took two milliseconds. */
+    private boolean delayed(final long originNs, final long atNs, final long offsetNs) {
+        return watch.onSample(originNs + atNs, originNs + atNs + 2 * MS, EPOCH_NS + atNs + MS + offsetNs);
     }
 
     /** One second between samples allows 10 ms + 2 ms. */
