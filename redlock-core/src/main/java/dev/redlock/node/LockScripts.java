@@ -34,8 +34,8 @@ final class LockScripts {
     private static final byte[][] EVAL = new byte[VERB_COUNT][];
     private static final byte[] TOKEN_PREFIX = ascii("$20\r\n");
     private static final int TOKEN_BULK_BYTES = TOKEN_PREFIX.length + 20 + 2;
-    /** {@code $16}, the digits of 2^53 - 1, and what ends lines. */
-    private static final int FENCE_BULK_BYTES = 5 + 16 + 2;
+    /** {@code $19}, the digits of the greatest long, and what ends lines: a node may answer more than 2^53 - 1. */
+    private static final int FENCE_BULK_BYTES = 5 + 19 + 2;
     private static final int CRLF = '\r' << 8 | '\n';
     private static final byte[][] BATCH_EVALSHA = new byte[VERB_COUNT][];
     private static final byte[][] BATCH_EVAL = new byte[VERB_COUNT][];

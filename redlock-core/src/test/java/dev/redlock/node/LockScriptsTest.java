@@ -182,4 +182,29 @@ class LockScriptsTest {
             assertEquals(verb == Verb.ACQUIRE || verb == Verb.ACQUIRE_FENCED, verb.isAcquire(), verb::name);
         }
     }
+
+    /** No server of ours counts that far; what answers in its place must not make a buffer too small. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void thereIsRoomForABatchOfTheLongestNumbers(final boolean isEval) {
+        final ReleaseBatch batch = new ReleaseBatch(Verb.RELEASE_MANY_FENCED);
+        for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
+            batch.add(new StubRequest(RESOURCE, 30_000) {
+                @Override
+                public long highestFence() {
+                    return Long.MAX_VALUE;
+                }
+
+                @Override
+                public long counterTtlMs() {
+                    return 315_360_000_000L;
+                }
+            });
+        }
+        final int room = LockScripts.roomFor(batch, isEval);
+        final ByteBuf out = Unpooled.buffer(room, room);
+        LockScripts.writeBatch(out, batch, isEval);
+        assertEquals(room, out.capacity());
+        out.release();
+    }
 }

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /** A request that only knows what to ask. */
-final class StubRequest implements LockRequest {
+class StubRequest implements LockRequest {
 
     private final byte[] resourceBulk;
     private final Token token = new Token();
