@@ -89,7 +89,12 @@ public final class Node {
 
     private void connect() {
         setState(NodeState.CONNECTING);
-        context.transport().resolve(address, context.loop(), this::onResolved);
+        try {
+            context.transport().resolve(address, context.loop(), this::onResolved);
+        } catch (final RuntimeException | Error e) {
+            // There was no thread for it, for example. That passes, and nobody else would try again.
+            onConnectFailed("its name cannot be looked up: " + e, 0);
+        }
     }
 
     private void onResolved(final SocketAddress found, final Throwable failure) {
@@ -110,6 +115,11 @@ public final class Node {
         context.transport().tune(bootstrap, address, options.unansweredTimeoutMs());
         final NodeConnection next = new NodeConnection(this, options);
         final ChannelFuture connected = bootstrap.handler(initializerOf(next)).connect(found);
+        if (connected.isDone()) {
+            // A channel that could not be made (too many open files) has no loop: it would tell on another thread.
+            onConnected(connected, next);
+            return;
+        }
         opening = connected.channel();
         connected.addListener((ChannelFuture future) -> onConnected(future, next));
     }

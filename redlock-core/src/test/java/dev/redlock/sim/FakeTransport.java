@@ -22,6 +22,7 @@ public final class FakeTransport implements IoTransport {
     private Class<? extends Channel> channelClass = LocalChannel.class;
     private int connectionCount;
     private int lookupCount;
+    private Error thrownAtNextLookup;
 
     /**
      * @param client name of the client, unique in the process
@@ -35,6 +36,11 @@ public final class FakeTransport implements IoTransport {
     /** Connects with another kind of channel from now on. */
     public void channelClass(final Class<? extends Channel> newClass) {
         channelClass = newClass;
+    }
+
+    /** The next look-up throws, as it does where the machine has no thread left. */
+    public void throwAtNextLookup(final Error thrown) {
+        thrownAtNextLookup = thrown;
     }
 
     public int lookupCount() {
@@ -65,6 +71,11 @@ public final class FakeTransport implements IoTransport {
     public void resolve(final NodeAddress address, final EventLoop loop,
             final BiConsumer<SocketAddress, Throwable> answer) {
         lookupCount++;
+        final Error thrown = thrownAtNextLookup;
+        if (thrown != null) {
+            thrownAtNextLookup = null;
+            throw thrown;
+        }
         final LocalAddress place = places.get(address.toString());
         loop.execute(() -> answer.accept(place, place == null ? new UnknownHostException(address.host()) : null));
     }
