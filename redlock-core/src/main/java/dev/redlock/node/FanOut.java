@@ -20,6 +20,7 @@ import io.netty.channel.EventLoop;
  */
 public final class FanOut {
 
+    private static final System.Logger LOG = System.getLogger("dev.redlock");
     /** A batch of about 300 commands; a full one is flushed early. */
     static final int BATCH_BYTES = 64 * 1024;
     /** Keys of this many bytes are enough for one script call. */
@@ -33,8 +34,10 @@ public final class FanOut {
     private final PendingReleases plain = new PendingReleases(Verb.RELEASE, Verb.RELEASE_MANY);
     private final PendingReleases fenced = new PendingReleases(Verb.RELEASE_FENCED, Verb.RELEASE_MANY_FENCED);
     private final ResourceFilter filter = new ResourceFilter();
+    private final UnsentCommands unsentCommands = new UnsentCommands();
     private ByteBuf batch;
     private boolean isFlushScheduled;
+    private boolean isMemoryUsedUp;
 
     /**
      * A fan-out over fixed nodes.
@@ -53,8 +56,9 @@ public final class FanOut {
     }
 
     /**
-     * Sends one command to the nodes of a mask. A node that cannot take it answers {@link LockRequest#onNotSent}, after
-     * the command has been queued for all others, so that what the answer sets off cannot overtake it.
+     * Sends one command to the nodes of a mask. A node that cannot take it answers {@link LockRequest#onNotSent}: to an
+     * acquire and to a question behind it before this returns, when the command has been queued for all others; to any
+     * other command at the end of this duty cycle. So what the answer sets off cannot overtake the command.
      *
      * @param request  whose command
      * @param verb     which command
@@ -77,8 +81,10 @@ public final class FanOut {
         }
         scheduleFlush();
         final long unsent = mask & ~sent;
-        if (unsent != 0) {
-            reportUnsent(request, verb, sequence, unsent);
+        if (unsent != 0 && (verb.isAcquire() || verb == Verb.REMAINING_TTL)) {
+            report(request, verb, sequence, unsent);
+        } else if (unsent != 0) {
+            unsentCommands.add(request, verb, sequence, unsent);
         }
         return sent;
     }
@@ -97,6 +103,9 @@ public final class FanOut {
     private long sendAlike(final LockRequest request, final Verb verb, final CommandForm form, final int sequence,
             final long mask) {
         final ByteBuf out = batchWithRoom(roomFor(request, verb));
+        if (out == null) {
+            return 0;
+        }
         final int start = out.writerIndex();
         if (form == CommandForm.SCRIPT) {
             LockScripts.writeEvalSha(out, verb, request);
@@ -121,7 +130,7 @@ public final class FanOut {
     /**
      * Sends a release to all nodes at the end of this duty cycle, together with others: one script call over all their
      * keys costs a node less than one call for each. Nothing about its resource overtakes it. A node that cannot take
-     * it answers {@link LockRequest#onNotSent}.
+     * it answers {@link LockRequest#onNotSent} then.
      *
      * @param request whose token is released everywhere
      * @param verb    {@link Verb#RELEASE} or {@link Verb#RELEASE_FENCED}
@@ -158,7 +167,7 @@ public final class FanOut {
         return plain.isPending() || fenced.isPending();
     }
 
-    /** What is told while one kind is sent may come back here, and has to find the other kind in the filter still. */
+    /** What is sent here comes back to {@link #sealReleases}, and has to find the other kind in the filter still. */
     private void seal(final PendingReleases origin) {
         final ReleaseBatch releases = origin.take();
         if (releases == null) {
@@ -177,12 +186,15 @@ public final class FanOut {
     }
 
     private void send(final ReleaseBatch releases) {
+        releases.expect(nodes.length);
         final ByteBuf out = batchWithRoom(LockScripts.roomFor(releases, false));
+        if (out == null) {
+            unsentCommands.add(releases, Quorum.allOf(nodes.length));
+            return;
+        }
         final int start = out.writerIndex();
         LockScripts.writeBatch(out, releases, false);
         final int end = out.writerIndex();
-        // One more than the answers to come, so that it is not used again while it is being sent.
-        releases.expect(nodes.length + 1);
         long unsent = 0;
         for (final Node node : nodes) {
             if (node.enlist(releases) != VoteFailure.NONE) {
@@ -191,12 +203,9 @@ public final class FanOut {
             }
         }
         scheduleFlush();
-        for (; unsent != 0; unsent &= unsent - 1) {
-            final Node node = nodes[Long.numberOfTrailingZeros(unsent)];
-            releases.onNotSent(node, node.refusalOf(Verb.RELEASE));
-            onBatchAnswered(releases);
+        if (unsent != 0) {
+            unsentCommands.add(releases, unsent);
         }
-        onBatchAnswered(releases);
     }
 
     void onBatchAnswered(final ReleaseBatch releases) {
@@ -205,19 +214,36 @@ public final class FanOut {
         }
     }
 
+    // ---- what could not be sent -------------------------------------------------------------------------------------
+
+    /** Tells a request which nodes it was not sent to. */
+    void report(final LockRequest request, final Verb verb, final int sequence, final long unsent) {
+        for (long left = unsent; left != 0; left &= left - 1) {
+            final Node node = nodes[Long.numberOfTrailingZeros(left)];
+            request.onNotSent(node.index(), verb, sequence, whyUnsent(node, verb));
+        }
+    }
+
+    /** Tells the members of a batch which nodes it was not sent to. */
+    void report(final ReleaseBatch releases, final long unsent) {
+        for (long left = unsent; left != 0; left &= left - 1) {
+            final Node node = nodes[Long.numberOfTrailingZeros(left)];
+            releases.onNotSent(node, whyUnsent(node, Verb.RELEASE));
+            onBatchAnswered(releases);
+        }
+    }
+
+    /** A node that would take it by now, or would have if there had been room to write it, has had too much. */
+    private static VoteFailure whyUnsent(final Node node, final Verb verb) {
+        final VoteFailure refusal = node.refusalOf(verb);
+        return refusal == VoteFailure.NONE ? VoteFailure.BACK_PRESSURE : refusal;
+    }
+
     // ---- the batch buffer -------------------------------------------------------------------------------------------
 
     private static int roomFor(final LockRequest request, final Verb verb) {
         final int counterLength = verb.hasCounter() ? request.counterBulk().length : 0;
         return LockScripts.COMMAND_OVERHEAD_BYTES + request.resourceBulk().length + counterLength;
-    }
-
-    private void reportUnsent(final LockRequest request, final Verb verb, final int sequence, final long unsent) {
-        for (final Node node : nodes) {
-            if ((unsent & 1L << node.index()) != 0) {
-                request.onNotSent(node.index(), verb, sequence, node.refusalOf(verb));
-            }
-        }
     }
 
     /** Where a node that has just become able to send starts to take part in the batch. */
@@ -244,22 +270,46 @@ public final class FanOut {
         return allocator;
     }
 
+    /** The batch, with so much room behind its end; null where there is no memory for it. */
     private ByteBuf batchWithRoom(final int bytes) {
         if (batch != null && batch.writableBytes() < bytes) {
             flushBatch();
         }
         if (batch == null) {
-            batch = allocator.directBuffer(Math.max(BATCH_BYTES, bytes), Math.max(BATCH_BYTES, bytes));
+            batch = newBatch(Math.max(BATCH_BYTES, bytes));
         }
         return batch;
     }
 
-    private void flush() {
-        while (isReleasePending()) {
-            // Again, if an answer that comes at once brings another release.
-            sealReleases();
+    /** Direct memory belongs to the whole process: where others have used it up, a command is not sent, that is all. */
+    private ByteBuf newBatch(final int bytes) {
+        try {
+            final ByteBuf fresh = allocator.directBuffer(bytes, bytes);
+            isMemoryUsedUp = false;
+            return fresh;
+        } catch (final OutOfMemoryError e) {
+            if (!isMemoryUsedUp) {
+                isMemoryUsedUp = true;
+                LOG.log(System.Logger.Level.WARNING, "no memory to write commands: {0}", e.getMessage());
+            }
+            scheduleFlush();
+            return null;
         }
-        isFlushScheduled = false;
+    }
+
+    private void flush() {
+        try {
+            sealReleases();
+            unsentCommands.report(this);
+            // Once more, for what the answers have brought.
+            sealReleases();
+        } finally {
+            isFlushScheduled = false;
+        }
+        if (!unsentCommands.isEmpty()) {
+            // In the next turn: whoever tries again at once must not keep the loop from its sockets.
+            scheduleFlush();
+        }
         flushBatch();
     }
 
@@ -295,7 +345,10 @@ public final class FanOut {
 
     /** Gives the batch buffer back. */
     public void close() {
-        sealReleases();
+        while (isReleasePending() || !unsentCommands.isEmpty()) {
+            sealReleases();
+            unsentCommands.report(this);
+        }
         if (batch != null) {
             batch.release();
             batch = null;

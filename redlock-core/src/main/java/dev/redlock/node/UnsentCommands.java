@@ -1,0 +1,71 @@
+package dev.redlock.node;
+
+import java.util.ArrayDeque;
+
+/**
+ * Commands that some node could not be sent, whose requests are told at the end of the turn. Not at once: whoever is
+ * told may call back, and what it asks for then must not overtake a command that is being written, nor end what the
+ * caller of the fan-out is in the middle of.
+ *
+ * @threading event-loop-confined
+ */
+final class UnsentCommands {
+
+    private final ArrayDeque<Entry> entries = new ArrayDeque<>();
+    private final ArrayDeque<Entry> free = new ArrayDeque<>();
+
+    /**
+     * One command and the nodes, as a mask, that could not be sent it.
+     *
+     * @threading event-loop-confined
+     */
+    private static final class Entry {
+        private LockRequest request;
+        private ReleaseBatch releases;
+        private Verb verb;
+        private int sequence;
+        private long nodes;
+    }
+
+    boolean isEmpty() {
+        return entries.isEmpty();
+    }
+
+    void add(final LockRequest request, final Verb verb, final int sequence, final long nodes) {
+        final Entry entry = take(verb, nodes);
+        entry.request = request;
+        entry.sequence = sequence;
+    }
+
+    void add(final ReleaseBatch releases, final long nodes) {
+        take(releases.verb(), nodes).releases = releases;
+    }
+
+    private Entry take(final Verb verb, final long nodes) {
+        final Entry entry = free.isEmpty() ? new Entry() : free.pop();
+        entry.verb = verb;
+        entry.nodes = nodes;
+        entries.add(entry);
+        return entry;
+    }
+
+    /** Tells what has come together. What that brings is kept for the next time, so this has an end. */
+    void report(final FanOut fanOut) {
+        for (int left = entries.size(); left > 0; left--) {
+            final Entry entry = entries.remove();
+            final LockRequest request = entry.request;
+            final ReleaseBatch releases = entry.releases;
+            final Verb verb = entry.verb;
+            final int sequence = entry.sequence;
+            final long nodes = entry.nodes;
+            entry.request = null;
+            entry.releases = null;
+            free.push(entry);
+            if (releases == null) {
+                fanOut.report(request, verb, sequence, nodes);
+            } else {
+                fanOut.report(releases, nodes);
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package dev.redlock.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.redlock.quorum.Drift;
+import dev.redlock.time.TimerWheel;
+import io.netty.buffer.AbstractByteBufAllocator;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.ManualIoEventLoop;
+import io.netty.channel.local.LocalIoHandler;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Direct memory belongs to the whole process, and others may have used it up. */
+class FanOutTest {
+
+    private final ManualIoEventLoop loop = new ManualIoEventLoop(Thread.currentThread(), LocalIoHandler.newFactory());
+    private final ScarceAllocator allocator = new ScarceAllocator();
+    private final List<String> told = new ArrayList<>();
+    private final FanOut fanOut = fanOut();
+
+    private static final class ScarceAllocator extends AbstractByteBufAllocator {
+        private boolean isExhausted;
+
+        @Override
+        public boolean isDirectBufferPooled() {
+            return false;
+        }
+
+        @Override
+        protected ByteBuf newHeapBuffer(final int initialCapacity, final int maxCapacity) {
+            return Unpooled.buffer(initialCapacity, maxCapacity);
+        }
+
+        @Override
+        protected ByteBuf newDirectBuffer(final int initialCapacity, final int maxCapacity) {
+            if (isExhausted) {
+                throw new OutOfMemoryError("direct memory is used up, thrown by a test");
+            }
+            return UnpooledByteBufAllocator.DEFAULT.directBuffer(initialCapacity, maxCapacity);
+        }
+    }
+
+    private final class Told extends StubRequest {
+        private final String name;
+
+        Told(final String name) {
+            super("$1\r\n" + name + "\r\n", 1_000);
+            this.name = name;
+        }
+
+        @Override
+        public void onNotSent(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+            told.add(name + " " + nodeIndex);
+        }
+    }
+
+    private FanOut fanOut() {
+        final NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuard.Mode.OFF, Drift.DEFAULT, 0, 16,
+                4096, false, 64, 0, null);
+        final Node[] nodes = new Node[2];
+        final NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
+        }), new SplittableRandom(1), options, null, nodes);
+        for (int i = 0; i < nodes.length; i++) {
+            nodes[i] = new Node(i, null, context);
+        }
+        return new FanOut(loop, allocator, nodes, 64);
+    }
+
+    /** The test tool ends at an error of this kind, instead of telling who let it through. */
+    private static void withoutMemory(final Runnable test) {
+        try {
+            test.run();
+        } catch (final OutOfMemoryError e) {
+            throw new AssertionError("let through", e);
+        }
+    }
+
+    @AfterEach
+    void close() {
+        fanOut.close();
+        loop.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+        loop.runNow();
+    }
+
+    @Test
+    void aCommandThatThereIsNoRoomForIsNotSent() {
+        allocator.isExhausted = true;
+        withoutMemory(() -> fanOut.send(new Told("a"), Verb.ACQUIRE, 0, 3));
+        assertEquals(List.of("a 0", "a 1"), told);
+    }
+
+    @Test
+    void releasesThatThereIsNoRoomForAreNotSentAndTheNextOnesAre() {
+        allocator.isExhausted = true;
+        fanOut.release(new Told("a"), Verb.RELEASE);
+        fanOut.release(new Told("b"), Verb.RELEASE);
+        withoutMemory(loop::runNow);
+        assertEquals(List.of("a 0", "b 0", "a 1", "b 1"), told);
+        told.clear();
+        allocator.isExhausted = false;
+        fanOut.release(new Told("c"), Verb.RELEASE);
+        loop.runNow();
+        assertEquals(List.of("c 0", "c 1"), told, "the turn after that ends like any other");
+    }
+}
