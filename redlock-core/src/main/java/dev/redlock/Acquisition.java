@@ -40,6 +40,8 @@ final class Acquisition {
     long deadlineNs;
     /** The lock was given back while an attempt was under way: try again at once. */
     boolean isHandedOn;
+    /** Counts attempts and uses, so that whoever calls out can tell whether it still is what it was. */
+    long turn;
 
     Acquisition(final Conductor conductor) {
         this.timer = new DeadlineTimer(nowNs -> conductor.onAcquisitionTimer(this, nowNs));
@@ -51,5 +53,6 @@ final class Acquisition {
         attempt = null;
         queue = null;
         isHandedOn = false;
+        turn++;
     }
 }

@@ -211,6 +211,7 @@ final class Conductor implements NodeListener {
         inFlightCount++;
         acquisition.state = Acquisition.State.ATTEMPTING;
         acquisition.isHandedOn = false;
+        acquisition.turn++;
         acquiring.start(acquisition);
     }
 
@@ -238,12 +239,18 @@ final class Conductor implements NodeListener {
         } else if (acquisition.isHandedOn) {
             startTimer(acquisition.timer, nowNs);
         } else {
+            final long turn = acquisition.turn;
             final long delayNs = retryDelayNs(lease, reason);
-            startTimer(acquisition.timer, nowNs + Math.min(leftNs, Math.max(0, delayNs)));
+            if (acquisition.turn == turn) {
+                startTimer(acquisition.timer, nowNs + Math.min(leftNs, Math.max(0, delayNs)));
+            }
         }
     }
 
-    /** The policy may be the user's: whatever it does, the acquisition has to go on. */
+    /**
+     * The policy may be the user's: whatever it does, the acquisition has to go on, unless it ends it, or gives it its
+     * next turn by a release.
+     */
     private long retryDelayNs(final LeaseSlot lease, final AcquireOutcome.Kind reason) {
         final long bits = random.nextLong();
         try {
@@ -431,6 +438,7 @@ final class Conductor implements NodeListener {
         acquisition.previousActive = null;
         acquisition.nextActive = null;
         acquisition.lease = null;
+        acquisition.turn++;
         acquisition.state = Acquisition.State.FREE;
         freeAcquisitions.push(acquisition);
     }

@@ -8,6 +8,7 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** What users hand in may call the client back, at the worst moment and about the very thing that is going on. */
@@ -42,8 +43,67 @@ class HostileCallbacksTest extends VirtualTest {
         world.runMs(5);
     }
 
-    /** The place in the line that was given up belongs to somebody else when the delay is over. */
+    @Test
+    void aRetryPolicyThatCancelsItsAcquisition() {
+        client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 60_000));
+        final Lease lease = client.redlock().newLease();
+        final List<AcquireOutcome.Kind> outcomes = new ArrayList<>();
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options().waitUpTo(Duration.ofMillis(500))
+                        .retryPolicy((attempts, reason, ttl, random) -> {
+                            lease.close();
+                            return Long.MAX_VALUE;
+                        }), lease, outcome -> outcomes.add(outcome.kind()));
+        world.runMs(1_000);
+        assertEquals(List.of(AcquireOutcome.Kind.CANCELLED), outcomes);
+        eachNode(node -> node.delay(() -> 10_000_000));
+        final CompletableFuture<AcquireOutcome> next = client.redlock()
+                .acquireAsync("others", options())
+                .toCompletableFuture();
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(get(next))));
+    }
+
+    @Test
+    void aRetryPolicyThatCancelsItsAcquisitionAndBeginsAnother() {
+        client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 60_000));
+        final Lease lease = client.redlock().newLease();
+        final List<String> outcomes = new ArrayList<>();
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options().waitUpTo(Duration.ofMillis(500))
+                        .retryPolicy((attempts, reason, ttl, random) -> {
+                            lease.close();
+                            return Long.MAX_VALUE;
+                        }), lease, outcome -> {
+                            outcomes.add("first " + outcome.kind());
+                            eachNode(node -> node.delay(() -> 10_000_000));
+                            client.redlock()
+                                    .acquire(client.redlock().key("others"),
+                                            options().waitUpTo(Duration.ofSeconds(30)), lease,
+                                            another -> outcomes.add("second " + another.kind()));
+                        });
+        world.runMs(1_000);
+        assertEquals(List.of("first CANCELLED", "second ACQUIRED"), outcomes);
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
     /** The attempt that the release sets off is under way when the budget ends: it is waited for, and has an end. */
+    @Test
+    void aRetryPolicyThatReleasesTheLockThatItWaitsFor() {
+        client = world(3);
+        final Lease holder = held("orders");
+        eachNode(node -> node.delay(() -> 5_000_000));
+        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(Duration.ofMillis(15))
+                .retryPolicy((attempts, reason, ttl, random) -> {
+                    holder.release(NOBODY_LISTENS);
+                    return Long.MAX_VALUE;
+                }));
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(get(waiting))));
+        world.runMs(20);
+        assertEquals(0, keyCount());
+    }
+
     /** Otherwise the node would execute the acquire behind the release that undoes it. */
     @Test
     void anAcquisitionIsCancelledWhileItsCommandIsWritten() {
