@@ -476,7 +476,10 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     void completeRelease(final ReleaseOutcome outcome) {
         RELEASE_OUTCOME.setRelease(this, outcome);
         final ReleaseCallback callback = releaseCallback;
-        RELEASE_CALLBACK.setRelease(this, null);
+        if (callback != null) {
+            // Not where there was none: one that comes after the look has a release of its own, still to be answered.
+            RELEASE_CALLBACK.setRelease(this, null);
+        }
         if (state == LeaseState.RELEASING) {
             state = LeaseState.RELEASED;
         }

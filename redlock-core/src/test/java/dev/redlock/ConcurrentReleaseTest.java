@@ -3,6 +3,8 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.sim.LiveNodes;
+import dev.redlock.time.NanoClock;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
@@ -35,6 +37,42 @@ class ConcurrentReleaseTest {
             assertTrue(told >= ROUNDS, "one of two in each round: " + told);
         } finally {
             another.shutdownNow();
+        }
+    }
+
+    /** A release with a callback comes at the very moment at which the loop ends another one, which had none. */
+    @Test
+    void aReleaseThatMeetsTheEndOfAnotherIsAnswered() throws Exception {
+        try (LiveNodes nodes = new LiveNodes(1)) {
+            final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+                    .autoExtendedLeasesMax(0), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(), 1);
+            client.open().join();
+            final LeaseSlot lease = (LeaseSlot) client.redlock().newLease();
+            client.redlock()
+                    .acquire(client.redlock().key("r"),
+                            AcquireOptions.ofTtl(Duration.ofSeconds(10)).autoExtend(), lease, outcome -> {
+                            });
+            Await.until("not acquired", () -> lease.state() == LeaseState.NOT_ACQUIRED);
+            for (int round = 1; round <= 10 * ROUNDS; round++) {
+                final int last = 2 * round;
+                client.conductor().execute(() -> {
+                    meet(last);
+                    lease.completeRelease(ReleaseOutcome.EXPIRED);
+                });
+                meet(last);
+                for (int i = round % 64; i > 0; i--) {
+                    Thread.onSpinWait();
+                }
+                lease.releaseAsync().toCompletableFuture().get(10, TimeUnit.SECONDS);
+            }
+            client.redlock().close();
+        }
+    }
+
+    private void meet(final int last) {
+        arrived.incrementAndGet();
+        while (arrived.get() < last) {
+            Thread.onSpinWait();
         }
     }
 
