@@ -208,10 +208,21 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         }
     }
 
-    /** Runs what was asked for, on the conductor's thread. */
+    /**
+     * Runs what was asked for, on the conductor's thread. A task whose work was done by a call on that thread can come
+     * when the lease is in use again with another conductor: then it gives back what it took.
+     */
     @Override
     public void run() {
-        run((int) REQUESTED.getAndSet(this, 0));
+        final int requests = (int) REQUESTED.getAndSet(this, 0);
+        if (requests == 0) {
+            return;
+        }
+        if (conductor.isOwnThread()) {
+            run(requests);
+        } else {
+            submit(requests);
+        }
     }
 
     private void run(final int requests) {

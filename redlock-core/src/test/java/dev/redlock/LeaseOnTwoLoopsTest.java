@@ -1,0 +1,78 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.netty.channel.ManualIoEventLoop;
+import io.netty.channel.nio.NioIoHandler;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A handle that is used again may go to another event loop, whose state nothing of the one before may touch. */
+@Timeout(value = 30, unit = TimeUnit.SECONDS)
+class LeaseOnTwoLoopsTest {
+
+    private final ManualIoEventLoop here = new ManualIoEventLoop(Thread.currentThread(), NioIoHandler.newFactory());
+    private ManualIoEventLoop there;
+    private final Thread thread = new Thread(() -> {
+        while (!there.isTerminated()) {
+            there.run(TimeUnit.MILLISECONDS.toNanos(1));
+        }
+    });
+    private final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10));
+    private final List<String> told = new ArrayList<>();
+
+    private long attempts(final Redlock redlock) {
+        return redlock.counters().outcomeCount(AcquireOutcome.Kind.NO_QUORUM);
+    }
+
+    /** Two keys; the first belongs to the loop of this thread, so what is asked for it is done inside the call. */
+    private List<ResourceKey> keys(final Redlock redlock) {
+        ResourceKey mine = null;
+        ResourceKey others = null;
+        for (int i = 0; mine == null || others == null; i++) {
+            final ResourceKey key = redlock.key("r" + i);
+            final long before = attempts(redlock);
+            redlock.acquire(key, options, redlock.newLease(), outcome -> {
+            });
+            if (attempts(redlock) > before) {
+                mine = key;
+            } else {
+                others = key;
+            }
+        }
+        return List.of(mine, others);
+    }
+
+    @Test
+    void aRequestIsLeftToTheLoopThatItIsFor() throws InterruptedException {
+        there = new ManualIoEventLoop(thread, NioIoHandler.newFactory());
+        final Redlock redlock = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1").eventLoops(here, there));
+        final List<ResourceKey> keys = keys(redlock);
+        here.runNow();
+        final Lease lease = redlock.newLease();
+        final long before = attempts(redlock);
+        // Its outcome is there and a task is on its way to tell it, when the cancellation takes that task's work.
+        redlock.acquire(keys.get(0), options, lease, first -> {
+            told.add("first " + first.kind());
+            redlock.acquire(keys.get(1), options, lease, second -> told.add("second " + second.kind()));
+        });
+        lease.close();
+        assertEquals(List.of("first NO_QUORUM"), told);
+        here.runNow();
+        assertEquals(before + 1, attempts(redlock), "the other loop has not run: nothing was asked of it yet");
+        thread.start();
+        Await.until("told there", () -> lease.state() == LeaseState.NOT_ACQUIRED);
+        redlock.close();
+        here.runNow();
+        here.runNow();
+        there.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        here.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        Await.until("ended", () -> here.runNow() >= 0 && here.isTerminated());
+        thread.join();
+        assertEquals(List.of("first NO_QUORUM", "second NO_QUORUM"), told);
+    }
+}
