@@ -33,6 +33,7 @@ final class Conductor implements NodeListener {
     private static final System.Logger LOG = System.getLogger("dev.redlock");
     /** Half of the longest delay between attempts where the retry policy throws. */
     private static final long RETRY_DELAY_NS_MIN = 25_000_000;
+    private static final int CALL_DEPTH_MAX = 16;
 
     private final EventLoop loop;
     private final NanoClock clock;
@@ -64,6 +65,7 @@ final class Conductor implements NodeListener {
     private int inFlightCount;
     private int waiterCount;
     private int autoExtendedCount;
+    private int callDepth;
     private int releasedAtCloseCount;
     private boolean isClosing;
     private volatile boolean isClosed;
@@ -653,6 +655,22 @@ final class Conductor implements NodeListener {
 
     TokenStream tokens() {
         return tokens;
+    }
+
+    /**
+     * Whether a call on this thread may be carried out inside of the call. Not if it comes out of a callback out of a
+     * call out of a callback, and so on: then it waits for the next turn, so that a long chain needs no deep stack.
+     */
+    boolean enterCall() {
+        if (callDepth == CALL_DEPTH_MAX) {
+            return false;
+        }
+        callDepth++;
+        return true;
+    }
+
+    void leaveCall() {
+        callDepth--;
     }
 
     /** Attempts that are not back in their pool. */

@@ -165,25 +165,36 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     }
 
     private void submit(final int request) {
-        final boolean isOwnThread = conductor.isOwnThread();
-        if (isOwnThread && requested == 0) {
-            // Nobody else has asked for anything that has to come first.
-            run(request);
+        // Kept, because a callback may use the lease again, with another one.
+        final Conductor owner = conductor;
+        if (owner.isOwnThread() && owner.enterCall()) {
+            try {
+                runHere(request);
+            } finally {
+                owner.leaveCall();
+            }
             return;
         }
-        final int before = (int) REQUESTED.getAndBitwiseOr(this, request);
-        if (isOwnThread) {
-            run();
-        } else if (before == 0) {
+        if ((int) REQUESTED.getAndBitwiseOr(this, request) == 0) {
             try {
-                conductor.execute(this);
+                owner.execute(this);
             } catch (final RejectedExecutionException e) {
                 onRejected();
                 return;
             }
         }
-        if (conductor.isClosed()) {
+        if (owner.isClosed()) {
             onRejected();
+        }
+    }
+
+    private void runHere(final int request) {
+        if (requested == 0) {
+            // Nobody else has asked for anything that has to come first.
+            run(request);
+        } else {
+            REQUESTED.getAndBitwiseOr(this, request);
+            run();
         }
     }
 

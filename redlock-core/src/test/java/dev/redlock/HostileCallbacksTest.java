@@ -180,6 +180,29 @@ class HostileCallbacksTest extends VirtualTest {
     }
 
     /** Thousands of leases that have ended while the process was paused, each given back when the one before is. */
+    @Test
+    void aLongChainOfReleases() {
+        world = new VirtualWorld(1);
+        client = client(context().autoExtendedLeasesMax(0));
+        final List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 20_000; i++) {
+            leases.add(client.redlock().newLease());
+            client.redlock()
+                    .acquire(client.redlock().key("orders"), options().autoExtend(), leases.get(i),
+                            outcome -> assertEquals(AcquireOutcome.Kind.OVERLOADED, outcome.kind()));
+        }
+        world.settle();
+        final int[] released = new int[1];
+        final ReleaseCallback[] next = new ReleaseCallback[1];
+        next[0] = (lease, outcome) -> {
+            if (++released[0] < leases.size()) {
+                leases.get(released[0]).release(next[0]);
+            }
+        };
+        onLoop(() -> leases.get(0).release(next[0]));
+        assertEquals(leases.size(), released[0], "each of them");
+    }
+
     /** The same with extensions, at a time when no node can be reached. */
     @Test
     void aLongChainOfExtensions() {
