@@ -193,6 +193,9 @@ public final class FakeNode {
         private boolean isMute;
         private boolean isHungUp;
         private boolean isEnded;
+        /** Chunks under way in each direction. */
+        private final int[] toNode = new int[1];
+        private final int[] toClient = new int[1];
         private long arrivesAtNodeNs = Long.MIN_VALUE;
         private long arrivesAtClientNs = Long.MIN_VALUE;
 
@@ -227,15 +230,20 @@ public final class FakeNode {
             }
             final long now = timeline.nowNs();
             arrivesAtNodeNs = Math.max(arrivesAtNodeNs, now + delayNs.getAsLong());
-            travel(arrivesAtNodeNs - now, () -> arrive(bytes));
+            travel(toNode, arrivesAtNodeNs - now, () -> arrive(bytes));
         }
 
-        private void travel(final long ns, final Runnable arrival) {
-            if (ns == 0) {
+        /** At once, unless something is on its way in this direction that is due now and has not arrived. */
+        private void travel(final int[] underWay, final long ns, final Runnable arrival) {
+            if (ns == 0 && underWay[0] == 0) {
                 arrival.run();
-            } else {
-                timeline.after(ns, arrival);
+                return;
             }
+            underWay[0]++;
+            timeline.after(ns, () -> {
+                underWay[0]--;
+                arrival.run();
+            });
         }
 
         private void arrive(final ByteBuf bytes) {
@@ -266,7 +274,7 @@ public final class FakeNode {
             }
             final long now = timeline.nowNs();
             arrivesAtClientNs = Math.max(arrivesAtClientNs, now + delayNs.getAsLong());
-            travel(arrivesAtClientNs - now, () -> {
+            travel(toClient, arrivesAtClientNs - now, () -> {
                 if (!isEnded && !isHungUp && !isMute) {
                     channel.writeAndFlush(bytes);
                     deliveries.forEach(Runnable::run);
