@@ -195,7 +195,6 @@ final class Conductor implements NodeListener {
         final WaitQueue queue = freeQueues.isEmpty() ? new WaitQueue() : freeQueues.pop();
         queue.key = acquisition.lease.key;
         queue.run.end();
-        queue.isPausing = false;
         queues.put(queue.key, queue);
         queue.append(acquisition);
     }
@@ -230,7 +229,6 @@ final class Conductor implements NodeListener {
     private static void beginOrGoOn(final HandOverRun run, final WaitQueue queue, final long nowNs) {
         if (queue != null && queue.run.handOverCount() > 0) {
             run.goOn(queue.run);
-            queue.run.end();
         } else {
             run.begin(nowNs);
         }
@@ -338,7 +336,7 @@ final class Conductor implements NodeListener {
     /** A lock of this process is about to be given back: the line for it goes on with its run. */
     void passRun(final Attempt attempt) {
         final WaitQueue queue = lineFor(attempt.key);
-        if (queue != null && !queue.isPausing) {
+        if (queue != null) {
             queue.run.goOn(attempt.run);
         }
     }

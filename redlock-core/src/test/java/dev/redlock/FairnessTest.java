@@ -209,6 +209,26 @@ class FairnessTest extends VirtualTest {
         acquired(third.getNow(null));
     }
 
+    /** Who was handed the turn gives up with the attempt under way and nobody behind: the next line is a new one. */
+    @Test
+    void aRunIsForgottenWithItsLine() {
+        final VirtualWorld.Client client = worldBoundedTo(1);
+        final Lease first = lease(client);
+        final CompletableFuture<AcquireOutcome> second = begin(client, patient());
+        world.runMs(RUN_MS);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        first.releaseAsync();
+        world.settle();
+        second.cancel(true);
+        world.runMs(10);
+        final CompletableFuture<AcquireOutcome> third = begin(client, patient());
+        final CompletableFuture<AcquireOutcome> fourth = begin(client, patient());
+        world.runMs(3);
+        acquired(third.getNow(null)).releaseAsync();
+        world.runMs(3);
+        acquired(fourth.getNow(null));
+    }
+
     /** The attempt of the head was under way when the run ended: the delay behind its refusal is the pause. */
     @Test
     void aRunThatEndsDuringAnAttemptIsFollowedByThePauseBehindTheAttempt() {
