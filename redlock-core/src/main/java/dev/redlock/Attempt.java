@@ -48,6 +48,8 @@ final class Attempt implements LockRequest {
     final Round raiseRound;
     final FenceRule fence;
     final Token token = new Token();
+    /** The run of hand-overs that its lease belongs to, while it is held. */
+    final HandOverRun run = new HandOverRun();
     /** Reason of each node's failed or unknown vote in the acquire round, as ordinals of VoteFailure; else stale. */
     final byte[] failures;
     final DeadlineTimer roundTimer;

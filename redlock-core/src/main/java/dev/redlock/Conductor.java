@@ -196,6 +196,7 @@ final class Conductor implements NodeListener {
         }
         final WaitQueue queue = freeQueues.isEmpty() ? new WaitQueue() : freeQueues.pop();
         queue.key = acquisition.lease.key;
+        queue.run.end();
         queues.put(queue.key, queue);
         queue.append(acquisition);
     }
@@ -205,6 +206,9 @@ final class Conductor implements NodeListener {
             waiterCount--;
         }
         stopTimer(acquisition.timer);
+        if (acquisition.queue != null) {
+            acquisition.queue.isPausing = false;
+        }
         if (inFlightCount >= context.inFlightMax()) {
             acquisition.state = Acquisition.State.BACKING_OFF;
             finish(acquisition, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
@@ -220,8 +224,17 @@ final class Conductor implements NodeListener {
     void onAcquired(final Acquisition acquisition, final Attempt attempt, final long nowNs) {
         inFlightCount--;
         acquisition.attempt = null;
+        beginOrGoOn(attempt.run, acquisition.queue, nowNs);
         keeper.hold(acquisition.lease, attempt, nowNs);
         finish(acquisition, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
+    }
+
+    private static void beginOrGoOn(final HandOverRun run, final WaitQueue queue, final long nowNs) {
+        if (queue != null && queue.run.handOverCount() > 0) {
+            run.goOn(queue.run);
+        } else {
+            run.begin(nowNs);
+        }
     }
 
     void onAttemptFailed(final Acquisition acquisition, final AcquireOutcome.Kind reason) {
@@ -234,6 +247,10 @@ final class Conductor implements NodeListener {
             finish(acquisition, reason, reason);
             return;
         }
+        if (!acquisition.isHandedOn) {
+            // Somebody else has the lock, or may get it before the next attempt.
+            acquisition.queue.run.end();
+        }
         final long nowNs = nowNs();
         final long leftNs = acquisition.deadlineNs - nowNs;
         if (leftNs <= 0) {
@@ -242,9 +259,9 @@ final class Conductor implements NodeListener {
             startTimer(acquisition.timer, nowNs);
         } else {
             final long turn = acquisition.turn;
-            final long delayNs = retryDelayNs(lease, reason);
+            final long delayNs = retryDelayNs(lease, reason, lease.shortestRemainingTtlMs());
             if (acquisition.turn == turn) {
-                startTimer(acquisition.timer, nowNs + Math.min(leftNs, Math.max(0, delayNs)));
+                startTimer(acquisition.timer, nowNs + Math.min(leftNs, delayNs));
             }
         }
     }
@@ -253,10 +270,11 @@ final class Conductor implements NodeListener {
      * The policy may be the user's: whatever it does, the acquisition has to go on, unless it ends it, or gives it its
      * next turn by a release.
      */
-    private long retryDelayNs(final LeaseSlot lease, final AcquireOutcome.Kind reason) {
+    private long retryDelayNs(final LeaseSlot lease, final AcquireOutcome.Kind reason, final long remainingTtlMs) {
         final long bits = random.nextLong();
         try {
-            return lease.retryPolicy.delayNs(lease.attemptCount(), reason, lease.shortestRemainingTtlMs(), bits);
+            final int attemptCount = Math.max(1, lease.attemptCount());
+            return Math.max(0, lease.retryPolicy.delayNs(attemptCount, reason, remainingTtlMs, bits));
         } catch (final RuntimeException | Error e) {
             logThrown("retry policy", e);
             return RETRY_DELAY_NS_MIN + (bits >>> 1) % RETRY_DELAY_NS_MIN;
@@ -307,12 +325,15 @@ final class Conductor implements NodeListener {
             freeQueues.push(queue);
         } else if (holder == null) {
             becomeHead(head);
-            startTimer(head.timer, nowNs());
+            startTimer(head.timer, queue.isPausing ? earlier(queue.pauseEndNs, head.deadlineNs) : nowNs());
         } else {
             becomeHead(head);
-            final long holderEndNs = holder.validUntilNs();
-            startTimer(head.timer, holderEndNs - head.deadlineNs < 0 ? holderEndNs : head.deadlineNs);
+            startTimer(head.timer, earlier(holder.validUntilNs(), head.deadlineNs));
         }
+    }
+
+    private static long earlier(final long oneNs, final long otherNs) {
+        return oneNs - otherNs < 0 ? oneNs : otherNs;
     }
 
     private void becomeHead(final Acquisition head) {
@@ -321,18 +342,67 @@ final class Conductor implements NodeListener {
         head.lease.noteReason(AcquireOutcome.Kind.CONTENDED);
     }
 
-    /** A lock of this process is free: whoever is first in line here gets the turn at once. */
+    /** A lock of this process is about to be given back: the line for it goes on with its run. */
+    void passRun(final Attempt attempt) {
+        final WaitQueue queue = lineFor(attempt.key);
+        if (queue != null) {
+            queue.run.goOn(attempt.run);
+        }
+    }
+
+    /**
+     * A lock of this process is free: whoever is first in line here gets the turn at once, or behind a pause if this
+     * client has had enough turns in a row.
+     */
     void handOn(final ResourceKey key) {
-        final WaitQueue queue = queues.isEmpty() ? null : queues.get(key);
-        if (queue == null) {
+        final WaitQueue queue = lineFor(key);
+        if (queue == null || queue.isPausing) {
             return;
         }
         final Acquisition head = queue.head();
-        if (head.state == Acquisition.State.BACKING_OFF) {
-            startAttempt(head);
-        } else {
-            head.isHandedOn = true;
+        final long turn = head.turn;
+        final boolean isPauseDue = isPauseDue(queue.run, head.lease);
+        if (head.turn != turn) {
+            // The retry policy has called back, which ended it or gave it its turn: whoever is first now knows.
+            return;
         }
+        final boolean isBackingOff = head.state == Acquisition.State.BACKING_OFF;
+        if (isPauseDue) {
+            if (isBackingOff) {
+                pause(queue, head);
+            }
+            // Else its attempt was sent before the release: the delay behind the refusal is the pause.
+        } else {
+            queue.run.onHandOver();
+            if (isBackingOff) {
+                startAttempt(head);
+            } else {
+                head.isHandedOn = true;
+            }
+        }
+    }
+
+    private WaitQueue lineFor(final ResourceKey key) {
+        return queues.isEmpty() ? null : queues.get(key);
+    }
+
+    private boolean isPauseDue(final HandOverRun run, final LeaseSlot next) {
+        final int handOversMax = context.localHandOversMax();
+        if (handOversMax == 0 || run.handOverCount() < handOversMax) {
+            return false;
+        }
+        if (!run.isPauseDrawn()) {
+            run.drawPause(retryDelayNs(next, AcquireOutcome.Kind.CONTENDED, -1));
+        }
+        return run.isWorthItsPause(nowNs());
+    }
+
+    /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
+    private void pause(final WaitQueue queue, final Acquisition head) {
+        queue.isPausing = true;
+        queue.pauseEndNs = nowNs() + queue.run.pauseNs();
+        queue.run.end();
+        startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
     }
 
     void cancel(final LeaseSlot lease) {
@@ -369,6 +439,7 @@ final class Conductor implements NodeListener {
         lease.beginRelease();
         // A callback may use the lease again, for another resource.
         final ResourceKey key = lease.key;
+        passRun(attempt);
         releasing.start(attempt);
         if (lease.isExtendTaken) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);

@@ -140,6 +140,7 @@ final class LeaseKeeper {
         final LeaseListener listener = lease.listener;
         letGo(lease);
         lease.attempt = null;
+        conductor.passRun(attempt);
         conductor.releasing().abandon(attempt);
         conductor.counters().onLost(state);
         lease.end(state);

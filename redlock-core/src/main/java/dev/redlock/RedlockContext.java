@@ -49,6 +49,7 @@ public final class RedlockContext {
     private int inFlightMax = 16_384;
     private int waitersMax = 65_536;
     private int autoExtendedLeasesMax = 65_536;
+    private int localHandOversMax = 4;
     private int nodeInFlightMax = 65_536;
     private int nodeUnsentBytesMax = 1 << 20;
     private int nodeDebtMax = 65_536;
@@ -377,6 +378,23 @@ public final class RedlockContext {
     }
 
     /**
+     * How many times in a row a lock is handed on among the waiters of this client before those of others get a chance:
+     * after so many, and when that has lasted ten times as long as the pause to come, the next in line waits a delay of
+     * its retry policy before it tries. Fewer are fairer where a lock is held for long; the retry policy decides where
+     * it is held for a moment.
+     *
+     * @param count default 4; 0 sets no bound, so that whoever waits here always comes first
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext localHandOversMax(final int count) {
+        checkOpen();
+        localHandOversMax = (int) inRange("localHandOversMax", count, 0, 1 << 22,
+                "hand-overs (0 for no bound)");
+        return this;
+    }
+
+    /**
      * Most automatically extended leases held at once, per event loop; more are {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0
@@ -651,6 +669,10 @@ public final class RedlockContext {
 
     int waitersMax() {
         return waitersMax;
+    }
+
+    int localHandOversMax() {
+        return localHandOversMax;
     }
 
     int autoExtendedLeasesMax() {

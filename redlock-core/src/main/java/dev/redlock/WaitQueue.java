@@ -8,7 +8,12 @@ package dev.redlock;
  */
 final class WaitQueue {
 
+    /** The run that its head goes on with if it wins the attempt that it makes or is about to make; else stale. */
+    final HandOverRun run = new HandOverRun();
     ResourceKey key;
+    /** The head, whoever it is, waits for the end of the pause behind a run. */
+    boolean isPausing;
+    long pauseEndNs;
     private Acquisition head;
     private Acquisition tail;
 

@@ -104,6 +104,34 @@ class HostileCallbacksTest extends VirtualTest {
         assertEquals(0, keyCount());
     }
 
+    /** It is asked how long the line shall stand back for other clients. */
+    @Test
+    void aRetryPolicyThatCancelsItsAcquisitionWhenTheTurnIsHandedToIt() {
+        world = new VirtualWorld(3);
+        client = client(context().localHandOversMax(1));
+        final Lease holder = held("orders");
+        final AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
+        final CompletableFuture<AcquireOutcome> first = begin(client, waiting);
+        final Lease second = client.redlock().newLease();
+        final List<AcquireOutcome.Kind> told = new ArrayList<>();
+        client.redlock().acquire(client.redlock().key("orders"), waiting.retryPolicy((attempts, reason, ttl, random) -> {
+            second.close();
+            return Long.MAX_VALUE;
+        }), second, outcome -> told.add(outcome.kind()));
+        final CompletableFuture<AcquireOutcome> third = begin(client, waiting.waitUpTo(Duration.ofSeconds(20)));
+        world.runMs(10);
+        release(holder);
+        final Lease next = acquired(get(first));
+        world.runMs(100);
+        release(next);
+        assertEquals(List.of(AcquireOutcome.Kind.CANCELLED), told);
+        final Lease last = acquired(get(third));
+        world.runMs(6_000);
+        assertTrue(last.isHeld(), "nobody else's turn disturbs it");
+        assertEquals(ReleaseOutcome.RELEASED, release(last));
+        assertEquals(LeaseState.NOT_ACQUIRED, second.state());
+    }
+
     /** Otherwise the node would execute the acquire behind the release that undoes it. */
     @Test
     void anAcquisitionIsCancelledWhileItsCommandIsWritten() {

@@ -32,6 +32,8 @@ class RedlockContextTest {
                 range("resourceLengthMax", "bytes", 1, 16_384, (c, v) -> c.resourceLengthMax((int) v)),
                 range("inFlightMax", "acquisitions", 1, 1 << 22, (c, v) -> c.inFlightMax((int) v)),
                 range("waitersMax", "waiters", 0, 1 << 22, (c, v) -> c.waitersMax((int) v)),
+                range("localHandOversMax", "hand-overs (0 for no bound)", 0, 1 << 22,
+                        (c, v) -> c.localHandOversMax((int) v)),
                 range("autoExtendedLeasesMax", "leases", 0, 1 << 22, (c, v) -> c.autoExtendedLeasesMax((int) v)),
                 range("nodeDebtMax", "releases", 0, 1 << 22, (c, v) -> c.nodeDebtMax((int) v)),
                 range("event loop count", "loops", 1, 64, (c, v) -> c.eventLoops((int) v)),

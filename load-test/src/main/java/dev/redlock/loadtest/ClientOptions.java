@@ -9,6 +9,7 @@ import dev.redlock.loadtest.nodes.NodeAddress;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
 
@@ -20,6 +21,7 @@ import picocli.CommandLine.Option;
 final class ClientOptions {
     private static final int EVENT_LOOPS_MAX = 64;
     private static final int CLIENTS_MAX = 64;
+    private static final int HAND_OVERS_MAX = 1 << 22;
 
     @Option(names = "--driver", split = ",", paramLabel = "NAME", defaultValue = Drivers.DEFAULT,
             description = "The lock clients to measure, one or several: ${COMPLETION-CANDIDATES} (default: "
@@ -44,6 +46,11 @@ final class ClientOptions {
             description = "What an idle event loop does: block, yield or busy_spin (default: ${DEFAULT-VALUE}).")
     private IdlePolicy idlePolicy;
 
+    @Option(names = "--hand-overs", paramLabel = "COUNT",
+            description = "How many times in a row the waiters of one client hand a lock on among themselves before "
+                    + "those of another get a chance, 0 to 4194304; 0: no bound (default: the client's own).")
+    private Integer handOvers;
+
     @Option(names = "--fenced", description = "Ask for a fencing token with each lock.")
     private boolean fenced;
 
@@ -56,6 +63,9 @@ final class ClientOptions {
         Options.requireDistinct(line, "--driver", drivers);
         Options.requireRange(line, "--clients", clients, 1, CLIENTS_MAX);
         Options.requireRange(line, "--event-loops", eventLoops, 1, EVENT_LOOPS_MAX);
+        if (handOvers != null) {
+            Options.requireRange(line, "--hand-overs", handOvers, 0, HAND_OVERS_MAX);
+        }
         Map<DriverOption, String> asked = asked(nodes);
         for (LockDriver driver : drivers()) {
             asked.forEach((option, text) -> Options.require(line, driver.options().contains(option), text
@@ -74,6 +84,9 @@ final class ClientOptions {
         if (idlePolicy != IdlePolicy.BLOCK) {
             asked.put(DriverOption.IDLE_POLICY, "--idle-policy");
         }
+        if (handOvers != null) {
+            asked.put(DriverOption.HAND_OVERS, "--hand-overs");
+        }
         if (fenced) {
             asked.put(DriverOption.FENCED, "--fenced");
         }
@@ -88,7 +101,8 @@ final class ClientOptions {
     }
 
     SessionSpec session(List<NodeAddress> addresses, boolean isFresh) {
-        return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy);
+        return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy,
+                handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers));
     }
 
     int clients() {

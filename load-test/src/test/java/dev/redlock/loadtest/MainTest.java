@@ -168,6 +168,8 @@ class MainTest {
         "--driver set-nx --fenced|--fenced cannot be had from driver set-nx",
         "--driver set-nx --transport nio|--transport cannot be had from driver set-nx",
         "--driver set-nx --unix-sockets|--unix-sockets cannot be had from driver set-nx",
+        "--driver set-nx --hand-overs 1|--hand-overs cannot be had from driver set-nx",
+        "--hand-overs -1|--hand-overs is -1: expected 0 to 4194304",
         "--transport tcp|expected one of [AUTO, IO_URING, EPOLL, KQUEUE, NIO]",
         "--event-loops 0|--event-loops is 0: expected 1 to 64", "--clients 65|--clients is 65: expected 1 to 64",
         "--nodes 3,1,3|--nodes names one twice: 3,1,3", "--outstanding 1,1|--outstanding names one twice: 1,1",

@@ -30,6 +30,7 @@ final class SimClient {
                 .restartGuard(plan.guard)
                 .clockSampleMs(plan.clockSampleMs)
                 .nodeDebtMax(plan.debtMax)
+                .localHandOversMax(plan.localHandOversMax)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
         if (!plan.commands.isEmpty()) {
             context.commands(plan.commands.get(Math.floorMod(name.hashCode(), plan.commands.size())));

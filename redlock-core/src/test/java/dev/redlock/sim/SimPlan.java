@@ -49,6 +49,7 @@ public final class SimPlan {
     int clockSampleMs = 1000;
     int debtMax = 65_536;
     int nodeInFlightMax = 65_536;
+    int localHandOversMax = 4;
     RestartGuardMode guard = RestartGuardMode.UPTIME;
     Set<Fault> faults;
     boolean isTidy;
@@ -110,6 +111,7 @@ public final class SimPlan {
         for (int i = 0; i < plan.clientCount; i++) {
             plan.commands.add(drawn(random, CommandMode.values()));
         }
+        plan.localHandOversMax = List.of(0, 1, 1, 4).get(random.nextInt(4));
         return plan;
     }
 
@@ -146,7 +148,8 @@ public final class SimPlan {
                 + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (isFenced ? ", fenced" : "")
-                + (isLateExecuted ? ", late execution" : "") + ", debtMax " + debtMax + ", nodes " + kinds
+                + (isLateExecuted ? ", late execution" : "") + ", debtMax " + debtMax
+                + ", localHandOversMax " + localHandOversMax + ", nodes " + kinds
                 + ", clients "
                 + commands;
     }

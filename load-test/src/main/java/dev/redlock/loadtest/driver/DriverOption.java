@@ -13,6 +13,8 @@ public enum DriverOption {
     EVENT_LOOPS,
     /** What its event loop does when idle. */
     IDLE_POLICY,
+    /** How many times in a row its waiters hand a lock on among themselves. */
+    HAND_OVERS,
     /** Fencing tokens. */
     FENCED,
     /** Waits by itself until a lock is free; for other drivers the rig tries again. */

@@ -139,6 +139,7 @@ public final class RedlockDriver implements LockDriver {
         if (spec.isFresh()) {
             context.restartGuard(RestartGuardMode.OFF);
         }
+        spec.handOvers().ifPresent(context::localHandOversMax);
         Redlock redlock = Redlock.connect(context);
         try {
             awaitMajority(redlock.nodes());

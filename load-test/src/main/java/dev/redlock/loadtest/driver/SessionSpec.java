@@ -4,6 +4,7 @@ import dev.redlock.IdlePolicy;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.NodeAddress;
 import java.util.List;
+import java.util.OptionalInt;
 
 /**
  * How to connect a client. What differs from {@link #of} was checked against {@link LockDriver#options()}.
@@ -13,10 +14,12 @@ import java.util.List;
  * @param transport  which transport carries the bytes
  * @param eventLoops how many event loops it runs
  * @param idlePolicy what an event loop does when idle
+ * @param handOvers  how many times in a row its waiters hand a lock on among themselves, 0 without a bound; empty for
+ *                   what it does by itself
  * @threading immutable
  */
 public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKind transport, int eventLoops,
-        IdlePolicy idlePolicy) {
+        IdlePolicy idlePolicy, OptionalInt handOvers) {
     /** Copies the list. */
     public SessionSpec {
         nodes = List.copyOf(nodes);
@@ -30,6 +33,6 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
      * @return the defaults
      */
     public static SessionSpec of(List<NodeAddress> nodes, boolean isFresh) {
-        return new SessionSpec(nodes, isFresh, TransportKind.AUTO, 1, IdlePolicy.BLOCK);
+        return new SessionSpec(nodes, isFresh, TransportKind.AUTO, 1, IdlePolicy.BLOCK, OptionalInt.empty());
     }
 }

@@ -1,0 +1,408 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** How long a client's waiters may hand a lock on among themselves, and what happens in the pause behind that. */
+class FairnessTest extends VirtualTest {
+
+    private static final Duration WAIT = Duration.ofSeconds(5);
+    private static final long PAUSE_MS = 20;
+    /** A run is at least ten times as long as its pause. */
+    private static final long RUN_MS = 10 * PAUSE_MS;
+
+    private final List<Long> acquiredAtMs = new ArrayList<>();
+
+    /** Asks again and again, and holds for a time. */
+    private final class Worker {
+        private final VirtualWorld.Client client;
+        private final AcquireOptions options;
+        private final long holdNs;
+        private final long thinkNs;
+        private int served;
+        private long longestWaitMs;
+        private int timedOut;
+
+        Worker(final VirtualWorld.Client client, final AcquireOptions options, final long holdUs, final long thinkUs) {
+            this.client = client;
+            this.options = options;
+            this.holdNs = holdUs * 1_000;
+            this.thinkNs = thinkUs * 1_000;
+            ask();
+        }
+
+        private void ask() {
+            final long askedMs = nowMs();
+            begin(client, options).thenAccept(outcome -> {
+                longestWaitMs = Math.max(longestWaitMs, nowMs() - askedMs);
+                if (outcome.isAcquired()) {
+                    served++;
+                    acquiredAtMs.add(nowMs());
+                    after(holdNs, () -> outcome.lease().releaseAsync().thenRun(() -> after(thinkNs, this::ask)));
+                } else if (outcome.kind() == AcquireOutcome.Kind.TIMED_OUT) {
+                    timedOut++;
+                    after(thinkNs, this::ask);
+                }
+            });
+        }
+    }
+
+    private void after(final long delayNs, final Runnable task) {
+        if (delayNs == 0) {
+            task.run();
+        } else {
+            world.after(delayNs, task);
+        }
+    }
+
+    private List<Worker> workers(final int count, final VirtualWorld.Client client, final AcquireOptions options,
+            final long holdUs, final long thinkUs) {
+        final List<Worker> workers = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            workers.add(new Worker(client, options, holdUs, thinkUs));
+        }
+        return workers;
+    }
+
+    private static int served(final List<Worker> workers) {
+        return workers.stream().mapToInt(worker -> worker.served).sum();
+    }
+
+    private VirtualWorld.Client boundedTo(final int handOversMax) {
+        return client(context().localHandOversMax(handOversMax));
+    }
+
+    private VirtualWorld.Client worldBoundedTo(final int handOversMax) {
+        world = new VirtualWorld(3);
+        return boundedTo(handOversMax);
+    }
+
+    /** Waits its turn, and between attempts always for the same time. */
+    private static AcquireOptions patient() {
+        return options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> PAUSE_MS * 1_000_000);
+    }
+
+    // ---- two clients ------------------------------------------------------------------------------------------------
+
+    /** The trap: whoever has the first lock has them all. */
+    @Test
+    void withoutABoundOneClientStarvesTheOther() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.delay(() -> 100_000));
+        final List<Worker> first = workers(4, boundedTo(0), options().waitUpTo(WAIT), 1_000, 0);
+        final List<Worker> second = workers(4, boundedTo(0), options().waitUpTo(WAIT), 1_000, 0);
+        world.runMs(20_000);
+        assertTrue(served(first) > 10_000, "served " + served(first));
+        assertEquals(0, served(second), "not once in 20 seconds");
+    }
+
+    /** How long each holds, and how long it thinks then, microseconds: those who think let their line run empty. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0 0", "1000 0", "10000 0", "100000 0", "1000 300"})
+    void twoClientsShareALock(final String times) {
+        final long holdUs = Long.parseLong(times.split(" ")[0]);
+        final long thinkUs = Long.parseLong(times.split(" ")[1]);
+        final int count = thinkUs > 0 ? 2 : 4;
+        world = new VirtualWorld(3);
+        eachNode(node -> node.delay(() -> 100_000));
+        final List<Worker> first = workers(count, client(), options().waitUpTo(WAIT), holdUs, thinkUs);
+        final List<Worker> second = workers(count, client(), options().waitUpTo(WAIT), holdUs, thinkUs);
+        world.runMs(20_000);
+        final double share = served(second) / (double) (served(first) + served(second));
+        assertTrue(share > 0.35 && share < 0.65, "share of one " + share);
+        final List<Worker> all = new ArrayList<>(first);
+        all.addAll(second);
+        all.forEach(worker -> assertEquals(0, worker.timedOut, "budgets of five seconds used up"));
+        // A hand-over takes 200 us, for the release and the acquire behind it.
+        final double held = (served(first) + served(second)) * (holdUs + 200.0) / 20_000_000;
+        assertTrue(held > 0.85, "share of the time in which the lock was held or handed on: " + held);
+    }
+
+    // ---- the run ----------------------------------------------------------------------------------------------------
+
+    private List<Long> pausesMs(final long holdMs) {
+        final List<Long> gaps = new ArrayList<>();
+        for (int i = 1; i < acquiredAtMs.size(); i++) {
+            gaps.add(acquiredAtMs.get(i) - acquiredAtMs.get(i - 1) - holdMs);
+        }
+        return gaps;
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 4, 5})
+    void behindSoManyHandOversComesAPause(final int handOversMax) {
+        workers(3, worldBoundedTo(handOversMax), patient(), 250_000, 0);
+        world.runMs(10_000);
+        final List<Long> expected = new ArrayList<>();
+        while (expected.size() < 20) {
+            expected.addAll(Collections.nCopies(handOversMax, 0L));
+            expected.add(PAUSE_MS);
+        }
+        assertEquals(expected.subList(0, 20), pausesMs(250).subList(0, 20));
+    }
+
+    @Test
+    void aRunIsAtLeastTenTimesAsLongAsItsPause() {
+        workers(3, worldBoundedTo(1), patient(), 10_000, 0);
+        world.runMs(1_000);
+        final int handOvers = (int) RUN_MS / 10 - 1;
+        final List<Long> expected = new ArrayList<>(Collections.nCopies(handOvers, 0L));
+        expected.add(PAUSE_MS);
+        expected.addAll(Collections.nCopies(handOvers, 0L));
+        expected.add(PAUSE_MS);
+        assertEquals(expected, pausesMs(10).subList(0, expected.size()));
+    }
+
+    @Test
+    void withoutABoundThereIsNoPause() {
+        workers(3, worldBoundedTo(0), patient(), 250_000, 0);
+        world.runMs(10_000);
+        assertEquals(Collections.nCopies(38, 0L), pausesMs(250).subList(0, 38));
+    }
+
+    /** Two who come back a moment after their release: the line is empty at each hand-over, and the run goes on. */
+    @Test
+    void aLineThatEmptiesWithAHandOverDoesNotEndTheRun() {
+        workers(2, worldBoundedTo(4), patient(), 250_000, 1_000);
+        world.runMs(5_000);
+        assertEquals(List.of(0L, 0L, 0L, 0L, PAUSE_MS, 0L, 0L, 0L, 0L, PAUSE_MS), pausesMs(250).subList(0, 10));
+    }
+
+    /** One alone never finds anybody waiting: each release frees the lock, and nothing is to be paused for. */
+    @Test
+    void whoIsAloneNeverPauses() {
+        workers(1, worldBoundedTo(1), patient(), 250_000, 0);
+        world.runMs(5_000);
+        assertEquals(Collections.nCopies(18, 0L), pausesMs(250).subList(0, 18));
+    }
+
+    /** A refusal by somebody else's lock means that others had their chance. */
+    @Test
+    void aRefusalEndsTheRun() {
+        final VirtualWorld.Client client = worldBoundedTo(1);
+        final Lease first = lease(client);
+        final CompletableFuture<AcquireOutcome> second = begin(client, patient());
+        final CompletableFuture<AcquireOutcome> third = begin(client, patient());
+        world.runMs(RUN_MS);
+        eachNode(node -> node.redis().set("orders", "foreign", -1));
+        first.releaseAsync();
+        world.runMs(5);
+        assertFalse(second.isDone(), "handed on, and refused");
+        eachNode(node -> node.redis().delete("orders"));
+        world.runMs(PAUSE_MS);
+        final Lease next = acquired(second.getNow(null));
+        world.runMs(RUN_MS);
+        next.releaseAsync();
+        world.runMs(1);
+        acquired(third.getNow(null));
+    }
+
+    /** Who was handed the turn gives up with the attempt under way and nobody behind: the next line is a new one. */
+    @Test
+    void aRunIsForgottenWithItsLine() {
+        final VirtualWorld.Client client = worldBoundedTo(1);
+        final Lease first = lease(client);
+        final CompletableFuture<AcquireOutcome> second = begin(client, patient());
+        world.runMs(RUN_MS);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        first.releaseAsync();
+        world.settle();
+        second.cancel(true);
+        world.runMs(10);
+        final CompletableFuture<AcquireOutcome> third = begin(client, patient());
+        final CompletableFuture<AcquireOutcome> fourth = begin(client, patient());
+        world.runMs(3);
+        acquired(third.getNow(null)).releaseAsync();
+        world.runMs(3);
+        acquired(fourth.getNow(null));
+    }
+
+    /** The attempt of the head was under way when the run ended: the delay behind its refusal is the pause. */
+    @Test
+    void aRunThatEndsDuringAnAttemptIsFollowedByThePauseBehindTheAttempt() {
+        final VirtualWorld.Client client = worldBoundedTo(1);
+        final Lease first = lease(client);
+        final CompletableFuture<AcquireOutcome> second = begin(client, patient());
+        world.runMs(RUN_MS);
+        first.releaseAsync();
+        world.runMs(1);
+        final Lease held = acquired(second.getNow(null));
+        eachNode(node -> node.delay(() -> 5_000_000));
+        final CompletableFuture<AcquireOutcome> third = begin(client, patient());
+        world.runMs(1);
+        held.releaseAsync();
+        world.runMs(9 + PAUSE_MS + 9);
+        assertNull(third.getNow(null), "refused after 10 ms, then a pause, then 10 ms");
+        world.runMs(2);
+        assertEquals(2, acquired(third.getNow(null)) == null ? 0 : third.join().attemptCount(), "attempts");
+    }
+
+    @Test
+    void aLeaseThatIsLostIsHandedOnInTheSameRun() {
+        final VirtualWorld.Client client = worldBoundedTo(1);
+        final AcquireOptions brief = AcquireOptions.ofTtl(Duration.ofSeconds(1))
+                .waitUpTo(WAIT)
+                .retryPolicy((attempts, reason, ttl, random) -> PAUSE_MS * 1_000_000);
+        for (int i = 0; i < 4; i++) {
+            begin(client, brief).thenAccept(outcome -> acquiredAtMs.add(nowMs()));
+        }
+        world.runMs(5_000);
+        // Each is forgotten, and ends a ttl less its drift of 12 ms behind its acquire.
+        assertEquals(List.of(0L, PAUSE_MS, 0L), pausesMs(988), "expired, handed on; expired, paused");
+    }
+
+    // ---- the pause --------------------------------------------------------------------------------------------------
+
+    private List<CompletableFuture<AcquireOutcome>> waiting;
+
+    /** A line whose head has just begun to pause, for twenty milliseconds. */
+    private VirtualWorld.Client pausing(final Duration... budgets) {
+        final VirtualWorld.Client client = worldBoundedTo(1);
+        final Lease first = lease(client);
+        final CompletableFuture<AcquireOutcome> second = begin(client, patient());
+        world.runMs(RUN_MS);
+        first.releaseAsync();
+        world.runMs(1);
+        waiting = new ArrayList<>();
+        for (final Duration budget : budgets) {
+            waiting.add(begin(client, patient().waitUpTo(budget)));
+        }
+        final Lease held = acquired(second.getNow(null));
+        world.runMs(1);
+        held.releaseAsync();
+        world.settle();
+        assertEquals(0, keyCount(), "free");
+        return client;
+    }
+
+    private AcquireOutcome.Kind kindOf(final int index) {
+        return waiting.get(index).isDone() ? waiting.get(index).join().kind() : null;
+    }
+
+    @Test
+    void anotherClientGetsTheLockInThePause() {
+        pausing(WAIT);
+        final VirtualWorld.Client other = world.newClient("other", context(), 7);
+        world.runMs(PAUSE_MS / 2);
+        final Lease theirs = lease(other);
+        world.runMs(100);
+        assertNull(kindOf(0), "refused while the other holds it");
+        theirs.releaseAsync();
+        world.runMs(PAUSE_MS + 1);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, kindOf(0), "noticed by its own attempt");
+        other.engine().close(Duration.ofMillis(100));
+    }
+
+    @Test
+    void thePauseOutlivesTheHeadThatGivesUp() {
+        pausing(WAIT, Duration.ofMillis(15), WAIT);
+        waiting.get(0).cancel(true);
+        world.runMs(PAUSE_MS - 1);
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, kindOf(1), "the next one's budget ended in the pause");
+        assertEquals(AcquireOutcome.Kind.CONTENDED, waiting.get(1).join().lastReason());
+        assertNull(kindOf(2), "the last one still pauses");
+        world.runMs(1);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, kindOf(2));
+    }
+
+    @Test
+    void aBudgetThatEndsInThePauseEndsInTime() {
+        pausing(Duration.ofMillis(12));
+        world.runMs(9);
+        assertNull(kindOf(0));
+        world.runMs(2);
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, kindOf(0));
+    }
+
+    /** Who does not wait takes the free lock, and gives it back within the pause, which is not cut short by that. */
+    @Test
+    void aHandOverInThePauseDoesNotEndIt() {
+        final VirtualWorld.Client client = pausing(WAIT);
+        release(lease(client));
+        world.runMs(PAUSE_MS - 1);
+        assertNull(kindOf(0), "still pausing");
+        world.runMs(1);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, kindOf(0));
+    }
+
+    @Test
+    void whoComesWhenThePausingLineIsEmptyAsksAtOnce() {
+        final VirtualWorld.Client client = pausing(WAIT);
+        waiting.get(0).cancel(true);
+        world.settle();
+        final CompletableFuture<AcquireOutcome> next = begin(client, patient());
+        world.settle();
+        acquired(next.getNow(null));
+    }
+
+    @Test
+    void closingEndsThePause() {
+        final VirtualWorld.Client client = pausing(WAIT, WAIT);
+        client.engine().close(Duration.ofMillis(100));
+        world.settle();
+        assertEquals(AcquireOutcome.Kind.CLOSED, kindOf(0));
+        assertEquals(AcquireOutcome.Kind.CLOSED, kindOf(1));
+    }
+
+    @Test
+    void nothingIsLeftBehindByAPause() {
+        final VirtualWorld.Client client = pausing(WAIT);
+        world.runMs(PAUSE_MS);
+        release(acquired(waiting.get(0).getNow(null)));
+        assertEquals(0, keyCount(), "keys");
+        assertEquals(0, client.engine().heldCount(), "leases");
+    }
+
+    // ---- the policy -------------------------------------------------------------------------------------------------
+
+    @Test
+    void thePolicyIsAskedOnceForARunAndAsAfterARefusal() {
+        final VirtualWorld.Client client = worldBoundedTo(1);
+        final List<String> asked = new ArrayList<>();
+        final AcquireOptions noting = options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> {
+            asked.add(attempts + " " + reason + " " + ttl);
+            return PAUSE_MS * 1_000_000;
+        });
+        workers(3, client, noting, 10_000, 0);
+        world.runMs(RUN_MS + PAUSE_MS);
+        assertEquals(List.of("1 CONTENDED -1"), asked, "attempts, reason, remaining ttl");
+    }
+
+    @Test
+    void aPolicyThatThrowsStillPauses() {
+        quietly(() -> {
+            final VirtualWorld.Client client = worldBoundedTo(1);
+            final AcquireOptions throwing = options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> {
+                throw new IllegalStateException("on purpose");
+            });
+            workers(3, client, throwing, 300_000, 0);
+            world.runMs(5_000);
+            final List<Long> pauses = pausesMs(300);
+            assertEquals(0, pauses.get(0), "handed on");
+            assertTrue(pauses.get(1) >= 24 && pauses.get(1) <= 50, "pauses " + pauses);
+        });
+    }
+
+    /** Without a delay there is nothing to pause for, and with an endless one no run is ever long enough. */
+    @ParameterizedTest
+    @ValueSource(longs = {Long.MIN_VALUE, 0, Long.MAX_VALUE})
+    void aPolicyOfExtremesLosesNothing(final long delayNs) {
+        final VirtualWorld.Client client = worldBoundedTo(1);
+        workers(3, client, options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> delayNs), 250_000,
+                0);
+        world.runMs(5_000);
+        assertEquals(Collections.nCopies(15, 0L), pausesMs(250).subList(0, 15));
+    }
+}
