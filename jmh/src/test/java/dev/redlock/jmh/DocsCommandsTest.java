@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.jmh.lock.CommandCost;
 import dev.redlock.jmh.lock.CycleRun;
+import dev.redlock.jmh.lock.LoopsRun;
 import dev.redlock.jmh.lock.YardstickRun;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -43,6 +44,8 @@ class DocsCommandsTest {
         final String[] words = arguments.isEmpty() ? new String[0] : arguments.split(" +");
         if ("lock.CycleRun".equals(program)) {
             CycleRun.commandLine().parseArgs(words);
+        } else if ("lock.LoopsRun".equals(program)) {
+            LoopsRun.commandLine().parseArgs(words);
         } else if ("lock.CommandCost".equals(program)) {
             CommandCost.commandLine().parseArgs(words);
         } else if ("lock.YardstickRun".equals(program)) {

@@ -163,7 +163,7 @@ public final class CycleRun implements Callable<Integer> {
     }
 
     /** All nodes vote from the first cycle on, as they do for the yardstick. */
-    private static void awaitReady(final Redlock redlock) throws InterruptedException {
+    static void awaitReady(final Redlock redlock) throws InterruptedException {
         final long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(READY_LIMIT_MS);
         for (final NodeStatus node : redlock.nodes()) {
             while (node.state() != NodeStatus.State.READY) {
@@ -173,6 +173,19 @@ public final class CycleRun implements Callable<Integer> {
                 TimeUnit.MILLISECONDS.sleep(POLL_MS);
             }
         }
+    }
+
+    /** Which loop serves a resource: it shows where the callback runs. */
+    static Thread loopOf(final Redlock redlock, final String name, final AcquireOptions plain) {
+        final CompletableFuture<Thread> loop = new CompletableFuture<>();
+        redlock.acquire(redlock.key(name), plain, redlock.newLease(), outcome -> {
+            if (outcome.isAcquired()) {
+                outcome.lease().release((lease, released) -> loop.complete(Thread.currentThread()));
+            } else {
+                loop.completeExceptionally(new IllegalStateException(outcome.toString()));
+            }
+        });
+        return loop.join();
     }
 
     /**
@@ -204,30 +217,18 @@ public final class CycleRun implements Callable<Integer> {
             return IntStream.range(0, lanes.length).mapToObj(options::resource).toList();
         }
 
-        /** The same number of resources for each loop. Which loop serves one shows where its callback runs. */
+        /** The same number of resources for each loop. */
         private List<String> resourcesOfAllLoops(final AcquireOptions plain) {
             final int share = (lanes.length + loops - 1) / loops;
             final Map<Thread, Integer> counts = new LinkedHashMap<>();
             final List<String> names = new ArrayList<>();
             for (int i = 0; names.size() < share * loops; i++) {
                 final String name = options.resource(i);
-                if (counts.merge(loopOf(name, plain), 1, Integer::sum) <= share) {
+                if (counts.merge(loopOf(redlock, name, plain), 1, Integer::sum) <= share) {
                     names.add(name);
                 }
             }
             return names;
-        }
-
-        private Thread loopOf(final String name, final AcquireOptions plain) {
-            final CompletableFuture<Thread> loop = new CompletableFuture<>();
-            redlock.acquire(redlock.key(name), plain, redlock.newLease(), outcome -> {
-                if (outcome.isAcquired()) {
-                    outcome.lease().release((lease, released) -> loop.complete(Thread.currentThread()));
-                } else {
-                    loop.completeExceptionally(new IllegalStateException(outcome.toString()));
-                }
-            });
-            return loop.join();
         }
 
         @Override

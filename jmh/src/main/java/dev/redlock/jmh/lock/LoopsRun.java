@@ -1,0 +1,299 @@
+package dev.redlock.jmh.lock;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.CommandMode;
+import dev.redlock.LoopClient;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.RestartGuardMode;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/**
+ * Whether the event loops of one client hold each other up: each works alone for a while, then all of them at once, and
+ * so on in turns, in one process, so that what the compiler made of the code is the same for both. The baseline is as
+ * many clients with a loop each, which share nothing but the process and take turns too: what they do at once is what
+ * there is to get.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "loops-run", mixinStandardHelpOptions = true, description = {
+    "Event loops of one client, one by one and all at once, in turns, on model nodes inside the loops: closed loops of "
+            + "lock cycles. As many clients with a loop each take turns with them: the baseline. It wants as many idle "
+            + "cores as there are loops.",
+    "Prints cycles per second and CPU time of the loops per cycle of one loop, of all loops of the client, and of the "
+            + "clients apart, and how many times one loop the others are."})
+public final class LoopsRun implements Callable<Integer> {
+
+    private static final String LOOP_NAME_PREFIX = "redlock-";
+    private static final long[] NO_SERVERS = {};
+    private static final long SETTLE_MS = 50;
+    private static final long END_LIMIT_MS = 10_000;
+    private static final long POLL_MS = 1;
+    private static final int LOOPS_MAX = 64;
+    private static final int NODES_MAX = 63;
+    private static final int OUTSTANDING_MAX = 1024;
+
+    @Option(names = "--in-process", defaultValue = "3", description = "model nodes inside each loop (${DEFAULT-VALUE})")
+    private int nodeCount;
+
+    @Option(names = "--loops", defaultValue = "2", description = "event loops (${DEFAULT-VALUE})")
+    private int loops;
+
+    @Option(names = "--outstanding", defaultValue = "64", description = "cycles in flight on each loop "
+            + "(${DEFAULT-VALUE})")
+    private int outstanding;
+
+    @Option(names = "--commands", defaultValue = "AUTO", description = "${COMPLETION-CANDIDATES}")
+    private CommandMode commands;
+
+    @Option(names = "--release-batch", defaultValue = "64", description = "releases in one script call, at most")
+    private int releaseBatchMax;
+
+    @Option(names = "--warmup", defaultValue = "10", description = "seconds of all loops at once before it counts "
+            + "(${DEFAULT-VALUE})")
+    private double warmupSeconds;
+
+    @Option(names = "--seconds", defaultValue = "0.5", description = "seconds of each turn (${DEFAULT-VALUE})")
+    private double seconds;
+
+    @Option(names = "--repetitions", defaultValue = "5", description = "turns of each loop (${DEFAULT-VALUE})")
+    private int repetitions;
+
+    @Spec
+    private CommandSpec spec;
+
+    private final Queue<String> failures = new ConcurrentLinkedQueue<>();
+    private final List<LoopTransport> transports = new ArrayList<>();
+
+    LoopsRun() {
+        // picocli fills the fields.
+    }
+
+    /**
+     * Runs.
+     *
+     * @param args see {@code --help}
+     */
+    public static void main(final String[] args) {
+        System.exit(commandLine().execute(args));
+    }
+
+    /**
+     * Its command line, for parsing without running.
+     *
+     * @return a new one
+     */
+    public static CommandLine commandLine() {
+        return new CommandLine(new LoopsRun()).setCaseInsensitiveEnumValuesAllowed(true);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        check();
+        final PrintWriter out = spec.commandLine().getOut();
+        final LoopClient client = connect(loops);
+        final List<LoopClient> apart = IntStream.range(0, loops).mapToObj(i -> connect(1)).toList();
+        try {
+            report(measure(loads(client.redlock(), loops), loadsApart(apart)), out);
+        } finally {
+            client.close();
+            apart.forEach(LoopClient::close);
+        }
+        checkNodes();
+        failures.stream().distinct().limit(3).forEach(what -> out.println("FAIL: " + what));
+        out.flush();
+        return failures.isEmpty() ? 0 : 1;
+    }
+
+    private void check() {
+        inRange("--in-process", nodeCount, 1, NODES_MAX);
+        inRange("--loops", loops, 1, LOOPS_MAX);
+        inRange("--outstanding", outstanding, 1, OUTSTANDING_MAX);
+        inRange("--warmup", warmupSeconds, 0, 3_600);
+        inRange("--seconds", seconds, 0.1, 3_600);
+        inRange("--repetitions", repetitions, 1, 1_000);
+    }
+
+    private void inRange(final String option, final double value, final double min, final double max) {
+        if (value < min || value > max) {
+            throw new CommandLine.ParameterException(spec.commandLine(), String.format(Locale.ROOT,
+                    "%s is %s: expected %s to %s", option, value, min, max));
+        }
+    }
+
+    private RedlockContext context() {
+        return new RedlockContext()
+                .nodes(IntStream.range(0, nodeCount).mapToObj(i -> "in-process-" + i + ":1").toArray(String[]::new))
+                .restartGuard(RestartGuardMode.OFF)
+                .nodeTimeout(Duration.ofSeconds(5))
+                .commands(commands)
+                .releaseBatchMax(releaseBatchMax);
+    }
+
+    private LoopClient connect(final int loopCount) {
+        final List<LoopTransport> own = IntStream.range(0, loopCount).mapToObj(i -> new LoopTransport()).toList();
+        transports.addAll(own);
+        return new LoopClient(context(), own);
+    }
+
+    private void checkNodes() {
+        final int left = transports.stream().mapToInt(LoopTransport::heldCount).sum();
+        if (left > 0) {
+            failures.add(left + " locks are left on the nodes");
+        }
+    }
+
+    // ---- measuring --------------------------------------------------------------------------------------------------
+
+    /**
+     * One turn.
+     *
+     * @param perSecond  cycles
+     * @param loopsUs    CPU time of the loops' threads for each cycle
+     * @param otherCores cores that something else kept busy
+     * @threading immutable
+     */
+    private record Turn(double perSecond, double loopsUs, double otherCores) {
+        @Override
+        public String toString() {
+            return String.format(Locale.ROOT, "%.0f cycles/s, %.2f us", perSecond, loopsUs);
+        }
+    }
+
+    /**
+     * Each loop of the client alone, all of them at once, and all clients of the baseline at once.
+     *
+     * @param alone    the mean of the loops
+     * @param together the sum of the loops
+     * @param apart    the sum of the clients
+     * @threading immutable
+     */
+    private record Repetition(Turn alone, Turn together, Turn apart) {
+        double ratio() {
+            return together.perSecond / alone.perSecond;
+        }
+
+        double apartRatio() {
+            return apart.perSecond / alone.perSecond;
+        }
+
+        double otherCores() {
+            return Math.max(alone.otherCores, Math.max(together.otherCores, apart.otherCores));
+        }
+    }
+
+    private List<Repetition> measure(final List<LoopLoad> loads, final List<LoopLoad> apart)
+            throws IOException, InterruptedException {
+        for (final List<LoopLoad> some : List.of(loads, apart)) {
+            some.forEach(LoopLoad::begin);
+            TimeUnit.MICROSECONDS.sleep((long) (warmupSeconds * 1e6 / 2));
+            end(some);
+        }
+        final List<Repetition> all = new ArrayList<>();
+        for (int i = 0; i < repetitions && failures.isEmpty(); i++) {
+            final List<Turn> alone = new ArrayList<>();
+            for (final LoopLoad load : loads) {
+                alone.add(turn(List.of(load)));
+            }
+            all.add(new Repetition(mean(alone), turn(loads), turn(apart)));
+        }
+        return all;
+    }
+
+    private List<LoopLoad> loadsApart(final List<LoopClient> clients) throws InterruptedException {
+        final List<LoopLoad> all = new ArrayList<>();
+        for (final LoopClient client : clients) {
+            all.addAll(loads(client.redlock(), 1));
+        }
+        return all;
+    }
+
+    /** The same number of resources for each loop. Those of one loop lie among those of the others, as in a program. */
+    private List<LoopLoad> loads(final Redlock redlock, final int loopCount) throws InterruptedException {
+        CycleRun.awaitReady(redlock);
+        final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(30));
+        final Map<Thread, LoopLoad> loads = new LinkedHashMap<>();
+        for (int i = 0, full = 0; full < loopCount; i++) {
+            final String name = String.format(Locale.ROOT, "loops:%06d", i);
+            final LoopLoad load = loads.computeIfAbsent(CycleRun.loopOf(redlock, name, options),
+                    thread -> new LoopLoad(redlock, options, failures::add));
+            if (load.length() < outstanding) {
+                load.add(name);
+                full += load.length() == outstanding ? 1 : 0;
+            }
+        }
+        return List.copyOf(loads.values());
+    }
+
+    private Turn turn(final List<LoopLoad> loads) throws IOException, InterruptedException {
+        loads.forEach(LoopLoad::begin);
+        TimeUnit.MILLISECONDS.sleep(SETTLE_MS);
+        final CycleUsage before = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX);
+        final long countBefore = loads.stream().mapToLong(LoopLoad::cycleCount).sum();
+        TimeUnit.MICROSECONDS.sleep((long) (seconds * 1e6));
+        final double count = loads.stream().mapToLong(LoopLoad::cycleCount).sum() - countBefore;
+        final CycleUsage used = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX).since(before);
+        end(loads);
+        if (count == 0) {
+            failures.add("no cycle ended in a turn");
+        }
+        return new Turn(count / used.ns() * 1e9, used.loopsNs() / 1e3 / count, used.otherCores());
+    }
+
+    private void end(final List<LoopLoad> loads) throws InterruptedException {
+        loads.forEach(LoopLoad::stop);
+        final long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(END_LIMIT_MS);
+        while (!loads.stream().allMatch(LoopLoad::isIdle)) {
+            if (deadlineNs - System.nanoTime() < 0) {
+                failures.add("cycles have not ended in " + TimeUnit.MILLISECONDS.toSeconds(END_LIMIT_MS) + " s");
+                return;
+            }
+            TimeUnit.MILLISECONDS.sleep(POLL_MS);
+        }
+    }
+
+    private static Turn mean(final List<Turn> turns) {
+        return new Turn(turns.stream().mapToDouble(Turn::perSecond).average().orElseThrow(),
+                turns.stream().mapToDouble(Turn::loopsUs).average().orElseThrow(),
+                turns.stream().mapToDouble(Turn::otherCores).average().orElseThrow());
+    }
+
+    // ---- telling ----------------------------------------------------------------------------------------------------
+
+    private void report(final List<Repetition> all, final PrintWriter out) {
+        for (final Repetition one : all) {
+            out.printf(Locale.ROOT, "n=%d loops=%d out=%d each  alone %s  together %s, ratio %.2f  apart %s, ratio %.2f"
+                    + "  other cores %.2f%n", nodeCount, loops, outstanding, one.alone, one.together, one.ratio(),
+                    one.apart, one.apartRatio(), one.otherCores());
+        }
+        if (!all.isEmpty()) {
+            out.printf(Locale.ROOT, "medians (least - most): together %s, apart %s, together against apart %s%n",
+                    spread(all, Repetition::ratio), spread(all, Repetition::apartRatio),
+                    spread(all, one -> one.ratio() / one.apartRatio()));
+        }
+    }
+
+    private static String spread(final List<Repetition> all, final ToDoubleFunction<Repetition> figure) {
+        final double[] sorted = all.stream().mapToDouble(figure).sorted().toArray();
+        return String.format(Locale.ROOT, "%.2f (%.2f - %.2f)", sorted[sorted.length / 2], sorted[0],
+                sorted[sorted.length - 1]);
+    }
+}
