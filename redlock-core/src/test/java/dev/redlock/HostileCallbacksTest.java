@@ -114,10 +114,11 @@ class HostileCallbacksTest extends VirtualTest {
         final CompletableFuture<AcquireOutcome> first = begin(client, waiting);
         final Lease second = client.redlock().newLease();
         final List<AcquireOutcome.Kind> told = new ArrayList<>();
-        client.redlock().acquire(client.redlock().key("orders"), waiting.retryPolicy((attempts, reason, ttl, random) -> {
-            second.close();
-            return Long.MAX_VALUE;
-        }), second, outcome -> told.add(outcome.kind()));
+        client.redlock()
+                .acquire(client.redlock().key("orders"), waiting.retryPolicy((attempts, reason, ttl, random) -> {
+                    second.close();
+                    return Long.MAX_VALUE;
+                }), second, outcome -> told.add(outcome.kind()));
         final CompletableFuture<AcquireOutcome> third = begin(client, waiting.waitUpTo(Duration.ofSeconds(20)));
         world.runMs(10);
         release(holder);
