@@ -114,7 +114,7 @@ class HostileCallbacksTest extends VirtualTest {
         final CompletableFuture<AcquireOutcome> first = begin(client, waiting);
         final Lease second = client.redlock().newLease();
         final List<AcquireOutcome.Kind> told = new ArrayList<>();
-        client.redlock().acquire(client.redlock().key("orders"), waiting.retryPolicy((attempts, reason, ttl, random) -> {
+        client.redlock().acquire(client.redlock().key("orders"), waiting.retryPolicy((attempts, why, ttl, random) -> {
             second.close();
             return Long.MAX_VALUE;
         }), second, outcome -> told.add(outcome.kind()));
