@@ -80,7 +80,7 @@ final class Attempt implements LockRequest {
     long raiseTo;
     /** A node that answered late stands at another number than the others. */
     boolean isCounterApart;
-    /** The number at which all counters were presumed to stand when the release was sent without it; 0 if it was not. */
+    /** Where all counters were presumed to stand when the release was sent without that number; 0 if it was not. */
     long presumedFence;
     boolean isExtending;
     /** The acquire is being handed to the nodes: nothing is decided yet. */
