@@ -73,8 +73,8 @@ public final class AcquireOptions {
      * Options for one attempt without waiting.
      *
      * @param ttl what is written to the nodes; whole milliseconds count. Longer survives slow nodes and slow work,
-     *            shorter
-     *            frees the lock of a dead holder sooner. From 3 ms to the client's {@link RedlockContext#maxTtl}.
+     *            shorter frees the lock of a dead holder sooner. From 3 ms to the client's
+     *            {@link RedlockContext#maxTtl}.
      * @return the options
      * @throws IllegalArgumentException if the ttl is below a millisecond
      */
@@ -169,12 +169,10 @@ public final class AcquireOptions {
     }
 
     /**
-     * Give the lease a fencing token: a number that grows with every grant of the resource, for the protected
-     * resource to
-     * check. Needs one round trip like a plain acquire while the nodes' counters agree, at most one more otherwise. All
-     * grants of a resource have to be fenced for the numbers to say anything. A wait budget is honoured to within two
-     * node
-     * timeouts then.
+     * Give the lease a fencing token: a number that grows with every grant of the resource, for the protected resource
+     * to check. Needs one round trip like a plain acquire while the nodes' counters agree, at most one more otherwise.
+     * All grants of a resource have to be fenced for the numbers to say anything. A wait budget is honoured to within
+     * two node timeouts then.
      *
      * @return the changed options
      */

@@ -4,9 +4,8 @@ package dev.redlock;
  * What became of an acquisition: a value, not an exception, because locks that somebody else holds are nothing
  * exceptional.
  *
- * <p>An outcome lives as long as the lease handle that it belongs to: with a reusable lease its values are those of
- * the last
- * acquisition.
+ * <p>An outcome lives as long as the lease handle that it belongs to: with a reusable lease its values are those of the
+ * last acquisition.
  *
  * @threading any thread may read it once it has been delivered
  */

@@ -4,8 +4,7 @@ import dev.redlock.time.DeadlineTimer;
 
 /**
  * One caller's wish for a lock, from the call to its outcome: it waits its turn, makes attempts, waits between them.
- * Pooled
- * by the conductor.
+ * Pooled by the conductor.
  *
  * @threading event-loop-confined
  */

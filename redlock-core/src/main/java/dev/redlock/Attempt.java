@@ -10,11 +10,9 @@ import dev.redlock.quorum.Vote;
 import dev.redlock.time.DeadlineTimer;
 
 /**
- * The life of one token: an acquire round, extension rounds if it won, and the release that ends it in any case.
- * Pooled by
- * the conductor; it goes back to the pool when nobody owns it any more and every node has answered every command, so
- * a late
- * answer always finds the attempt that it belongs to.
+ * The life of one token: an acquire round, extension rounds if it won, and the release that ends it in any case. Pooled
+ * by the conductor; it goes back to the pool when nobody owns it any more and every node has answered every command, so
+ * a late answer always finds the attempt that it belongs to.
  *
  * @threading event-loop-confined
  */

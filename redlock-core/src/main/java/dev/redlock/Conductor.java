@@ -23,8 +23,7 @@ import org.agrona.collections.Object2ObjectHashMap;
 
 /**
  * Owner of all lock state of one event loop: nodes, attempts, waiting lines, held leases, timers. Everything below it
- * runs
- * on its thread; callers reach it only through {@link LeaseSlot}, whose requests it executes.
+ * runs on its thread; callers reach it only through {@link LeaseSlot}, whose requests it executes.
  *
  * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #nowNs} and {@link #counters}
  */
@@ -116,9 +115,8 @@ final class Conductor implements NodeListener {
     }
 
     /**
-     * Whether the conductor has ended. A task that is executed before this turns true still runs; one that is
-     * executed later
-     * may not, because an event loop that has terminated takes tasks silently.
+     * Whether the conductor has ended. A task that is executed before this turns true still runs; one that is executed
+     * later may not, because an event loop that has terminated takes tasks silently.
      */
     boolean isClosed() {
         return isClosed;
@@ -645,8 +643,7 @@ final class Conductor implements NodeListener {
         });
     }
 
-    // ---- callbacks of the user's
-    // --------------------------------------------------------------------------------------
+    // ---- callbacks of the user's ------------------------------------------------------------------------------------
 
     static void runGuarded(final AcquireCallback callback, final AcquireOutcome outcome) {
         try {

@@ -7,9 +7,9 @@ import dev.redlock.quorum.Validity;
 import dev.redlock.quorum.Vote;
 
 /**
- * The extension round. Only nodes that still held the token count; one that had lost it sets it again, which helps
- * the next
- * round but not this one. One round at a time for a lease; answers to an older one are told apart by their sequence.
+ * The extension round. Only nodes that still held the token count; one that had lost it sets it again, which helps the
+ * next round but not this one. One round at a time for a lease; answers to an older one are told apart by their
+ * sequence.
  *
  * @threading event-loop-confined
  */

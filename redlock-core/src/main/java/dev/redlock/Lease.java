@@ -7,10 +7,8 @@ import java.util.concurrent.CompletionStage;
  * The right to use a resource for a while, and the handle on it.
  *
  * <p>Rely on it while {@link #isHeld()} says true, which reads the monotonic clock at each call: ask again after
- * anything
- * that may have taken long. A process that is paused between that question and its effect can still act late; where
- * that
- * matters, the protected resource has to check a fencing token.
+ * anything that may have taken long. A process that is paused between that question and its effect can still act late;
+ * where that matters, the protected resource has to check a fencing token.
  *
  * <p>A lease from {@link Redlock#newLease} can be used for one acquisition after another, which saves its allocation.
  *
@@ -38,9 +36,8 @@ public interface Lease extends AutoCloseable {
     }
 
     /**
-     * The number that the protected resource checks: greater than that of every earlier grant of this resource, as
-     * long as
-     * no quorum of counters is lost. Stays readable after the lease has ended.
+     * The number that the protected resource checks: greater than that of every earlier grant of this resource, as long
+     * as no quorum of counters is lost. Stays readable after the lease has ended.
      *
      * @return the fencing token, from 1 to 2^53 - 1
      * @throws IllegalStateException if it was not acquired, or not with {@link AcquireOptions#fenced}
@@ -49,8 +46,7 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Gives the lock back and waits until a quorum has answered, at most one node timeout. An interrupt does not cut
-     * the
-     * wait short and stays set. Releasing again, or after expiry, is no error.
+     * the wait short and stays set. Releasing again, or after expiry, is no error.
      *
      * @return what happened
      * @throws IllegalStateException on the client's event loop, where nothing may block, or while it is being acquired
@@ -98,8 +94,7 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Releases the lock as {@link #release()} does; on the client's event loop without waiting. Never throws because
-     * the
-     * lock had expired, and does nothing the second time.
+     * the lock had expired, and does nothing the second time.
      */
     @Override
     void close();

@@ -2,8 +2,7 @@ package dev.redlock;
 
 /**
  * Looks after held leases: ends them when their validity ends, extends them automatically within their limits, and
- * takes
- * their grants back when a node's clock has jumped.
+ * takes their grants back when a node's clock has jumped.
  *
  * @threading event-loop-confined
  */

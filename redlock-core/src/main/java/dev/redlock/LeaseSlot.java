@@ -12,10 +12,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The lease handle and the outcome of its acquisition in one object, so that a lock costs one allocation, or none
- * where the
- * handle is used again. It is its own task: callers set a request bit, and the conductor finds the bits when it runs
- * it.
+ * The lease handle and the outcome of its acquisition in one object, so that a lock costs one allocation, or none where
+ * the handle is used again. It is its own task: callers set a request bit, and the conductor finds the bits when it
+ * runs it.
  *
  * <p>Who writes what: a caller writes the request fields before it sets the bit; the conductor writes everything
  * else, the volatile state last. Between the state and the bits there is no lock. What stands before the state is

@@ -7,8 +7,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A thread of the client's own that runs one event loop with the idle policy of the user's choice. Conductor and I/O
- * share
- * the thread, so nothing is handed over between them.
+ * share the thread, so nothing is handed over between them.
  *
  * @threading any thread
  */

@@ -6,8 +6,7 @@ import dev.redlock.quorum.Vote;
 
 /**
  * The second trip of a fenced acquire, needed only when the granting nodes' counters have drifted apart: raises the
- * lower
- * ones to the highest. The token is that value if a quorum stands at exactly it.
+ * lower ones to the highest. The token is that value if a quorum stands at exactly it.
  *
  * @threading event-loop-confined
  */

@@ -30,9 +30,8 @@ import java.util.concurrent.atomic.AtomicReference;
  * }
  * }</pre>
  *
- * <p>One client serves a whole process: it runs one event loop (or more, or the user's), which keeps one connection
- * to each
- * node and sends a command to all of them at once. Locks are not reentrant: a lease is the proof of ownership,
+ * <p>One client serves a whole process: it runs one event loop (or more, or the user's), which keeps one connection to
+ * each node and sends a command to all of them at once. Locks are not reentrant: a lease is the proof of ownership,
  * whoever has it.
  *
  * @threading any thread
@@ -123,8 +122,7 @@ public final class Redlock implements AutoCloseable {
 
     /**
      * Connects. Waits until each node has answered or failed for the first time, at most the connect timeout; nodes
-     * that
-     * are down are no error, they join when they come up. On a given event loop it does not wait.
+     * that are down are no error, they join when they come up. On a given event loop it does not wait.
      *
      * @param context the configuration; concluded by this call
      * @return the client
@@ -236,9 +234,8 @@ public final class Redlock implements AutoCloseable {
     // ---- asynchronous -----------------------------------------------------------------------------------------------
 
     /**
-     * Takes a lock without blocking. Cancelling the returned future (its {@code toCompletableFuture().cancel})
-     * cancels the
-     * acquisition, or gives the lock back if it came through in the meantime.
+     * Takes a lock without blocking. Cancelling the returned future (its {@code toCompletableFuture().cancel}) cancels
+     * the acquisition, or gives the lock back if it came through in the meantime.
      *
      * @param resource what to lock
      * @param options  how
@@ -276,8 +273,7 @@ public final class Redlock implements AutoCloseable {
 
     /**
      * Takes a lock without blocking and without allocating: with a lease, a key and options that are used again and
-     * again,
-     * and a callback that is not made anew for each call.
+     * again, and a callback that is not made anew for each call.
      *
      * @param key      what to lock
      * @param options  how
@@ -370,8 +366,7 @@ public final class Redlock implements AutoCloseable {
 
     /**
      * Closes the client as {@link #closeWithin} does, within {@link RedlockContext#closeTimeout}; what could not be
-     * released
-     * is logged. On the event loop it begins to close and does not wait. Closing twice is no error.
+     * released is logged. On the event loop it begins to close and does not wait. Closing twice is no error.
      */
     @Override
     public void close() {

@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The configuration of a client: set what differs from the defaults, hand it to {@link
- * Redlock#connect(RedlockContext)},
- * which concludes it. A concluded context cannot be changed and cannot be used again.
+ * The configuration of a client: set what differs from the defaults, hand it to
+ * {@link Redlock#connect(RedlockContext)}, which concludes it. A concluded context cannot be changed and cannot be used
+ * again.
  *
  * <pre>{@code
  * Redlock redlock = Redlock.connect(new RedlockContext().nodes("10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379")
@@ -70,8 +70,7 @@ public final class RedlockContext {
 
     /**
      * The independent masters: 1 to 63, an odd number is best, since an even one tolerates no more failures than the
-     * odd
-     * one below it.
+     * odd one below it.
      *
      * @param addresses {@code host:port}, {@code redis://[user:password@]host[:port]} or {@code unix:///path}
      * @return this
@@ -96,8 +95,7 @@ public final class RedlockContext {
 
     /**
      * What every key begins with on the nodes. None by default, so that clients which follow the published pattern
-     * exclude
-     * ours and the reverse.
+     * exclude ours and the reverse.
      *
      * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
      * @return this
@@ -130,11 +128,9 @@ public final class RedlockContext {
     }
 
     /**
-     * The longest ttl that any acquire or extend may ask for; longer ones are refused. It is also how long a node
-     * sits out
-     * after a restart or a jump of its clock, so keep it near what is really used. All clients of the same nodes need
-     * the
-     * same value for the restart guard to cover their locks.
+     * The longest ttl that any acquire or extend may ask for; longer ones are refused. It is also how long a node sits
+     * out after a restart or a jump of its clock, so keep it near what is really used. All clients of the same nodes
+     * need the same value for the restart guard to cover their locks.
      *
      * @param ttl default 60 s, from 100 ms to 24 h
      * @return this
@@ -149,10 +145,9 @@ public final class RedlockContext {
     /**
      * How long the counter behind a resource's fencing tokens stays on a node after the last fenced acquire or release.
      * Longer keeps memory for resources that are used no more. A counter that expired starts again from the node's
-     * clock
-     * (seconds * 2^20), above what it ever was unless that clock has gone back or the resource was granted more than
-     * 2^20
-     * times a second over its life. It has to outlive every lease by far, or the nodes of one lease could disagree.
+     * clock (seconds * 2^20), above what it ever was unless that clock has gone back or the resource was granted more
+     * than 2^20 times a second over its life. It has to outlive every lease by far, or the nodes of one lease could
+     * disagree.
      *
      * @param ttl default 24 h, from ten times {@link #maxTtl} to 10 years
      * @return this
@@ -265,8 +260,8 @@ public final class RedlockContext {
 
     /**
      * How long a node's oldest request may stay unanswered before its connection is taken for dead and opened anew.
-     * Shorter
-     * finds dead peers sooner, longer lets paused ones come back without a reconnect. A lock never waits for it.
+     * Shorter finds dead peers sooner, longer lets paused ones come back without a reconnect. A lock never waits for
+     * it.
      *
      * @param ms default 2000 ms, 100 to 600 000
      * @return this
@@ -280,8 +275,7 @@ public final class RedlockContext {
 
     /**
      * The delay before a lost connection is opened again: it doubles from the shorter to the longer, with jitter, and
-     * tries
-     * go on for ever.
+     * tries go on for ever.
      *
      * @param msMin default 20 ms, at least 1
      * @param msMax default 1000 ms, at least msMin, at most 600 000
@@ -409,8 +403,7 @@ public final class RedlockContext {
 
     /**
      * How much may wait for one node: beyond either limit its votes fail at once, so that a slow node costs bounded
-     * memory
-     * and the others nothing.
+     * memory and the others nothing.
      *
      * @param unansweredMax default 65 536 requests, at least 16
      * @param unsentBytes   default 1 MiB of unsent bytes, at least 4096

@@ -9,14 +9,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A {@link Lock} view of one resource, for code that knows only that interface. Made by {@link Redlock#asLock};
- * threads that
- * are to exclude each other inside one process may share a view or use several, the nodes decide either way.
+ * A {@link Lock} view of one resource, for code that knows only that interface. Made by {@link Redlock#asLock}; threads
+ * that are to exclude each other inside one process may share a view or use several, the nodes decide either way.
  *
  * <p>Reentrant per thread with a hold count. The lease ends when its ttl does, held or not: choose options with
  * {@link AcquireOptions#autoExtend()} or ask {@link #isHeldByCurrentThread()} before what matters. A {@code Lock}
- * cannot say
- * that it was lost; {@link AcquireOptions#listener} can.
+ * cannot say that it was lost; {@link AcquireOptions#listener} can.
  *
  * <p>Virtual threads may use it: no monitor is held while a thread waits.
  *
@@ -44,8 +42,7 @@ public final class RedlockLock implements Lock {
      * Takes the lock, however long it takes; an interrupt does not end the wait and stays set.
      *
      * @throws IllegalStateException if the client is closed, if this thread holds a lease that was lost, or on the
-     *                               client's
-     *                               event loop
+     *                               client's event loop
      */
     @Override
     public void lock() {
@@ -110,9 +107,8 @@ public final class RedlockLock implements Lock {
     }
 
     /**
-     * Takes the lock if it is free: one attempt, which waits for the nodes' answers and for nothing else. An
-     * interrupt that
-     * is set already makes it false.
+     * Takes the lock if it is free: one attempt, which waits for the nodes' answers and for nothing else. An interrupt
+     * that is set already makes it false.
      *
      * @return true if it is held now
      */
@@ -169,8 +165,7 @@ public final class RedlockLock implements Lock {
 
     /**
      * Gives one hold back; the last one releases the lock. That the lease has expired is no error here, so that it
-     * cannot
-     * hide the exception that the critical section ended with; {@link #isHeldByCurrentThread} tells before.
+     * cannot hide the exception that the critical section ended with; {@link #isHeldByCurrentThread} tells before.
      *
      * @throws IllegalMonitorStateException if this thread does not hold it
      */

@@ -5,8 +5,7 @@ import java.util.Arrays;
 
 /**
  * The name of a lock, encoded once as it stands on the wire. Make one with {@link Redlock#key} and keep it where the
- * same
- * resource is locked again and again: passing it instead of a string saves the encoding and its allocation.
+ * same resource is locked again and again: passing it instead of a string saves the encoding and its allocation.
  *
  * @threading immutable
  */

@@ -23,10 +23,8 @@ public interface RetryPolicy {
 
     /**
      * A random delay, evenly spread over a range, cut to the remaining ttl where a node reported a shorter one: the
-     * lock may
-     * be free then. The range should be well above the time of one round, so that two clients that split the votes do
-     * not
-     * meet again.
+     * lock may be free then. The range should be well above the time of one round, so that two clients that split the
+     * votes do not meet again.
      *
      * @param delayNsMin shortest delay, nanoseconds, at least 0
      * @param delayNsMax longest delay, nanoseconds, at least the shortest

@@ -8,13 +8,10 @@ import io.netty.channel.EventLoop;
 /**
  * Writes a command once and hands the same bytes to every node.
  *
- * <p>Commands collect in one batch buffer for the rest of the duty cycle: the event loop's task queue is emptied
- * before it
- * looks at its sockets again, and the flush stands last in that queue, so everything that was submitted or answered
- * in one
- * turn leaves in one write per node. The buffer never grows while slices of it are on their way, so what a transport
- * reads
- * asynchronously stays where it is; when all nodes have written it out, it is used again.
+ * <p>Commands collect in one batch buffer for the rest of the duty cycle: the event loop's task queue is emptied before
+ * it looks at its sockets again, and the flush stands last in that queue, so everything that was submitted or answered
+ * in one turn leaves in one write per node. The buffer never grows while slices of it are on their way, so what a
+ * transport reads asynchronously stays where it is; when all nodes have written it out, it is used again.
  *
  * @threading event-loop-confined
  */
@@ -314,9 +311,8 @@ public final class FanOut {
     }
 
     /**
-     * In three steps, so that whatever a socket sets off finds the batch empty and every node at its start: hand
-     * over, let
-     * go, flush.
+     * In three steps, so that whatever a socket sets off finds the batch empty and every node at its start: hand over,
+     * let go, flush.
      */
     private void flushBatch() {
         final ByteBuf flushed = batch;

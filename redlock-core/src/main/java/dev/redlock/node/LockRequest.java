@@ -84,8 +84,7 @@ public interface LockRequest {
 
     /**
      * Asked when a node does not know the script: may the same command be sent once more, now? It may not once a
-     * release
-     * of this token has been written, because the second try would overtake it.
+     * release of this token has been written, because the second try would overtake it.
      *
      * @param verb     what was asked
      * @param sequence as given when it was sent

@@ -15,8 +15,7 @@ import java.util.stream.Stream;
 
 /**
  * The lock's scripts and the commands that run them. Everything that is the same for every lock is encoded once, when
- * this
- * class is loaded; writing a command is three or four copies into the caller's buffer.
+ * this class is loaded; writing a command is three or four copies into the caller's buffer.
  *
  * @threading immutable
  */

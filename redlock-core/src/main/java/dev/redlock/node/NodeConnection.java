@@ -14,13 +14,12 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
 
 /**
- * One connection to a node, from its opening to its end: what was sent and is not answered, and who each reply
- * belongs to.
- * A new connection is a new object, so nothing of an old stream can answer a new request.
+ * One connection to a node, from its opening to its end: what was sent and is not answered, and who each reply belongs
+ * to. A new connection is a new object, so nothing of an old stream can answer a new request.
  *
- * <p>The hot reply is one integer at the top level; anything else goes to a tree reader. A reply of the wrong kind,
- * or one
- * that nobody asked for, means that the stream is out of step: the connection closes and every open request is unknown.
+ * <p>The hot reply is one integer at the top level; anything else goes to a tree reader. A reply of the wrong kind, or
+ * one that nobody asked for, means that the stream is out of step: the connection closes and every open request is
+ * unknown.
  *
  * @threading event-loop-confined
  */

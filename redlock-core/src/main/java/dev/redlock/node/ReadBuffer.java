@@ -6,9 +6,8 @@ import io.netty.channel.DefaultMaxMessagesRecvByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 
 /**
- * Gives a connection the same buffer for each read. A new one each time is pooled by Netty, but every 128th is
- * watched by
- * its leak detector, at its default level, and the record of that costs about 50 B for each cycle over three nodes.
+ * Gives a connection the same buffer for each read. A new one each time is pooled by Netty, but every 128th is watched
+ * by its leak detector, at its default level, and the record of that costs about 50 B for each cycle over three nodes.
  *
  * <p>The buffer is used again when nobody else holds it any more; whoever keeps one past its read gets it to himself.
  *

@@ -6,8 +6,7 @@ import java.util.ArrayDeque;
 /**
  * Releases that a node is owed: tokens that may stand on it although nobody wants them, because the connection broke or
  * would not take the release. They are sent first when the node can be reached again, and dropped once the key has
- * expired
- * by itself. Bounded: the oldest is dropped for a new one, and counted.
+ * expired by itself. Bounded: the oldest is dropped for a new one, and counted.
  *
  * @threading event-loop-confined
  */

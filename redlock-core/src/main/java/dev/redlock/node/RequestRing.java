@@ -3,9 +3,8 @@ package dev.redlock.node;
 import java.util.Arrays;
 
 /**
- * The requests that a connection has sent and that are not answered, oldest first. Redis answers in order, so the
- * head is
- * always what the next reply belongs to. Grows by doubling up to a limit; allocates nothing once it has grown.
+ * The requests that a connection has sent and that are not answered, oldest first. Redis answers in order, so the head
+ * is always what the next reply belongs to. Grows by doubling up to a limit; allocates nothing once it has grown.
  *
  * @threading event-loop-confined
  */

@@ -92,8 +92,7 @@ public final class Round {
 
     /**
      * The decision so far. Once it is not {@link Decision#OPEN}, later votes cannot turn a win into a loss or a loss
-     * into
-     * a win.
+     * into a win.
      *
      * @return the decision
      */

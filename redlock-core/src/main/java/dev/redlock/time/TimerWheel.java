@@ -3,17 +3,13 @@ package dev.redlock.time;
 /**
  * Timers for deadlines near and far: start and stop are O(1) and allocate nothing.
  *
- * <p>Two wheels. The fine one has a spoke for each of the next 512 ticks of 2^20 ns (about a millisecond, half a
- * second in
- * all); the coarse one a spoke for each of the next 512 half seconds. A timer that is further away than half a second
- * waits
- * in the coarse wheel and moves to the fine one when its half second comes, so lease expiries that are seconds away
- * cost the
- * node timeouts nothing. Later than four minutes, a timer just goes round again.
+ * <p>Two wheels. The fine one has a spoke for each of the next 512 ticks of 2^20 ns (about a millisecond, half a second
+ * in all); the coarse one a spoke for each of the next 512 half seconds. A timer that is further away than half a
+ * second waits in the coarse wheel and moves to the fine one when its half second comes, so lease expiries that are
+ * seconds away cost the node timeouts nothing. Later than four minutes, a timer just goes round again.
  *
- * <p>Guarantees: a handler is never called before its deadline; each start gives at most one call. Assumption: {@link
- * #poll}
- * is called at or after {@link #wakeAtNs}; how late a handler is called is how late that is.
+ * <p>Guarantees: a handler is never called before its deadline; each start gives at most one call. Assumption:
+ * {@link #poll} is called at or after {@link #wakeAtNs}; how late a handler is called is how late that is.
  *
  * @threading event-loop-confined
  */

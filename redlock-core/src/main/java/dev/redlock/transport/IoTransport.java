@@ -39,9 +39,8 @@ public interface IoTransport {
     void tune(Bootstrap bootstrap, NodeAddress address, int userTimeoutMs);
 
     /**
-     * Looks an address up without blocking the event loop. Called anew for every connection, so that a name that
-     * moved is
-     * followed.
+     * Looks an address up without blocking the event loop. Called anew for every connection, so that a name that moved
+     * is followed.
      *
      * @param address the address as configured
      * @param loop    where the answer is delivered

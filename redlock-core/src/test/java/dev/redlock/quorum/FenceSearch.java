@@ -6,8 +6,7 @@ import java.util.Arrays;
  * Visits every state that a few overlapping grants on three nodes can reach, and checks each fencing token when it is
  * decided. What can happen, in any order: a request executes (late, or never), a key vanishes, a client decides on any
  * set of grants that is large enough, gives up, raises, releases. A reply that is lost or late is a decision on a
- * smaller
- * set. Requests of one grant to one node execute in the order in which they were sent.
+ * smaller set. Requests of one grant to one node execute in the order in which they were sent.
  *
  * <p>What makes it small enough for three grants, and why nothing is missed:
  * <ul>

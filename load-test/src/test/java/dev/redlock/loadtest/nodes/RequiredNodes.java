@@ -3,9 +3,9 @@ package dev.redlock.loadtest.nodes;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * Nodes for a test, or a skipped test where this machine has no such server. With
- * {@code -Dredlock.requireServers=true} nothing is skipped: a missing server fails the test. Containers have a switch
- * of their own, {@code -Dredlock.requireContainers=true}, because a Docker engine cannot be had everywhere.
+ * Nodes for a test, or a skipped test where this machine has no such server. With {@code -Dredlock.requireServers=true}
+ * nothing is skipped: a missing server fails the test. Containers have a switch of their own,
+ * {@code -Dredlock.requireContainers=true}, because a Docker engine cannot be had everywhere.
  */
 public final class RequiredNodes {
     private RequiredNodes() {

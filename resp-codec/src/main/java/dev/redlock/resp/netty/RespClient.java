@@ -78,6 +78,11 @@ public final class RespClient implements AutoCloseable {
         CompletableFuture<RespClient> client = new CompletableFuture<>();
         ChannelFuture connected = bootstrap.clone().handler(new ChannelInboundHandlerAdapter()).register();
         Channel channel = connected.channel();
+        if (connected.cause() != null) {
+            // A channel that could not be made (too many open files) belongs to no event loop.
+            client.completeExceptionally(connected.cause());
+            return client;
+        }
         RespClient attached = attach(channel, limits, inFlightMax, pushListener);
         channel.eventLoop().execute(() -> channel.connect(address).addListener((ChannelFutureListener) future -> {
             if (future.isSuccess()) {

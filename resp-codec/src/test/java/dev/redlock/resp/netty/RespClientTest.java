@@ -2,6 +2,7 @@ package dev.redlock.resp.netty;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,8 +13,11 @@ import dev.redlock.resp.RespProtocolException;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.Wire;
+import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelException;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.channel.local.LocalAddress;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,6 +52,16 @@ class RespClientTest {
 
     private static Throwable causeOf(CompletableFuture<?> future) {
         return assertThrows(CompletionException.class, future::join).getCause();
+    }
+
+    @Test
+    void aChannelThatCannotBeMadeIsTheErrorOfTheConnectionAttempt() {
+        ChannelException tooMany = new ChannelException("too many open files, thrown by a test");
+        Bootstrap bootstrap = new Bootstrap().group(channel.eventLoop()).channelFactory(() -> {
+            throw tooMany;
+        });
+        assertSame(tooMany, causeOf(RespClient.connect(bootstrap, new LocalAddress("nowhere"), RespLimits.defaults(), 4,
+                pushes::add).toCompletableFuture()));
     }
 
     @Test
