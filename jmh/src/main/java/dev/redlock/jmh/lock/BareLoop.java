@@ -43,7 +43,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     private final Consumer<SelectionKey> onReady = this::onReady;
     private final BareSlot[] idle;
     private SendSchedule schedule;
-    private CycleTimes times;
+    private PhaseTimes times;
     private long sentCount;
     private long lostVoteCount;
     private long refusedCount;
@@ -228,9 +228,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         final long due = schedule.due(nowNs);
         while (idleCount > 0 && begun < due && !isDropping) {
             final long intendedNs = schedule.intendedNs(begun);
-            if (meter.isCounted(intendedNs)) {
-                CycleTimes.record(times.lates(), nowNs - intendedNs);
-            }
+            CycleTimes.record(times.of(meter.phaseOf(intendedNs)).lates(), nowNs - intendedNs);
             begun++;
             acquire(idle[--idleCount], intendedNs);
         }
@@ -277,18 +275,18 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     }
 
     private void onDecided(final BareSlot slot, final boolean isGood, final long nowNs) {
-        final boolean isCounted = isGood && meter.isCounted(slot.startNs);
+        final CycleTimes phaseTimes = times.of(meter.phaseOf(slot.startNs));
         if (!slot.isReleasing) {
-            if (isCounted) {
-                CycleTimes.record(times.acquires(), nowNs - slot.startNs);
+            if (isGood) {
+                CycleTimes.record(phaseTimes.acquires(), nowNs - slot.startNs);
             }
             refusedCount += isGood ? 0 : 1;
             slot.isReleasing = true;
             send(slot, slot.release);
             return;
         }
-        if (isCounted) {
-            CycleTimes.record(times.cycles(), nowNs - slot.startNs);
+        if (isGood) {
+            CycleTimes.record(phaseTimes.cycles(), nowNs - slot.startNs);
         }
         if (schedule == null && !isEnding) {
             acquire(slot, nowNs);

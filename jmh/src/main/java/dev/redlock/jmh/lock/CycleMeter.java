@@ -28,15 +28,15 @@ final class CycleMeter {
     private final String label;
     private final String loopNamePrefix;
     private final boolean isOpen;
-    private final List<CycleTimes> allTimes = new CopyOnWriteArrayList<>();
-    private final List<CycleTimes> loopTimes = new CopyOnWriteArrayList<>();
-    private final ThreadLocal<CycleTimes> timesOfThread = ThreadLocal.withInitial(this::newTimes);
+    private final List<PhaseTimes> allTimes = new CopyOnWriteArrayList<>();
+    private final List<PhaseTimes> loopTimes = new CopyOnWriteArrayList<>();
+    private final ThreadLocal<PhaseTimes> timesOfThread = ThreadLocal.withInitial(this::newTimes);
     private final LongAdder failureCount = new LongAdder();
     private final List<String> firstFailures = new CopyOnWriteArrayList<>();
     private final CountDownLatch failed = new CountDownLatch(1);
     private long fromNs;
     private long toNs;
-    private volatile boolean isMeasuring;
+    private volatile int phase = PhaseTimes.WARM_UP;
 
     /**
      * A meter for one run.
@@ -51,8 +51,8 @@ final class CycleMeter {
         this.isOpen = options.isOpen();
     }
 
-    private CycleTimes newTimes() {
-        final CycleTimes times = CycleTimes.empty();
+    private PhaseTimes newTimes() {
+        final PhaseTimes times = new PhaseTimes();
         allTimes.add(times);
         if (Thread.currentThread().getName().startsWith(loopNamePrefix)) {
             loopTimes.add(times);
@@ -61,13 +61,19 @@ final class CycleMeter {
     }
 
     /** Where the calling thread writes down what it sees. */
-    CycleTimes times() {
+    PhaseTimes times() {
         return timesOfThread.get();
     }
 
-    /** Whether something counts that began, or was meant to begin, at that time and ends now. */
-    boolean isCounted(final long startNs) {
-        return isOpen ? startNs - fromNs >= 0 && startNs - toNs < 0 : isMeasuring;
+    /** Where something belongs that began, or was meant to begin, at that time and ends now. */
+    int phaseOf(final long startNs) {
+        if (!isOpen) {
+            return phase;
+        }
+        if (startNs - fromNs < 0) {
+            return PhaseTimes.WARM_UP;
+        }
+        return startNs - toNs < 0 ? PhaseTimes.MEASURED : PhaseTimes.AFTER;
     }
 
     /** Something went wrong: the run is over and has failed. */
@@ -101,9 +107,9 @@ final class CycleMeter {
         }
         awaitUntil(fromNs);
         final CycleUsage before = CycleUsage.now(options.serverPids(), loopNamePrefix);
-        isMeasuring = true;
+        phase = PhaseTimes.MEASURED;
         awaitUntil(toNs);
-        isMeasuring = false;
+        phase = PhaseTimes.AFTER;
         final CycleUsage used = CycleUsage.now(options.serverPids(), loopNamePrefix).since(before);
         if (pacer != null) {
             checkRate(load.unfinished(System.nanoTime()));
@@ -149,7 +155,7 @@ final class CycleMeter {
 
     private void report(final CycleUsage used, final PrintWriter out) {
         final CycleTimes all = CycleTimes.empty();
-        allTimes.forEach(all::add);
+        allTimes.forEach(times -> all.add(times.of(PhaseTimes.MEASURED)));
         final double count = all.cycles().getTotalCount();
         if (count == 0) {
             if (failureCount.sum() == 0) {
@@ -180,7 +186,7 @@ final class CycleMeter {
                 ? ""
                 : loopTimes.stream()
                         .map(times -> String.format(Locale.ROOT, "%.0f %%",
-                                100 * times.cycles().getTotalCount() / count))
+                                100 * times.of(PhaseTimes.MEASURED).cycles().getTotalCount() / count))
                         .collect(Collectors.joining(", ", "  by loop ", ""));
     }
 

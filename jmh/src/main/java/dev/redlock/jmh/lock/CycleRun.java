@@ -27,7 +27,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
-import org.HdrHistogram.Histogram;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -267,9 +266,7 @@ public final class CycleRun implements Callable<Integer> {
                     return;
                 }
                 final long intendedNs = schedule.intendedNs(begun);
-                if (meter.isCounted(intendedNs)) {
-                    CycleTimes.record(meter.times().lates(), nowNs - intendedNs);
-                }
+                CycleTimes.record(meter.times().of(meter.phaseOf(intendedNs)).lates(), nowNs - intendedNs);
                 begun++;
                 lane.next(intendedNs);
             }
@@ -329,7 +326,7 @@ public final class CycleRun implements Callable<Integer> {
         final Lease lease;
         final AcquireCallback onAcquired = this::onAcquired;
         final ReleaseCallback onReleased = this::onReleased;
-        CycleTimes times;
+        PhaseTimes times;
         long startNs;
         /** In an open loop: nothing is in flight here. */
         volatile boolean isIdle;
@@ -358,13 +355,15 @@ public final class CycleRun implements Callable<Integer> {
                 while (!lanes.isStopping) {
                     startNs = System.nanoTime();
                     try (Lease held = redlock.acquire(key, acquireOptions).lease()) {
-                        record(times().acquires(), System.nanoTime());
+                        final long nowNs = System.nanoTime();
+                        CycleTimes.record(times().acquires(), nowNs - startNs);
                         if (!held.isHeld()) {
                             meter.fail("not held: " + held);
                             return;
                         }
                     }
-                    record(times().cycles(), System.nanoTime());
+                    final long nowNs = System.nanoTime();
+                    CycleTimes.record(times().cycles(), nowNs - startNs);
                 }
             } catch (final InterruptedException | IllegalStateException e) {
                 meter.fail(e.toString());
@@ -377,18 +376,12 @@ public final class CycleRun implements Callable<Integer> {
             if (times == null) {
                 times = meter.times();
             }
-            return times;
+            return times.of(meter.phaseOf(startNs));
         }
 
         void next(final long nowNs) {
             startNs = nowNs;
             redlock.acquire(key, acquireOptions, lease, onAcquired);
-        }
-
-        private void record(final Histogram histogram, final long nowNs) {
-            if (meter.isCounted(startNs)) {
-                CycleTimes.record(histogram, nowNs - startNs);
-            }
         }
 
         /** A lane that has failed stays out: what failed at once would fail again and again. */
@@ -402,7 +395,8 @@ public final class CycleRun implements Callable<Integer> {
                 fail(outcome.toString());
                 return;
             }
-            record(times().acquires(), System.nanoTime());
+            final long nowNs = System.nanoTime();
+            CycleTimes.record(times().acquires(), nowNs - startNs);
             lease.release(onReleased);
         }
 
@@ -412,7 +406,7 @@ public final class CycleRun implements Callable<Integer> {
                 return;
             }
             final long nowNs = System.nanoTime();
-            record(times().cycles(), nowNs);
+            CycleTimes.record(times().cycles(), nowNs - startNs);
             if (lanes.schedule != null) {
                 isIdle = true;
                 lanes.onDue(nowNs);
