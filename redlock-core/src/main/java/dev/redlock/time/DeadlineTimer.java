@@ -25,8 +25,12 @@ public final class DeadlineTimer {
     final Handler handler;
     DeadlineTimer previous;
     DeadlineTimer next;
+    /** Where it stands, also for a while after it was stopped. */
     TimerList list;
+    /** The deadline that its place was chosen for: it is found there no later than that. */
+    long placedNs;
     long deadlineNs;
+    boolean isStarted;
 
     /**
      * A stopped timer.
@@ -39,7 +43,7 @@ public final class DeadlineTimer {
 
     /** @return true between start and the deadline or stop */
     public boolean isStarted() {
-        return list != null;
+        return isStarted;
     }
 
     /** @return the deadline it was last started with, monotonic nanoseconds */

@@ -8,6 +8,10 @@ package dev.redlock.time;
  * second waits in the coarse wheel and moves to the fine one when its half second comes, so lease expiries that are
  * seconds away cost the node timeouts nothing. Later than four minutes, a timer just goes round again.
  *
+ * <p>Timers that are started for every lock are stopped long before they are due. So a stopped timer keeps its place
+ * until that comes round, and one that is started again for a later time keeps it too and moves on then: both are a few
+ * plain stores, and links change some twenty times a second for each timer instead of twice for each lock.
+ *
  * <p>Guarantees: a handler is never called before its deadline; each start gives at most one call. Assumption:
  * {@link #poll} is called at or after {@link #wakeAtNs}; how late a handler is called is how late that is.
  *
@@ -66,10 +70,17 @@ public final class TimerWheel {
      * @param deadlineNs monotonic time; in the past means at the next poll
      */
     public void start(final DeadlineTimer timer, final long deadlineNs) {
-        stop(timer);
         timer.deadlineNs = deadlineNs;
-        startedCount++;
-        place(timer);
+        if (!timer.isStarted) {
+            timer.isStarted = true;
+            startedCount++;
+        }
+        if (timer.list == null) {
+            place(timer);
+        } else if (deadlineNs - timer.placedNs < 0) {
+            timer.list.remove(timer);
+            place(timer);
+        }
         startListener.onStart(deadlineNs);
     }
 
@@ -79,8 +90,8 @@ public final class TimerWheel {
      * @param timer the timer
      */
     public void stop(final DeadlineTimer timer) {
-        if (timer.list != null) {
-            timer.list.remove(timer);
+        if (timer.isStarted) {
+            timer.isStarted = false;
             startedCount--;
         }
     }
@@ -113,7 +124,8 @@ public final class TimerWheel {
     /**
      * When to poll next.
      *
-     * @return the earliest time at which something may be due; far away if no timer is started
+     * @return the earliest time at which something may be due, or at which a timer that was stopped or put off is
+     * found; far away if there is none
      */
     public long wakeAtNs() {
         if (!due.isEmpty()) {
@@ -133,16 +145,17 @@ public final class TimerWheel {
     }
 
     private static long earliest(final TimerList list) {
-        long best = list.head().deadlineNs;
+        long best = list.head().placedNs;
         for (DeadlineTimer timer = list.head().next; timer != null; timer = timer.next) {
-            if (timer.deadlineNs - best < 0) {
-                best = timer.deadlineNs;
+            if (timer.placedNs - best < 0) {
+                best = timer.placedNs;
             }
         }
         return best;
     }
 
     private void place(final DeadlineTimer timer) {
+        timer.placedNs = timer.deadlineNs;
         final long tick = Math.max(Math.max(0, timer.deadlineNs - originNs) >> FINE_SHIFT, fineTick);
         if (tick - fineTick < SPOKES) {
             fine[(int) tick & SPOKE_MASK].append(timer);
@@ -162,7 +175,9 @@ public final class TimerWheel {
         }
         for (DeadlineTimer timer = due.head(); timer != null; timer = due.head()) {
             due.remove(timer);
-            place(timer);
+            if (timer.isStarted) {
+                place(timer);
+            }
         }
     }
 
@@ -170,7 +185,11 @@ public final class TimerWheel {
         int expired = 0;
         for (DeadlineTimer timer = due.head(); timer != null; timer = due.head()) {
             due.remove(timer);
+            if (!timer.isStarted) {
+                continue;
+            }
             if (timer.deadlineNs - nowNs <= 0) {
+                timer.isStarted = false;
                 startedCount--;
                 expired++;
                 timer.handler.onDeadline(nowNs);

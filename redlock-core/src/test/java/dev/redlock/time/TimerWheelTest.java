@@ -75,6 +75,57 @@ class TimerWheelTest {
         assertFalse(near.isStarted() || far.isStarted());
     }
 
+    /** As the timers of a lock are: started, stopped and started again long before they are due. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aTimerThatIsPutOffAgainAndAgainFiresOnceAtItsLastDeadline(final boolean isStoppedInBetween) {
+        final TimerWheel wheel = wheel(0);
+        final DeadlineTimer timer = timer("a");
+        long nowNs = 0;
+        for (int i = 0; i < 1_000; i++) {
+            wheel.start(timer, nowNs + 50 * MS);
+            nowNs += MS / 2;
+            if (isStoppedInBetween) {
+                wheel.stop(timer);
+            }
+            assertEquals(0, wheel.poll(nowNs), "put off");
+        }
+        wheel.start(timer, nowNs + 50 * MS);
+        assertEquals(0, wheel.poll(nowNs + 50 * MS - 1));
+        assertEquals(1, wheel.poll(nowNs + 50 * MS));
+        assertEquals(0, wheel.poll(nowNs + 100 * SECOND));
+        assertEquals(List.of("a"), fired);
+    }
+
+    @Test
+    void aStoppedTimerIsNotInTheWayOfAnEarlierStart() {
+        final TimerWheel wheel = wheel(0);
+        final DeadlineTimer timer = timer("a");
+        wheel.start(timer, 100 * SECOND);
+        wheel.stop(timer);
+        wheel.start(timer, 3 * MS);
+        assertTrue(wheel.wakeAtNs() <= 3 * MS);
+        assertEquals(1, wheel.poll(3 * MS));
+        assertEquals(0, wheel.poll(200 * SECOND), "once only");
+    }
+
+    /** What is found stopped is left out for good; nothing wakes up for it any more. */
+    @Test
+    void aStoppedTimerLeavesItsPlaceWhenThatComesRound() {
+        final TimerWheel wheel = wheel(0);
+        final DeadlineTimer near = timer("near");
+        final DeadlineTimer far = timer("far");
+        wheel.start(near, MS);
+        wheel.start(far, 100 * SECOND);
+        wheel.stop(near);
+        assertTrue(wheel.wakeAtNs() <= MS, "found at its old deadline");
+        assertEquals(0, wheel.poll(2 * MS));
+        assertTrue(wheel.wakeAtNs() > SECOND, "and then forgotten");
+        wheel.start(near, 5 * MS);
+        assertEquals(1, wheel.poll(5 * MS));
+        assertEquals(List.of("near"), fired);
+    }
+
     @Test
     void movesToANewDeadline() {
         final TimerWheel wheel = wheel(0);
