@@ -281,7 +281,7 @@ public final class FanOut {
     /** Direct memory belongs to the whole process: where others have used it up, a command is not sent, that is all. */
     private ByteBuf newBatch(final int bytes) {
         try {
-            final ByteBuf fresh = allocator.directBuffer(bytes, bytes);
+            final ByteBuf fresh = LongLivedBuffers.direct(allocator, bytes);
             isMemoryUsedUp = false;
             return fresh;
         } catch (final OutOfMemoryError e) {

@@ -36,7 +36,7 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
             buffer = null;
         }
         if (buffer == null) {
-            buffer = allocator.ioBuffer(LENGTH, LENGTH);
+            buffer = LongLivedBuffers.direct(allocator, LENGTH);
         }
         return buffer.clear().retain();
     }

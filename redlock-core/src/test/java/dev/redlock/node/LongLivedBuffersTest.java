@@ -1,0 +1,66 @@
+package dev.redlock.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.AdaptiveByteBufAllocator;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.util.ResourceLeakDetector;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The leak detector watches buffers at random; what lives as long as a client is none of them. */
+class LongLivedBuffersTest {
+
+    private static final int MANY = 5_000;
+    private static final List<ByteBufAllocator> ALLOCATORS = List.of(PooledByteBufAllocator.DEFAULT,
+            new AdaptiveByteBufAllocator());
+
+    private final ResourceLeakDetector.Level level = ResourceLeakDetector.getLevel();
+
+    @AfterEach
+    void asBefore() {
+        ResourceLeakDetector.setLevel(level);
+    }
+
+    private static int watchedOfMany(final ByteBufAllocator allocator, final boolean isLongLived) {
+        int watched = 0;
+        for (int i = 0; i < MANY; i++) {
+            final ByteBuf buffer = isLongLived
+                    ? LongLivedBuffers.direct(allocator, 64)
+                    : allocator.directBuffer(64, 64);
+            watched += LongLivedBuffers.isWatched(buffer) ? 1 : 0;
+            assertTrue(buffer.isDirect());
+            assertEquals(64, buffer.capacity());
+            assertTrue(buffer.release());
+        }
+        return watched;
+    }
+
+    @Test
+    void noneIsWatchedAtTheDetectorsOwnLevel() {
+        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.SIMPLE);
+        for (final ByteBufAllocator allocator : ALLOCATORS) {
+            final int watched = watchedOfMany(allocator, false);
+            assertTrue(watched > 0 && watched < MANY / 10, watched + " of others: what this test looks at is random");
+            assertEquals(0, watchedOfMany(allocator, true), allocator.toString());
+        }
+    }
+
+    /** Whoever looks for leaks sees these too. */
+    @Test
+    void allAreWatchedWhereThatIsAskedFor() {
+        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
+        final ByteBuf buffer = LongLivedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
+        assertTrue(LongLivedBuffers.isWatched(buffer));
+        assertTrue(buffer.release());
+        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
+        final ByteBuf unwatched = LongLivedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
+        assertFalse(LongLivedBuffers.isWatched(unwatched));
+        assertTrue(unwatched.release());
+    }
+}
