@@ -6,9 +6,9 @@ import io.netty.buffer.ByteBufAllocator;
 /**
  * Buffers that are used over and over for as long as a client lives.
  *
- * <p>Netty's leak detector watches one new buffer in 128, and each slice of a watched buffer is watched too, which makes
- * objects. For a buffer that lives for one message that is a sample; a client whose shared batch is watched would pay
- * hundreds of bytes of heap a lock, for as long as it lives. So a watched one is given back for another.
+ * <p>Netty's leak detector watches one new buffer in 128, and each slice of a watched buffer is watched too, which
+ * makes objects. For a buffer that lives for one message that is a sample; a client whose shared batch is watched would
+ * pay hundreds of bytes of heap a lock, for as long as it lives. So a watched one is given back for another.
  *
  * @threading immutable
  */
