@@ -143,7 +143,8 @@ public final class RedlockContext {
     }
 
     /**
-     * How long the counter behind a resource's fencing tokens stays on a node after the last fenced acquire or release.
+     * How long the counter behind a resource's fencing tokens stays on a node after the last fenced grant, or after the
+     * raise or release that wrote it last.
      * Longer keeps memory for resources that are used no more. A counter that expired starts again from the node's
      * clock (seconds * 2^20), above what it ever was unless that clock has gone back or the resource was granted more
      * than 2^20 times a second over its life. It has to outlive every lease by far, or the nodes of one lease could
