@@ -14,11 +14,15 @@ import java.util.concurrent.TimeUnit;
 final class LoopThread implements Runnable {
 
     private static final System.Logger LOG = System.getLogger("dev.redlock");
+    /** About what a caller that was woken needs until it calls again. */
+    static final long BACK_OFF_NS = TimeUnit.MICROSECONDS.toNanos(50);
     private static final long WAIT_NS_MAX = TimeUnit.SECONDS.toNanos(1);
 
     private final ManualIoEventLoop loop;
     private final Thread thread;
     private final IdlePolicy idlePolicy;
+    private boolean isIdle;
+    private long idleSinceNs;
 
     private LoopThread(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
         this.idlePolicy = idlePolicy;
@@ -53,6 +57,7 @@ final class LoopThread implements Runnable {
     private void runOnce() {
         switch (idlePolicy) {
             case BLOCK -> loop.run(WAIT_NS_MAX);
+            case BACK_OFF -> backOff();
             case YIELD -> {
                 if (loop.runNow() == 0) {
                     Thread.yield();
@@ -63,6 +68,24 @@ final class LoopThread implements Runnable {
                     Thread.onSpinWait();
                 }
             }
+        }
+    }
+
+    private void backOff() {
+        if (loop.runNow() > 0) {
+            isIdle = false;
+            return;
+        }
+        final long nowNs = System.nanoTime();
+        if (!isIdle) {
+            isIdle = true;
+            idleSinceNs = nowNs;
+        }
+        if (nowNs - idleSinceNs < BACK_OFF_NS) {
+            Thread.yield();
+        } else {
+            loop.run(WAIT_NS_MAX);
+            isIdle = false;
         }
     }
 

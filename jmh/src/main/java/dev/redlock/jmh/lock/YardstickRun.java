@@ -1,5 +1,6 @@
 package dev.redlock.jmh.lock;
 
+import dev.redlock.IdlePolicy;
 import java.io.IOException;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -69,6 +70,8 @@ public final class YardstickRun implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         options.check();
         options.require(!options.isInProcess(), "--in-process has no sockets, and this program nothing else");
+        options.require(options.idlePolicy() != IdlePolicy.BACK_OFF,
+                "--idle is BACK_OFF: expected BLOCK, YIELD or BUSY_SPIN, which is all that this program can do");
         try {
             options.startNodes();
             final CycleMeter meter = new CycleMeter(options,

@@ -203,7 +203,7 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"--seconds=0", "--outstanding=0", "--rate=-1", "--start=3", "--unix-sockets",
-        "--warmup=-1",
+        "--warmup=-1", "--idle=back_off",
         "--nodes=127.0.0.1:1"})
     void whatIsOutOfRangeIsRefused(final String option) {
         final StringWriter err = new StringWriter();
