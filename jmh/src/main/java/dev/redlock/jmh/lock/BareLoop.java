@@ -39,9 +39,9 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     /** Which slot, and which round of it, sent the command of that number; all nodes get the same commands. */
     private final long[] sent;
     private final SplittableRandom random = new SplittableRandom();
-    private final Thread thread = new Thread(this::run, THREAD_NAME);
     private final Consumer<SelectionKey> onReady = this::onReady;
     private final BareSlot[] idle;
+    private Thread thread;
     private SendSchedule schedule;
     private PhaseTimes times;
     private long sentCount;
@@ -90,7 +90,6 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         for (final BareNode node : nodes) {
             node.register(selector, batch);
         }
-        thread.setDaemon(true);
     }
 
     /** The scripts that the client itself runs: both sides ask the nodes for the same. */
@@ -108,6 +107,12 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     @Override
     public void begin(final SendSchedule sendSchedule) {
         schedule = sendSchedule;
+        idleCount = 0;
+        begun = 0;
+        isDropping = false;
+        isEnding = false;
+        thread = new Thread(this::run, THREAD_NAME);
+        thread.setDaemon(true);
         thread.start();
     }
 
@@ -153,7 +158,9 @@ final class BareLoop implements CycleLoad, AutoCloseable {
 
     private void run() {
         try {
-            times = meter.times();
+            if (times == null) {
+                times = meter.times();
+            }
             final long startNs = System.nanoTime();
             for (final BareSlot slot : slots) {
                 if (schedule == null) {

@@ -8,7 +8,7 @@ package dev.redlock.jmh.lock;
 interface CycleLoad {
 
     /**
-     * Begins.
+     * Begins, for the first time or again after the end.
      *
      * @param schedule when which cycle is to begin; null for a closed loop, in which each begins when the one before it
      *                 in its slot has ended

@@ -1,7 +1,11 @@
 package dev.redlock.jmh.lock;
 
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -23,6 +27,9 @@ final class CycleMeter {
     /** What may be under way when an open loop ends: a hundredth of it, and what comes in a tenth of a second. */
     private static final double UNFINISHED_SHARE_MAX = 0.01;
     private static final double UNFINISHED_SECONDS_MAX = 0.1;
+
+    /** What comes before the measured time of a turn: all lanes are under way then. */
+    private static final long SETTLE_NS = 200_000_000;
 
     private final CycleOptions options;
     private final String label;
@@ -88,18 +95,42 @@ final class CycleMeter {
     }
 
     /**
-     * Runs the load and prints its figures.
+     * Runs the load and prints its figures, once, or in turns if the options say so.
      *
-     * @param out where to
+     * @param turns each line asks for a turn
+     * @param out   where to
      * @return the exit code: 0, or 1 if anything failed or the rate was missed
      * @throws IOException          if the kernel's figures cannot be read
      * @throws InterruptedException if the thread is interrupted
      */
-    int run(final CycleLoad load, final PrintWriter out) throws IOException, InterruptedException {
+    int run(final CycleLoad load, final InputStream turns, final PrintWriter out)
+            throws IOException, InterruptedException {
+        final CycleUsage used = measure(load, options.warmupNs());
+        if (!options.isInTurns()) {
+            report(used, out);
+        } else if (failureCount.sum() == 0) {
+            out.println("ready");
+            out.flush();
+            final BufferedReader lines = new BufferedReader(new InputStreamReader(turns, StandardCharsets.UTF_8));
+            while (failureCount.sum() == 0 && lines.readLine() != null) {
+                allTimes.forEach(PhaseTimes::reset);
+                report(measure(load, SETTLE_NS), out);
+            }
+        }
+        firstFailures.forEach(what -> out.println("FAIL: " + label + ": " + what));
+        if (failureCount.sum() > firstFailures.size()) {
+            out.println("FAIL: " + label + ": " + failureCount.sum() + " failures in all");
+        }
+        out.flush();
+        return failureCount.sum() == 0 ? 0 : 1;
+    }
+
+    private CycleUsage measure(final CycleLoad load, final long warmupNs) throws IOException, InterruptedException {
+        phase = PhaseTimes.WARM_UP;
         final long startNs = System.nanoTime();
-        fromNs = startNs + options.warmupNs();
+        fromNs = startNs + warmupNs;
         toNs = fromNs + options.measuredNs();
-        final SendSchedule schedule = schedule(startNs);
+        final SendSchedule schedule = schedule(startNs, warmupNs);
         load.begin(schedule);
         final Pacer pacer = isOpen ? new Pacer(load, schedule) : null;
         if (pacer != null) {
@@ -119,22 +150,16 @@ final class CycleMeter {
             pacer.awaitEnd();
         }
         load.end(failureCount.sum() > 0);
-        report(used, out);
-        firstFailures.forEach(what -> out.println("FAIL: " + label + ": " + what));
-        if (failureCount.sum() > firstFailures.size()) {
-            out.println("FAIL: " + label + ": " + failureCount.sum() + " failures in all");
-        }
-        out.flush();
-        return failureCount.sum() == 0 ? 0 : 1;
+        return used;
     }
 
-    private SendSchedule schedule(final long startNs) {
+    private SendSchedule schedule(final long startNs, final long warmupNs) {
         if (!isOpen) {
             return null;
         }
         final double periodNs = 1e9 / options.rate();
         return new SendSchedule(startNs, periodNs,
-                Math.max(1, (long) Math.ceil((options.warmupNs() + options.measuredNs()) / periodNs)));
+                Math.max(1, (long) Math.ceil((warmupNs + options.measuredNs()) / periodNs)));
     }
 
     /** Ends early when something has failed. */

@@ -54,6 +54,10 @@ final class CycleOptions {
     @Option(names = "--seconds", defaultValue = "8", description = "seconds that count (${DEFAULT-VALUE})")
     private double seconds;
 
+    @Option(names = "--turns", description = "after the warm-up, print \"ready\", and measure once for each line of "
+            + "standard input, with nothing under way in between; its end ends the run")
+    private boolean isInTurns;
+
     @Option(names = "--idle", defaultValue = "BLOCK", description = "${COMPLETION-CANDIDATES}")
     private IdlePolicy idlePolicy;
 
@@ -168,6 +172,10 @@ final class CycleOptions {
 
     long measuredNs() {
         return (long) (seconds * 1e9);
+    }
+
+    boolean isInTurns() {
+        return isInTurns;
     }
 
     IdlePolicy idlePolicy() {

@@ -15,6 +15,7 @@ import dev.redlock.ResourceKey;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.TransportKind;
 import java.io.IOException;
+import java.io.InputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -81,10 +82,12 @@ public final class CycleRun implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
+    private final InputStream turns;
     private CycleMeter meter;
 
-    CycleRun() {
-        // picocli fills the fields.
+    CycleRun(final InputStream turns) {
+        this.turns = turns;
+        // picocli fills the other fields.
     }
 
     /**
@@ -102,7 +105,11 @@ public final class CycleRun implements Callable<Integer> {
      * @return a new one
      */
     public static CommandLine commandLine() {
-        return new CommandLine(new CycleRun()).setCaseInsensitiveEnumValuesAllowed(true);
+        return commandLine(System.in);
+    }
+
+    static CommandLine commandLine(final InputStream turns) {
+        return new CommandLine(new CycleRun(turns)).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
     @Override
@@ -131,7 +138,7 @@ public final class CycleRun implements Callable<Integer> {
     private int measure(final Redlock redlock) throws IOException, InterruptedException {
         awaitReady(redlock);
         meter = new CycleMeter(options, "redlock", LOOP_NAME_PREFIX);
-        return meter.run(new Lanes(redlock), spec.commandLine().getOut());
+        return meter.run(new Lanes(redlock), turns, spec.commandLine().getOut());
     }
 
     /** Each loop has nodes of its own, which a resource that stays with its loop cannot tell from common ones. */
@@ -195,7 +202,7 @@ public final class CycleRun implements Callable<Integer> {
     private final class Lanes implements CycleLoad {
         final Redlock redlock;
         final Lane[] lanes = new Lane[options.outstanding()];
-        final CountDownLatch ended = new CountDownLatch(lanes.length);
+        CountDownLatch ended;
         SendSchedule schedule;
         final AtomicBoolean isDealing = new AtomicBoolean();
         /** Where the search for an idle lane goes on. */
@@ -233,6 +240,10 @@ public final class CycleRun implements Callable<Integer> {
         @Override
         public void begin(final SendSchedule sendSchedule) {
             schedule = sendSchedule;
+            ended = new CountDownLatch(lanes.length);
+            cursor = 0;
+            begun = 0;
+            isStopping = false;
             for (final Lane lane : lanes) {
                 if (schedule == null) {
                     lane.start();

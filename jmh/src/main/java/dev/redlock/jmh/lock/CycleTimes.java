@@ -27,6 +27,12 @@ record CycleTimes(Histogram acquires, Histogram cycles, Histogram lates) {
         histogram.recordValue(Math.min(HIGHEST_NS, Math.max(0, ns)));
     }
 
+    void reset() {
+        acquires.reset();
+        cycles.reset();
+        lates.reset();
+    }
+
     void add(final CycleTimes other) {
         acquires.add(other.acquires);
         cycles.add(other.cycles);

@@ -15,6 +15,13 @@ final class PhaseTimes {
 
     private final CycleTimes[] phases = {CycleTimes.empty(), CycleTimes.empty(), CycleTimes.empty()};
 
+    /** Forgets everything; nobody may be writing. */
+    void reset() {
+        for (final CycleTimes times : phases) {
+            times.reset();
+        }
+    }
+
     /** Where to write down what belongs to a phase. */
     CycleTimes of(final int phase) {
         return phases[phase];

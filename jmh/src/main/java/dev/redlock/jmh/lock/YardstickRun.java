@@ -2,6 +2,7 @@ package dev.redlock.jmh.lock;
 
 import dev.redlock.IdlePolicy;
 import java.io.IOException;
+import java.io.InputStream;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -44,8 +45,11 @@ public final class YardstickRun implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    YardstickRun() {
-        // picocli fills the fields.
+    private final InputStream turns;
+
+    YardstickRun(final InputStream turns) {
+        this.turns = turns;
+        // picocli fills the other fields.
     }
 
     /**
@@ -63,7 +67,11 @@ public final class YardstickRun implements Callable<Integer> {
      * @return a new one
      */
     public static CommandLine commandLine() {
-        return new CommandLine(new YardstickRun()).setCaseInsensitiveEnumValuesAllowed(true);
+        return commandLine(System.in);
+    }
+
+    static CommandLine commandLine(final InputStream turns) {
+        return new CommandLine(new YardstickRun(turns)).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
     @Override
@@ -77,7 +85,7 @@ public final class YardstickRun implements Callable<Integer> {
             final CycleMeter meter = new CycleMeter(options,
                     "yardstick " + commands.name().toLowerCase(Locale.ROOT), BareLoop.THREAD_NAME);
             try (BareLoop loop = new BareLoop(options, meter, commands == Commands.SET)) {
-                return meter.run(loop, spec.commandLine().getOut());
+                return meter.run(loop, turns, spec.commandLine().getOut());
             }
         } finally {
             options.endNodes();

@@ -1,14 +1,19 @@
 package dev.redlock.jmh.lock;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.loadtest.nodes.RawRedis;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +22,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
@@ -40,13 +46,17 @@ class CycleRunsTest {
     }
 
     private int run(final boolean isYardstick, final String... more) {
+        return run(isYardstick, InputStream.nullInputStream(), more);
+    }
+
+    private int run(final boolean isYardstick, final InputStream turns, final String... more) {
         final List<String> arguments = new ArrayList<>(List.of("--seconds", "0.3", "--nodes",
                 String.join(",", nodes.addresses())));
         if (!List.of(more).contains("--warmup")) {
             arguments.addAll(List.of("--warmup", "0"));
         }
         arguments.addAll(List.of(more));
-        final CommandLine line = isYardstick ? YardstickRun.commandLine() : CycleRun.commandLine();
+        final CommandLine line = isYardstick ? YardstickRun.commandLine(turns) : CycleRun.commandLine(turns);
         return line.setOut(new PrintWriter(out, true)).execute(arguments.toArray(String[]::new));
     }
 
@@ -85,6 +95,33 @@ class CycleRunsTest {
                 assertEquals(List.of(), redis.call("KEYS", "closed:*"), "keys are left");
             }
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, ''", "false, ''", "true, --rate=200", "false, --rate=200", "false, --blocking"})
+    void aTurnIsMeasuredForEachLine(final boolean isYardstick, final String option) {
+        final InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
+        assertEquals(0, run(isYardstick, turns, option.isEmpty() ? "--outstanding=8" : option, "--turns", "--label",
+                "turn"), out::toString);
+        assertTrue(out.toString().matches("ready\\R(turn +n=3 .* cycles/s .*\\R){3}"), out::toString);
+        final double[] perSecond = out.toString()
+                .lines()
+                .skip(1)
+                .mapToDouble(line -> Double.parseDouble(line.replaceAll(".*?(\\d+) cycles/s.*", "$1")))
+                .toArray();
+        if (option.startsWith("--rate")) {
+            assertArrayEquals(new double[]{200, 200, 200}, perSecond, 4, "each turn counts its own cycles alone");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aTurnThatFailsIsTheLast(final boolean isYardstick) throws IOException {
+        final InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
+        hold(2, "turns:000000");
+        assertEquals(1, run(isYardstick, turns, "--outstanding", "8", "--turns", "--keys", "turns:"), out::toString);
+        assertFalse(out.toString().contains("ready"), out::toString);
+        assertTrue(out.toString().matches("(?s).*FAIL: .* votes were lost.*"), out::toString);
     }
 
     /** Were the yardstick to ask for less than the client does, it would be none. */
