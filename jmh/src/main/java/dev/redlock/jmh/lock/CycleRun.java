@@ -202,6 +202,8 @@ public final class CycleRun implements Callable<Integer> {
     private final class Lanes implements CycleLoad {
         final Redlock redlock;
         final Lane[] lanes = new Lane[options.outstanding()];
+        /** Votes that each node had lost when it began: a node may have been away while nothing was under way. */
+        final long[] lostBefore;
         CountDownLatch ended;
         SendSchedule schedule;
         final AtomicBoolean isDealing = new AtomicBoolean();
@@ -212,6 +214,7 @@ public final class CycleRun implements Callable<Integer> {
 
         Lanes(final Redlock redlock) throws InterruptedException {
             this.redlock = redlock;
+            lostBefore = new long[redlock.nodes().size()];
             final AcquireOptions plain = AcquireOptions.ofTtl(Duration.ofSeconds(30));
             final List<String> resources = loops == 1 ? resources() : resourcesOfAllLoops(plain);
             for (int i = 0; i < lanes.length; i++) {
@@ -244,6 +247,9 @@ public final class CycleRun implements Callable<Integer> {
             cursor = 0;
             begun = 0;
             isStopping = false;
+            for (int i = 0; i < lostBefore.length; i++) {
+                lostBefore[i] = lostVotes(redlock.nodes().get(i));
+            }
             for (final Lane lane : lanes) {
                 if (schedule == null) {
                     lane.start();
@@ -315,12 +321,17 @@ public final class CycleRun implements Callable<Integer> {
                 }
                 TimeUnit.MILLISECONDS.sleep(POLL_MS);
             }
-            for (final NodeStatus node : redlock.nodes()) {
-                final long lost = node.refusedCount() + node.errorCount() + node.disconnectCount();
+            for (int i = 0; i < lostBefore.length; i++) {
+                final NodeStatus node = redlock.nodes().get(i);
+                final long lost = lostVotes(node) - lostBefore[i];
                 if (lost > 0) {
                     meter.fail(node.address() + ": " + lost + " votes were lost: " + node);
                 }
             }
+        }
+
+        private static long lostVotes(final NodeStatus node) {
+            return node.refusedCount() + node.errorCount() + node.disconnectCount();
         }
     }
 
