@@ -235,7 +235,8 @@ class DriverContractTest {
                 // Redisson's locks are hashes: to its plain lock the string is an error of the node, not a holder.
                 boolean isHolderSeen = !driver.name().equals("redisson-single");
                 assertEquals(isHolderSeen ? AcquireVerdict.CONTENDED : AcquireVerdict.NO_QUORUM, lock.acquire());
-                Await.until("rolled back", () -> (Long) nodes.node(2).call("EXISTS", resource) == 0);
+                Await.until("rolled back by " + driver.name(),
+                        () -> (Long) nodes.node(2).call("EXISTS", resource) == 0);
             }
         }
 
