@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.driver;
 
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -20,8 +22,17 @@ final class CallerThreads implements AutoCloseable {
     private final ThreadPoolExecutor pool;
 
     CallerThreads(String name) {
-        pool = new ThreadPoolExecutor(0, THREADS_MAX, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(),
+        this(name, 0, THREADS_MAX, new SynchronousQueue<>());
+    }
+
+    private CallerThreads(String name, int threadsMin, int threadsMax, BlockingQueue<Runnable> queue) {
+        pool = new ThreadPoolExecutor(threadsMin, threadsMax, IDLE_SECONDS, TimeUnit.SECONDS, queue,
                 task -> new Caller(this, task, name));
+    }
+
+    /** The same thread for every call, for libraries whose locks belong to threads. */
+    static CallerThreads one(String name) {
+        return new CallerThreads(name, 1, 1, new LinkedBlockingQueue<>());
     }
 
     /** Runs the task now if this is one of the threads, else soon on one of them. */

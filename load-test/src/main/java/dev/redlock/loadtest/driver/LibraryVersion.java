@@ -15,8 +15,12 @@ final class LibraryVersion {
     }
 
     static String of(String title, String group, String artifact) {
-        String name = "/META-INF/maven/" + group + "/" + artifact + "/pom.properties";
-        try (InputStream in = LibraryVersion.class.getResourceAsStream(name)) {
+        return of(LibraryVersion.class.getClassLoader(), title, group, artifact);
+    }
+
+    static String of(ClassLoader loader, String title, String group, String artifact) {
+        String name = "META-INF/maven/" + group + "/" + artifact + "/pom.properties";
+        try (InputStream in = loader.getResourceAsStream(name)) {
             return title + " " + (in == null ? "(not from a jar)" : read(in));
         } catch (IOException e) {
             throw new UncheckedIOException("cannot read " + name, e);
