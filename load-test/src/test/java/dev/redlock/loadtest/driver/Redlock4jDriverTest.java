@@ -107,19 +107,19 @@ class Redlock4jDriverTest {
                 }
 
                 public void lock() {
-                    throw new UnsupportedOperationException();
+                    throw new IllegalStateException("the driver asks for nothing else");
                 }
 
                 public void lockInterruptibly() {
-                    throw new UnsupportedOperationException();
+                    throw new IllegalStateException("the driver asks for nothing else");
                 }
 
                 public boolean tryLock() {
-                    throw new UnsupportedOperationException();
+                    throw new IllegalStateException("the driver asks for nothing else");
                 }
 
                 public Condition newCondition() {
-                    throw new UnsupportedOperationException();
+                    throw new IllegalStateException("the driver asks for nothing else");
                 }
             }
             """, "org/codarama/redlock4j/configuration/RedlockConfiguration.java", """
