@@ -25,8 +25,11 @@ import org.junit.jupiter.api.io.TempDir;
  * says on real nodes.
  */
 class DocsCodeTest {
-    /** What other tests try: commands; the statement and the script of the page on fencing; drawings and ACL lines. */
-    private static final Set<String> OTHERS = Set.of("sh", "sql", "lua", "text", "");
+    /**
+     * What other tests try: commands; the statement and the script of the page on fencing; dependencies;
+     * drawings and ACL lines.
+     */
+    private static final Set<String> OTHERS = Set.of("sh", "sql", "lua", "xml", "kotlin", "text", "");
 
     private static DocsFixture fixture;
     @TempDir
