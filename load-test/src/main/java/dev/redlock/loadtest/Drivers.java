@@ -6,7 +6,6 @@ import dev.redlock.loadtest.driver.JedisDriver;
 import dev.redlock.loadtest.driver.LettuceDriver;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.RedissonDriver;
-import dev.redlock.loadtest.driver.Redlock4jDriver;
 import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.driver.SetNxDriver;
 import java.util.Arrays;
@@ -26,15 +25,12 @@ final class Drivers {
             .concat(Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, TransportKind.AUTO)),
                     Stream.of(RedlockDriver.withScripts(), RedlockDriver.withScriptsEach(), new LettuceDriver(false),
                             new LettuceDriver(true), LettuceDriver.withScripts(), new RedissonDriver(false),
-                            new RedissonDriver(true), new JedisDriver(), new Redlock4jDriver(), new SetNxDriver()))
+                            new RedissonDriver(true), new JedisDriver(), new SetNxDriver()))
             .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
-    /**
-     * What is compared unless told otherwise: without those that only ask others' commands of the nodes, and without
-     * the one that has to be brought along.
-     */
+    /** What is compared by default: without the drivers that only repeat others' commands. */
     static final List<String> COMPARED = NAMES.stream()
-            .filter(name -> !List.of("redlock-scripts-each", "lettuce-scripts", "redlock4j").contains(name))
+            .filter(name -> !List.of("redlock-scripts-each", "lettuce-scripts").contains(name))
             .toList();
 
     private Drivers() {
@@ -43,8 +39,7 @@ final class Drivers {
     /**
      * Finds a driver.
      *
-     * @throws IllegalArgumentException if there is none of that name, or it has no such transport, or its library is
-     *                                  not there; names what there is
+     * @throws IllegalArgumentException if there is none of that name, or it has no such transport; names what there is
      */
     static LockDriver named(String name) {
         int at = name.indexOf('@');
@@ -55,9 +50,6 @@ final class Drivers {
                 .orElseThrow(() -> new IllegalArgumentException(
                         "'" + name + "': expected one of " + String.join(", ", NAMES) + "; those of redlock may carry "
                                 + "a transport, as in redlock@nio"));
-        driver.missing().ifPresent(problem -> {
-            throw new IllegalArgumentException("'" + name + "': " + problem);
-        });
         return at < 0 ? driver : overTransport(driver, name.substring(at + 1));
     }
 

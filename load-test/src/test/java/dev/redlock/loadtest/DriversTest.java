@@ -21,10 +21,10 @@ class DriversTest {
     }
 
     @Test
-    void thoseThatOnlyAskOthersCommandsOrAreBroughtAlongAreComparedWhenAskedFor() {
+    void driversThatRepeatOthersCommandsAreComparedOnlyByName() {
         List<String> left = new ArrayList<>(Drivers.NAMES);
         left.removeAll(Drivers.COMPARED);
-        assertEquals(List.of("redlock-scripts-each", "lettuce-scripts", "redlock4j"), left);
+        assertEquals(List.of("redlock-scripts-each", "lettuce-scripts"), left);
     }
 
     @ParameterizedTest
@@ -41,7 +41,6 @@ class DriversTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {"redis|'redis': expected one of redlock, ",
-        "redlock4j|'redlock4j': redlock4j is not on the class path; build its jar",
         "lettuce@nio|'lettuce@nio': lettuce has no choice of transport; leave @nio out",
         "redlock@tcp|'redlock@tcp': expected one of the transports auto, io-uring, epoll, kqueue, nio"})
     void wrongNamesSayWhatIsRight(String name, String message) {

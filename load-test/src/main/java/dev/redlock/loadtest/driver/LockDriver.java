@@ -4,7 +4,6 @@ import dev.redlock.loadtest.nodes.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -41,15 +40,6 @@ public interface LockDriver {
      */
     default boolean isQuorum() {
         return true;
-    }
-
-    /**
-     * Why it cannot be used at all.
-     *
-     * @return what is missing and what to do about it; empty where nothing is
-     */
-    default Optional<String> missing() {
-        return Optional.empty();
     }
 
     /**
