@@ -139,10 +139,11 @@ final class LeaseKeeper {
         final LeaseListener listener = lease.listener;
         letGo(lease);
         lease.attempt = null;
+        // Before the release is sent: from then on somebody else may have the lock.
+        lease.end(state);
         conductor.passRun(attempt);
         conductor.releasing().abandon(attempt);
         conductor.counters().onLost(state);
-        lease.end(state);
         if (lease.isExtendTaken) {
             lease.completeExtend(state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
         }

@@ -571,9 +571,16 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     @Override
     public long remainingValidityNs() {
-        // The state after the time: a lease that was lost in between must not look held.
-        final long untilNs = validUntilNs;
-        return state == LeaseState.HELD ? Validity.remainingNs(untilNs, conductor.nowNs()) : 0;
+        while (state == LeaseState.HELD) {
+            final long untilNs = validUntilNs;
+            final long leftNs = Validity.remainingNs(untilNs, conductor.nowNs());
+            // The state after the time: a lease that was lost in between must not look held. Then the end again: if it
+            // is another one, the handle was used again in between, and the state may be that of the next lease.
+            if (state == LeaseState.HELD && untilNs == validUntilNs) {
+                return leftNs;
+            }
+        }
+        return 0;
     }
 
     @Override

@@ -4,11 +4,13 @@ import dev.redlock.transport.IoTransport;
 import dev.redlock.transport.NodeAddress;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.local.LocalAddress;
 import io.netty.channel.local.LocalChannel;
 import io.netty.channel.local.LocalIoHandler;
+import io.netty.util.AttributeKey;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.util.Map;
@@ -17,12 +19,32 @@ import java.util.function.BiConsumer;
 /** Bytes travel inside the process. One transport for each client, so that a node knows whose connection it has. */
 public final class FakeTransport implements IoTransport {
 
+    private static final AttributeKey<Runnable> SEND_LISTENER = AttributeKey.valueOf(FakeTransport.class, "send");
+
     private final String client;
     private final Map<String, LocalAddress> places;
-    private Class<? extends Channel> channelClass = LocalChannel.class;
+    private Class<? extends Channel> channelClass = ListenedChannel.class;
+    private Runnable sendListener = () -> {
+    };
     private int connectionCount;
     private int lookupCount;
     private Error thrownAtNextLookup;
+
+    /** Tells its listener when the client asks whether it takes a command, and before and behind each write. */
+    public static final class ListenedChannel extends LocalChannel {
+        @Override
+        public boolean isWritable() {
+            attr(SEND_LISTENER).get().run();
+            return super.isWritable();
+        }
+
+        @Override
+        protected void doWrite(final ChannelOutboundBuffer in) throws Exception {
+            attr(SEND_LISTENER).get().run();
+            super.doWrite(in);
+            attr(SEND_LISTENER).get().run();
+        }
+    }
 
     /**
      * @param client name of the client, unique in the process
@@ -36,6 +58,11 @@ public final class FakeTransport implements IoTransport {
     /** Connects with another kind of channel from now on. */
     public void channelClass(final Class<? extends Channel> newClass) {
         channelClass = newClass;
+    }
+
+    /** Is run whenever the client has to do with the socket of a node: when it asks for room, and when it writes. */
+    public void sendListener(final Runnable newListener) {
+        sendListener = newListener;
     }
 
     /** The next look-up throws, as it does where the machine has no thread left. */
@@ -65,6 +92,7 @@ public final class FakeTransport implements IoTransport {
     @Override
     public void tune(final Bootstrap bootstrap, final NodeAddress address, final int userTimeoutMs) {
         bootstrap.localAddress(new LocalAddress(client + "#" + connectionCount++));
+        bootstrap.attr(SEND_LISTENER, () -> sendListener.run());
     }
 
     @Override

@@ -63,12 +63,24 @@ public final class VirtualWorld implements Timeline {
         private final Loop loop = new Loop(ticker);
         private final FakeTransport transport;
         private final TestClient client;
+        private Runnable clockListener = () -> {
+        };
         private boolean isPaused;
 
         private Client(final String name, final RedlockContext context, final long seed) {
             this.name = name;
             this.transport = new FakeTransport(world + "/" + name, places);
-            this.client = new TestClient(context, loop, transport, VirtualWorld.this::nowNs, seed);
+            this.client = new TestClient(context, loop, transport, this::clockNs, seed);
+        }
+
+        private long clockNs() {
+            clockListener.run();
+            return nowNs();
+        }
+
+        /** Is run before the client reads its clock: what happens then happens in the middle of a turn. */
+        public void clockListener(final Runnable newListener) {
+            clockListener = newListener;
         }
 
         public String name() {
@@ -210,6 +222,11 @@ public final class VirtualWorld implements Timeline {
             events.poll().task.run();
         }
         return true;
+    }
+
+    /** Lets time pass in the middle of a turn: nothing else happens meanwhile. */
+    public void pass(final long ns) {
+        advance(ns);
     }
 
     private static long wakeNs(final Loop loop, final long now) {
