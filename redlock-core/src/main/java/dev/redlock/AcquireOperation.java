@@ -42,7 +42,7 @@ final class AcquireOperation {
         // t1: sampled before the first byte is handed to any socket.
         final long t1Ns = conductor.nowNs();
         final long ttlNs = lease.ttlMs * MS;
-        attempt.validUntilNs = Validity.validUntilNs(t1Ns, ttlNs, conductor.context().drift().ofNs(ttlNs));
+        attempt.validUntilNs = Validity.validUntilNs(t1Ns, ttlNs, conductor.context().clockAllowance().ofNs(ttlNs));
         conductor.startTimer(attempt.roundTimer, t1Ns + conductor.context().nodeTimeoutNs(lease.ttlMs));
         final int nodeCount = conductor.nodeCount();
         attempt.expect(nodeCount);

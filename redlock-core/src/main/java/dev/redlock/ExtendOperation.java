@@ -37,7 +37,7 @@ final class ExtendOperation {
         final long t1Ns = conductor.nowNs();
         attempt.validBeforeExtensionNs = lease.validUntilNs();
         attempt.extendedUntilNs = Validity.validUntilNs(t1Ns, ttlMs * MS,
-                conductor.context().drift().ofNs(ttlMs * MS));
+                conductor.context().clockAllowance().ofNs(ttlMs * MS));
         if (attempt.extendedUntilNs - lease.validUntilNs() < 0) {
             // A shorter ttl shortens the keys as soon as it arrives, so the holder must not rely on more from now on.
             lease.setValidUntilNs(attempt.extendedUntilNs);

@@ -2,6 +2,7 @@ package dev.redlock;
 
 import dev.redlock.node.NodeOptions;
 import dev.redlock.node.RestartGuard;
+import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Drift;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.transport.NodeAddress;
@@ -61,6 +62,7 @@ public final class RedlockContext {
     private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * MS, 50 * MS);
     private IdlePolicy idlePolicy = IdlePolicy.BLOCK;
     private TransportKind transport = TransportKind.AUTO;
+    private ClockAllowance clockAllowance;
     private boolean isConcluded;
 
     /** A context with every option at its default and no nodes. */
@@ -202,10 +204,12 @@ public final class RedlockContext {
     }
 
     /**
-     * How far clocks may run apart: the validity of a lease is its ttl less what the acquisition took and less ttl *
-     * rate + constant; a restarted node sits out that much longer; a node whose clock moves by more between two samples
-     * is distrusted. Only for clocks that are known to be better (or worse) than the default: too little lets a node
-     * with a fast clock give a held lock to somebody else.
+     * How far clocks may run apart. The validity of a lease is its ttl less what the acquisition took and less the clock
+     * allowance, rate * (ttl + 2 * ({@link #clockSampleMs} + 100 ms)) + constant; with the clock watch off, rate * ttl +
+     * constant. A restarted node sits out maxTtl * rate + constant longer. A node whose clock moves by more than rate *
+     * time + constant / 2 between two samples is distrusted. Only for clocks that are known to be better (or worse)
+     * than the default: too little lets a node with a fast clock give a held lock to somebody else. Where round trips
+     * take longer than 1 ms, steps of clocks can hide in them: raise the constant by four times as much.
      *
      * @param ratePpm  parts per million, default 10 000 (one percent), 0 to 500 000
      * @param constant for the precision of expiry, default 2 ms, 0 to 60 s
@@ -295,7 +299,8 @@ public final class RedlockContext {
     }
 
     /**
-     * How often each node's clock is compared with the local one.
+     * How often each node's clock is compared with the local one. What a clock may move unseen between two samples is
+     * taken off each validity (see {@link #drift}): 22 ms by default. Shorter is what short ttls need.
      *
      * @param ms default 1000 ms, up to 60 000; 0 switches the clock watch off
      * @return this
@@ -529,12 +534,14 @@ public final class RedlockContext {
             throw new IllegalArgumentException("nodeTimeout " + nodeTimeoutNs / MS + " ms is longer than maxTtl "
                     + maxTtlMs + " ms: no lock could outlive one slow answer");
         }
-        final long driftNs = drift.ofNs(maxTtlMs * MS);
+        clockAllowance = new ClockAllowance(drift, clockSampleMs);
+        final long allowanceNs = clockAllowance.ofNs(maxTtlMs * MS);
         final long neededNs = minValidityNs(maxTtlMs, AcquireOptions.UNSET);
-        if (neededNs >= maxTtlMs * MS - driftNs) {
+        if (neededNs >= maxTtlMs * MS - allowanceNs) {
             throw new IllegalArgumentException("minValidity " + neededNs / 1000 + " us is not below maxTtl "
-                    + maxTtlMs + " ms less its drift of " + driftNs / 1000
-                    + " us: no lock could ever be acquired; lower minValidity or drift, or raise maxTtl");
+                    + maxTtlMs + " ms less its clock allowance of " + allowanceNs / 1000
+                    + " us: no lock could ever be acquired; lower minValidity, clockSampleMs or drift, or raise"
+                    + " maxTtl");
         }
         if (fenceCounterTtlMs < 10 * maxTtlMs) {
             throw new IllegalArgumentException(
@@ -582,11 +589,12 @@ public final class RedlockContext {
             throw new IllegalArgumentException("ttl " + ttlMs + " ms is longer than maxTtl " + maxTtlMs
                     + " ms: ask for less, or raise RedlockContext.maxTtl");
         }
-        final long driftNs = drift.ofNs(ttlMs * MS);
+        final long allowanceNs = clockAllowance.ofNs(Math.max(0, ttlMs) * MS);
         final long needed = minValidityNs(ttlMs, minValidity);
-        if (ttlMs < 1 || ttlMs * MS - driftNs <= needed) {
-            throw new IllegalArgumentException("ttl " + ttlMs + " ms is too short: it must be above its drift of "
-                    + driftNs / 1000 + " us plus the minimum validity of " + needed / 1000 + " us");
+        if (ttlMs < 1 || ttlMs * MS - allowanceNs <= needed) {
+            throw new IllegalArgumentException("ttl " + ttlMs + " ms is too short: it must be above its clock"
+                    + " allowance of " + allowanceNs / 1000 + " us plus the minimum validity of " + needed / 1000
+                    + " us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum validity");
         }
         return ttlMs;
     }
@@ -633,8 +641,8 @@ public final class RedlockContext {
         return keyPrefix;
     }
 
-    Drift drift() {
-        return drift;
+    ClockAllowance clockAllowance() {
+        return clockAllowance;
     }
 
     long fenceCounterTtlMs() {

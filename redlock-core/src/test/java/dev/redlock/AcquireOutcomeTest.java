@@ -93,10 +93,10 @@ class AcquireOutcomeTest extends VirtualTest {
         final VirtualWorld.Client client = world(1);
         final AcquireOutcome plain = acquire(client, options());
         final String votes = ", outcome ACQUIRED, attempts 1, votes 1 granted 0 refused 0 failed 0 unknown}";
-        assertEquals("Lease{orders, HELD, valid for 9898 ms" + votes, plain.toString());
+        assertEquals("Lease{orders, HELD, valid for 9876 ms" + votes, plain.toString());
         release(plain.lease());
         final AcquireOutcome fenced = acquire(client, options().fenced());
-        assertEquals("Lease{orders, HELD, valid for 9898 ms, fencing token " + fenced.lease().fencingToken() + votes,
+        assertEquals("Lease{orders, HELD, valid for 9876 ms, fencing token " + fenced.lease().fencingToken() + votes,
                 fenced.toString());
     }
 

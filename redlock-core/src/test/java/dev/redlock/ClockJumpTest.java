@@ -284,6 +284,76 @@ class ClockJumpTest extends VirtualTest {
         assertEquals(state, status(client, 0).state(), status(client, 0).problem());
     }
 
+    /**
+     * Steps that the clock watch takes for drift: just under its limit, one on each side of a sample. They add up, so
+     * the key ends more than a fifth of its ttl early.
+     */
+    @Test
+    void stepsTooSmallToBeSeenDoNotMakeTwoHolders() {
+        final VirtualWorld.Client client = world(3);
+        final VirtualWorld.Client other = client();
+        world.runMs(3_000 - nowMs() % 1_000 - 5);
+        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100))));
+        stepNodesByMs(9);
+        world.runMs(40);
+        stepNodesByMs(9);
+        runUntilTheKeysEnd(45);
+        acquired(acquire(other, options()));
+        assertFalse(lease.isHeld(), "two holders, and the first for " + lease.remainingValidityNs() + " ns more");
+        world.runMs(3_000);
+        assertEquals(0, status(client, 0).clockJumpCount(), "this test wants steps that are not seen");
+    }
+
+    /** One step under the limit of 12 ms between two samples, which a client that is new has no part in. */
+    @Test
+    void aStepTooSmallToBeSeenDoesNotMakeTwoHolders() {
+        final VirtualWorld.Client client = world(3);
+        world.runMs(3_000 - nowMs() % 1_000 + 100);
+        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100))));
+        stepNodesByMs(10);
+        world.runMs(80);
+        final VirtualWorld.Client other = client();
+        runUntilTheKeysEnd(20);
+        acquired(acquire(other, options()));
+        assertFalse(lease.isHeld(), "two holders, and the first for " + lease.remainingValidityNs() + " ns more");
+        world.runMs(3_000);
+        assertEquals(0, status(client, 0).clockJumpCount(), "this test wants a step that is not seen");
+    }
+
+    /** What a clock may move unseen is counted from sample to sample, so a sample waits for nothing else. */
+    @ParameterizedTest
+    @ValueSource(ints = {20, 260, 1_000, 1_110})
+    void theClockIsReadWhenItIsDue(final int sampleMs) {
+        world = new VirtualWorld(1);
+        final VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
+        node(0).delay(() -> 3_000_000);
+        final List<Long> readAtMs = new ArrayList<>();
+        node(0).timeListener(link -> {
+            readAtMs.add(nowMs());
+            return () -> {
+            };
+        });
+        world.runMs(6L * sampleMs);
+        for (int i = 1; i < 5; i++) {
+            assertEquals(sampleMs, readAtMs.get(i) - readAtMs.get(i - 1), "ms to sample " + i + " of " + readAtMs);
+        }
+        assertEquals(NodeStatus.State.READY, status(client, 0).state());
+    }
+
+    /** By the millisecond: nothing else happens then that virtual time would stop at. */
+    private void runUntilTheKeysEnd(final int limitMs) {
+        for (int i = 0; i < limitMs && keyCount() > 0; i++) {
+            world.runMs(1);
+        }
+        assertEquals(0, keyCount(), "keys that stand");
+    }
+
+    private void stepNodesByMs(final long ms) {
+        node(0).redis().clockJump(ms);
+        node(1).redis().clockJump(ms);
+        node(2).redis().clockJump(ms);
+    }
+
     @Test
     void aGrantOfAnExtensionCountsThoughItCameLate() {
         final VirtualWorld.Client client = world(3);

@@ -11,6 +11,9 @@ class DriftOptionTest extends VirtualTest {
 
     private static final long MS = 1_000_000;
 
+    /** Ten percent of twice the second between two samples and 100 ms. */
+    private static final long UNSEEN_MS = 220;
+
     private VirtualWorld.Client clientWithTenPercent() {
         world = new VirtualWorld(3);
         return client(context().drift(100_000, Duration.ofMillis(7)));
@@ -19,14 +22,29 @@ class DriftOptionTest extends VirtualTest {
     @Test
     void validityOfAnAcquisition() {
         final Lease lease = lease(clientWithTenPercent());
-        assertEquals((10_000 - 1_000 - 7) * MS, lease.remainingValidityNs(), "ttl - 10 % - 7 ms");
+        assertEquals((10_000 - 1_000 - UNSEEN_MS - 7) * MS, lease.remainingValidityNs(), "ttl - 10 % - 7 ms");
     }
 
     @Test
     void validityOfAnExtension() {
         final Lease lease = lease(clientWithTenPercent());
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofSeconds(20)), "to twice the ttl");
-        assertEquals((20_000 - 2_000 - 7) * MS, lease.remainingValidityNs(), "ttl - 10 % - 7 ms");
+        assertEquals((20_000 - 2_000 - UNSEEN_MS - 7) * MS, lease.remainingValidityNs(), "ttl - 10 % - 7 ms");
+    }
+
+    /** Nobody watches the clocks, so nothing that the watch would let pass is allowed for: the drift of the ttl is. */
+    @Test
+    void validityWhereClocksAreNotWatched() {
+        world = new VirtualWorld(3);
+        final Lease lease = lease(client(context().drift(100_000, Duration.ofMillis(7)).clockSampleMs(0)));
+        assertEquals((10_000 - 1_000 - 7) * MS, lease.remainingValidityNs(), "ttl - 10 % - 7 ms");
+    }
+
+    @Test
+    void aShortTimeBetweenSamplesCostsLessValidity() {
+        world = new VirtualWorld(3);
+        final Lease lease = lease(client(context().clockSampleMs(50)));
+        assertEquals((10_000 - 100 - 3 - 2) * MS, lease.remainingValidityNs(), "1 % of twice 50 + 100 ms");
     }
 
     @Test

@@ -259,8 +259,8 @@ class FairnessTest extends VirtualTest {
             begin(client, brief).thenAccept(outcome -> acquiredAtMs.add(nowMs()));
         }
         world.runMs(5_000);
-        // Each is forgotten, and ends a ttl less its drift of 12 ms behind its acquire.
-        assertEquals(List.of(0L, PAUSE_MS, 0L), pausesMs(988), "expired, handed on; expired, paused");
+        // Each is forgotten, and ends with its validity.
+        assertEquals(List.of(0L, PAUSE_MS, 0L), pausesMs(validityMs(1_000)), "expired, handed on; expired, paused");
     }
 
     // ---- the pause --------------------------------------------------------------------------------------------------

@@ -188,17 +188,18 @@ class RedlockContextTest {
                         .nodeTimeout(Duration.ofSeconds(2))
                         .conclude());
         Refusal.ofArgument(
-                "minValidity 988000 us is not below maxTtl 1000 ms less its drift of 12000 us: no lock could ever be"
-                        + " acquired; lower minValidity or drift, or raise maxTtl",
+                "minValidity 966000 us is not below maxTtl 1000 ms less its clock allowance of 34000 us: no lock could"
+                        + " ever be acquired; lower minValidity, clockSampleMs or drift, or raise maxTtl",
                 () -> new RedlockContext().nodes("h:1")
                         .maxTtl(Duration.ofSeconds(1))
-                        .minValidity(Duration.ofMillis(988))
+                        .minValidity(Duration.ofMillis(966))
                         .conclude());
         Refusal.ofArgument(
-                "minValidity 10000 us is not below maxTtl 100 ms less its drift of 90000 us: no lock could ever be"
-                        + " acquired; lower minValidity or drift, or raise maxTtl",
+                "minValidity 10000 us is not below maxTtl 100 ms less its clock allowance of 90000 us: no lock could"
+                        + " ever be acquired; lower minValidity, clockSampleMs or drift, or raise maxTtl",
                 () -> new RedlockContext().nodes("h:1")
                         .maxTtl(Duration.ofMillis(100))
+                        .clockSampleMs(0)
                         .drift(500_000, Duration.ofMillis(40))
                         .conclude());
         Refusal.ofArgument("keyPrefix is 7 bytes long and resourceLengthMax, which counts it, is 7: no resource could"
@@ -216,13 +217,14 @@ class RedlockContextTest {
         new RedlockContext().nodes("h:1")
                 .maxTtl(Duration.ofSeconds(1))
                 .nodeTimeout(Duration.ofSeconds(1))
-                .minValidity(Duration.ofMillis(988).minusNanos(1))
+                .minValidity(Duration.ofMillis(966).minusNanos(1))
                 .fenceCounterTtl(Duration.ofSeconds(10))
                 .keyPrefix("locks\u00fc")
                 .resourceLengthMax(8)
                 .conclude();
         new RedlockContext().nodes("h:1")
                 .maxTtl(Duration.ofMillis(100))
+                .clockSampleMs(0)
                 .drift(500_000, Duration.ofNanos(39_999_999))
                 .conclude();
     }
@@ -255,16 +257,20 @@ class RedlockContextTest {
         assertEquals(10_000, context.checkedTtlMs(10_000, AcquireOptions.UNSET));
         Refusal.ofArgument("ttl 10001 ms is longer than maxTtl 10000 ms: ask for less, or raise RedlockContext.maxTtl",
                 () -> context.checkedTtlMs(10_001, AcquireOptions.UNSET));
-        assertEquals(3, context.checkedTtlMs(3, AcquireOptions.UNSET));
-        Refusal.ofArgument("ttl 2 ms is too short: it must be above its drift of 2020 us plus the minimum validity of"
-                + " 200 us", () -> context.checkedTtlMs(2, AcquireOptions.UNSET));
-        assertEquals(100, context.checkedTtlMs(100, 96_999_999));
-        Refusal.ofArgument("ttl 100 ms is too short: it must be above its drift of 3000 us plus the minimum validity of"
-                + " 97000 us", () -> context.checkedTtlMs(100, 97_000_000));
-        Refusal.ofArgument("ttl 0 ms is too short: it must be above its drift of 2000 us plus the minimum validity of"
-                + " 0 us", () -> context.checkedTtlMs(0, 0));
-        Refusal.ofArgument("ttl -5 ms is too short: it must be above its drift of 1950 us plus the minimum validity of"
-                + " 0 us", () -> context.checkedTtlMs(-5, 0));
+        assertEquals(27, context.checkedTtlMs(27, AcquireOptions.UNSET));
+        Refusal.ofArgument("ttl 26 ms is too short: it must be above its clock allowance of 24260 us plus the minimum"
+                + " validity of 2600 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
+                + " validity", () -> context.checkedTtlMs(26, AcquireOptions.UNSET));
+        assertEquals(100, context.checkedTtlMs(100, 74_999_999));
+        Refusal.ofArgument("ttl 100 ms is too short: it must be above its clock allowance of 25000 us plus the minimum"
+                + " validity of 75000 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
+                + " validity", () -> context.checkedTtlMs(100, 75_000_000));
+        Refusal.ofArgument("ttl 0 ms is too short: it must be above its clock allowance of 24000 us plus the minimum"
+                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
+                + " validity", () -> context.checkedTtlMs(0, 0));
+        Refusal.ofArgument("ttl -5 ms is too short: it must be above its clock allowance of 24000 us plus the minimum"
+                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
+                + " validity", () -> context.checkedTtlMs(-5, 0));
     }
 
     @Test

@@ -23,6 +23,8 @@ abstract class VirtualTest {
     static final Duration TTL = Duration.ofSeconds(10);
     /** The node timeout of a ttl of ten seconds. */
     static final long NODE_TIMEOUT_MS = 50;
+    /** One percent of twice the second between two clock samples and 100 ms. */
+    static final long CLOCK_UNSEEN_MS = 22;
 
     /** Kept, because a logger that nobody keeps forgets its level. What is logged for people is noise here. */
     private static final Logger LOG = Logger.getLogger("dev.redlock");
@@ -110,6 +112,11 @@ abstract class VirtualTest {
         clients.add(client);
         world.runMs(10);
         return client;
+    }
+
+    /** What is left of a ttl when a lock has been acquired in no time, with the default drift and clock watch. */
+    static long validityMs(final long ttlMs) {
+        return ttlMs - ttlMs / 100 - CLOCK_UNSEEN_MS - 2;
     }
 
     static AcquireOptions options() {

@@ -7,10 +7,15 @@ import dev.redlock.quorum.Drift;
  *
  * <p>A sample says: at some moment between sending TIME and receiving its answer the node's clock stood at T. So the
  * offset (node minus local) lies between T - received and T - sent. Between two samples an honest clock may move that
- * interval by no more than the rate of the drift that validity allows for. A sample whose interval is further from the
- * widened one than the constant part of the drift is a step. The constant is granted once and not with each sample:
- * where a sample lies beyond, the reference stays at its edge, so a clock that creeps is found as soon as it has gained
- * it. A slow answer only widens the interval, so delay alone never looks like a step.
+ * interval by no more than the rate of the drift that validity allows for. The watch keeps the lowest upper end and the
+ * highest lower end of all samples, both aged by that rate: a later interval that lies beyond one of them by more than
+ * half of the drift's constant is a step. A slow answer only widens its interval, so delay alone never looks like a
+ * step. The other half of the constant is for the width of two intervals, which can hide as much; {@link
+ * dev.redlock.quorum.ClockAllowance} shows what follows for the validity of locks.
+ *
+ * <p>The constant is granted once and not with each sample: where a sample lies beyond, the end that it is beyond stays,
+ * so a clock that creeps is found as soon as it has gained it. It is not granted twice either: the two ends are kept
+ * apart from each other, so a clock that falls behind and then steps ahead is held to where it fell.
  *
  * <p>The reference is never forgotten while the node exists. It belongs to the clock of the machine behind the address,
  * not to a connection or a process: a clock that steps while the node is away, or while its process is replaced, has
@@ -23,16 +28,17 @@ import dev.redlock.quorum.Drift;
 final class ClockWatch {
 
     private final Drift rate;
-    private final long constantNs;
+    private final long stepNsMax;
     private boolean hasReference;
     private long originNs;
     private long askedNs;
+    /** No honest clock is below the one or above the other; after a small step the one may be above the other. */
     private long offsetNsMin;
     private long offsetNsMax;
 
     ClockWatch(final Drift drift) {
         this.rate = new Drift(drift.ratePpm(), 0);
-        this.constantNs = drift.constantNs();
+        this.stepNsMax = drift.constantNs() / 2;
     }
 
     /**
@@ -51,18 +57,17 @@ final class ClockWatch {
         final long min = serverNs - receivedNs - originNs;
         final long max = serverNs - sentNs - originNs;
         // From one answer to the next may pass all the time since the one before was asked for: drift counts for it
-        // all.
+        // all. The ends age from question to question, so that over many samples no time counts twice.
         final long gainNs = hasReference ? rate.ofNs(Math.max(0, receivedNs - askedNs)) : 0;
-        final long lowest = offsetNsMin - gainNs;
-        final long highest = offsetNsMax + gainNs;
-        final boolean isJump = hasReference && (min - highest > constantNs || lowest - max > constantNs);
+        final boolean isJump = hasReference
+                && (min - offsetNsMax - gainNs > stepNsMax || offsetNsMin - gainNs - max > stepNsMax);
         if (isJump || !hasReference) {
             offsetNsMin = min;
             offsetNsMax = max;
         } else {
-            // Both ends stay within what the rate allows, also where the sample itself does not.
-            offsetNsMin = Math.max(lowest, Math.min(min, highest));
-            offsetNsMax = Math.min(highest, Math.max(max, lowest));
+            final long agedNs = rate.ofNs(Math.max(0, sentNs - askedNs));
+            offsetNsMin = Math.max(offsetNsMin - agedNs, min);
+            offsetNsMax = Math.min(offsetNsMax + agedNs, max);
         }
         hasReference = true;
         askedNs = sentNs;

@@ -493,7 +493,13 @@ public final class Node {
         if (sampleDueNs - nowNs <= 0 && !isTimePending) {
             sampleClock(nowNs);
         }
-        context.timers().start(watchTimer, nowNs + WATCH_PERIOD_MS * MS);
+        armWatch(nowNs);
+    }
+
+    /** A sample is sent when it is due and not at the next look: validity allows for the time between two. */
+    private void armWatch(final long nowNs) {
+        final long nextNs = nowNs + WATCH_PERIOD_MS * MS;
+        context.timers().start(watchTimer, !isTimePending && sampleDueNs - nextNs < 0 ? sampleDueNs : nextNs);
     }
 
     private void sampleClock(final long nowNs) {
@@ -513,6 +519,7 @@ public final class Node {
         final long receivedNs = nowNs();
         roundTripNs = receivedNs - timeSentNs;
         restartGuard.onAnswer(receivedNs);
+        armWatch(receivedNs);
         onClockSample(timeSentNs, receivedNs, microseconds);
     }
 

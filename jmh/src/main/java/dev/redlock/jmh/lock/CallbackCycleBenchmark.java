@@ -84,7 +84,9 @@ public class CallbackCycleBenchmark {
         extending = lane("extending", options, AcquireOutcome.Kind.ACQUIRED, TTL_MS);
         refused = lane("refused", options, AcquireOutcome.Kind.CONTENDED, 0);
         // One nanosecond less than can be left at best: every grant comes too late and is rolled back.
-        late = lane("late", AcquireOptions.ofTtl(Duration.ofSeconds(1)).minValidity(Duration.ofNanos(987_999_999)),
+        // All but a nanosecond of what is left of the ttl: 1 % of 10 s and of twice 60.1 s, and 2 ms, are taken off it.
+        late = lane("late",
+                AcquireOptions.ofTtl(Duration.ofSeconds(10)).minValidity(Duration.ofNanos(8_695_999_999L)),
                 AcquireOutcome.Kind.TOO_SLOW, 0);
         for (int i = 0; i < OUTSTANDING; i++) {
             lanes[i] = lane("lane/" + i, options, AcquireOutcome.Kind.ACQUIRED, 0);

@@ -1,0 +1,199 @@
+package dev.redlock.node;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.quorum.ClockAllowance;
+import dev.redlock.quorum.Drift;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import net.jqwik.api.Example;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.LongRange;
+
+/**
+ * The clock watch and the allowance of validity against an adversary who moves a node's clock and the network's delays:
+ * it moves the clock as far as the watch lets it, where it wants, and no key that it makes expire early expires within
+ * the validity of its holder.
+ */
+class ClockAllowanceProperties {
+
+    private static final long MS = 1_000_000;
+    private static final long EPOCH_NS = 1_760_000_000_000L * MS;
+    /** More than any clock gains here between two samples. */
+    private static final long FAR_NS = 1L << 40;
+
+    /** What the adversary does next: how the clock moves, and where in its round trip the sample reads it. */
+    private enum Move {
+        AHEAD, BACK, STAY
+    }
+
+    private record Sample(long sentNs, long readNs, long receivedNs, long offsetNs) {
+        boolean show(final ClockWatch watch) {
+            return watch.onSample(sentNs, receivedNs, EPOCH_NS + readNs + offsetNs);
+        }
+    }
+
+    /** A node's clock and its samples, none of which the watch reports. */
+    private static final class Run {
+        private final Drift drift;
+        private final int sampleMs;
+        private final List<Sample> samples = new ArrayList<>();
+
+        Run(final Drift drift, final int sampleMs) {
+            this.drift = drift;
+            this.sampleMs = sampleMs;
+        }
+
+        /** Takes a sample, sent late and on its way for so long, with the clock moved as far as can go unseen. */
+        void sample(final Move move, final long lateNs, final long tripNs, final boolean isReadFirst) {
+            final Sample last = samples.isEmpty() ? null : samples.get(samples.size() - 1);
+            final long sentNs = last == null ? 0 : last.sentNs + sampleMs * MS + lateNs;
+            final long readNs = isReadFirst ? sentNs : sentNs + tripNs;
+            final long sign = move == Move.BACK ? -1 : 1;
+            long unseenNs = 0;
+            long seenNs = move == Move.STAY || last == null ? 1 : FAR_NS;
+            while (seenNs - unseenNs > 1) {
+                final long halfNs = (unseenNs + seenNs) / 2;
+                if (isSeen(new Sample(sentNs, readNs, sentNs + tripNs, last.offsetNs + sign * halfNs))) {
+                    seenNs = halfNs;
+                } else {
+                    unseenNs = halfNs;
+                }
+            }
+            final long offsetNs = last == null ? 0 : last.offsetNs + sign * unseenNs;
+            samples.add(new Sample(sentNs, readNs, sentNs + tripNs, offsetNs));
+        }
+
+        private boolean isSeen(final Sample next) {
+            final ClockWatch watch = new ClockWatch(drift);
+            samples.forEach(sample -> sample.show(watch));
+            return next.show(watch);
+        }
+
+        /** Whether the last sample is reported. */
+        boolean isLastSeen() {
+            final ClockWatch watch = new ClockWatch(drift);
+            boolean isSeen = false;
+            for (final Sample sample : samples) {
+                isSeen = sample.show(watch);
+            }
+            return isSeen;
+        }
+
+        /**
+         * The shortest time that a key can stand: it is set in one gap between samples and expires in another, and in
+         * each the clock may be where either end of the gap has it, whichever is worse.
+         */
+        long shortestNs(final long ttlNs) {
+            long shortestNs = ttlNs;
+            for (int k = 0; k + 1 < samples.size(); k++) {
+                for (int m = k; m + 1 < samples.size(); m++) {
+                    final long standsNs = ttlNs - gainNs(k, m);
+                    final long closestNs = samples.get(m).readNs - samples.get(k + 1).readNs;
+                    final long furthestNs = samples.get(m + 1).readNs - samples.get(k).readNs;
+                    if (standsNs >= closestNs && standsNs <= furthestNs) {
+                        shortestNs = Math.min(shortestNs, standsNs);
+                    }
+                }
+            }
+            return shortestNs;
+        }
+
+        private long gainNs(final int k, final int m) {
+            final long before = samples.get(k).offsetNs;
+            final long behind = samples.get(k + 1).offsetNs;
+            if (k == m) {
+                return Math.max(0, behind - before);
+            }
+            return Math.max(samples.get(m).offsetNs, samples.get(m + 1).offsetNs) - Math.min(before, behind);
+        }
+    }
+
+    /** How long a round trip may take, by the assumptions of {@link ClockAllowance}. */
+    private static long tripNsMax(final Drift drift, final long lateNs) {
+        final long leftNs = ClockAllowance.LATENESS_MS * MS - lateNs;
+        final long hiddenNs = drift.constantNs() / 4 + leftNs * drift.ratePpm() / 1_000_000;
+        return Math.min(leftNs, hiddenNs * 1_000_000 / (1_000_000 + drift.ratePpm()));
+    }
+
+    private static void assertNoKeyEndsEarly(final Run run, final long ttlNs) {
+        final long validNs = ttlNs - new ClockAllowance(run.drift, run.sampleMs).ofNs(ttlNs);
+        final long shortestNs = run.shortestNs(ttlNs);
+        assertTrue(shortestNs >= validNs, "a key of " + ttlNs + " ns ends after " + shortestNs
+                + " ns, its holder relies on " + validNs + " ns; " + run.drift + ", sampled each " + run.sampleMs
+                + " ms: " + run.samples);
+    }
+
+    @Property(tries = 300)
+    void noKeyExpiresWithinItsValidityUnseen(@ForAll final long seed,
+            @ForAll @LongRange(min = 5, max = 60_000) final long ttlMs,
+            @ForAll @IntRange(min = 0, max = 50_000) final int ratePpm,
+            @ForAll @LongRange(min = 0, max = 20_000_000) final long constantNs) {
+        final SplittableRandom random = new SplittableRandom(seed);
+        final Drift drift = new Drift(ratePpm, constantNs);
+        final int sampleMs = (int) Math.min(60_000, Math.max(1, ttlMs / random.nextInt(1, 12)))
+                * (random.nextBoolean() ? 1 : random.nextInt(1, 10));
+        final long lateNs = random.nextLong(ClockAllowance.LATENESS_MS * MS + 1);
+        final long tripNs = tripNsMax(drift, lateNs);
+        final Run run = new Run(drift, sampleMs);
+        for (int i = 0; i < 16; i++) {
+            final boolean isExtreme = random.nextInt(3) > 0;
+            final Move move = Move.values()[random.nextInt(3)];
+            run.sample(move, isExtreme ? lateNs : random.nextLong(lateNs + 1),
+                    isExtreme ? tripNs : random.nextLong(tripNs + 1),
+                    isExtreme ? move == Move.AHEAD : random.nextBoolean());
+            if (run.isLastSeen()) {
+                // It had gone so far that to stay there shows: what was before that went unseen.
+                run.samples.remove(i);
+                break;
+            }
+        }
+        assertNoKeyEndsEarly(run, ttlMs * MS);
+    }
+
+    /** Every sequence of six samples, with the defaults and some ttls. */
+    @Example
+    void noSequenceOfMovesGoesUnseen() {
+        for (final int sampleMs : new int[]{10, 1_000}) {
+            for (final long lateNs : new long[]{0, ClockAllowance.LATENESS_MS * MS / 2}) {
+                extend(new Run(Drift.DEFAULT, sampleMs), lateNs, tripNsMax(Drift.DEFAULT, lateNs), 0);
+            }
+        }
+    }
+
+    private static void extend(final Run run, final long lateNs, final long tripNs, final int length) {
+        if (length == 6) {
+            for (final long ttlMs : new long[]{5, 100, 1_000, 2_000, 3_500}) {
+                assertNoKeyEndsEarly(run, ttlMs * MS);
+            }
+            return;
+        }
+        for (final Move move : Move.values()) {
+            for (int first = 0; first < 2; first++) {
+                run.sample(move, lateNs, tripNs, first == 0);
+                if (!run.isLastSeen()) {
+                    extend(run, lateNs, tripNs, length + 1);
+                }
+                run.samples.remove(run.samples.size() - 1);
+            }
+        }
+    }
+
+    /** The adversary is no weakling: it nearly uses up the allowance, and far more than the drift of the ttl alone. */
+    @Example
+    void theAllowanceIsNeeded() {
+        final long ttlNs = 100 * MS;
+        final Run run = new Run(Drift.DEFAULT, 1_000);
+        final long lateNs = 50 * MS;
+        for (final Move move : new Move[]{Move.STAY, Move.BACK, Move.AHEAD, Move.AHEAD}) {
+            run.sample(move, lateNs, tripNsMax(Drift.DEFAULT, lateNs), move == Move.AHEAD);
+        }
+        final long gainNs = ttlNs - run.shortestNs(ttlNs);
+        final long allowedNs = new ClockAllowance(Drift.DEFAULT, 1_000).ofNs(ttlNs);
+        assertTrue(gainNs > 8 * Drift.DEFAULT.ofNs(ttlNs) - MS, "more than seven times the drift: " + gainNs + " ns");
+        assertTrue(gainNs > allowedNs * 9 / 10, "nine tenths of the allowance: " + gainNs + " ns of " + allowedNs);
+    }
+}
