@@ -27,6 +27,8 @@ import java.util.Objects;
 public final class RedlockContext {
 
     private static final long MS = 1_000_000;
+    /** What the key has behind the prefix on which a node's own conditional commands are tried. */
+    private static final String PROBE_NAME = "redlock:probe";
 
     private final List<NodeAddress> nodes = new ArrayList<>();
     private List<EventLoop> eventLoops = List.of();
@@ -613,7 +615,8 @@ public final class RedlockContext {
     NodeOptions nodeOptions() {
         return new NodeOptions(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs, reconnectDelayMsMin,
                 reconnectDelayMsMax, maxTtlMs, RestartGuard.Mode.valueOf(restartGuard.name()), drift,
-                clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax, commandMode != CommandMode.SCRIPTS,
+                clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax,
+                commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
                 releaseBatchMax, nodeDebtMax, clientName.isEmpty() ? null : clientName);
     }
 

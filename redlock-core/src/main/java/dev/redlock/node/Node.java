@@ -400,7 +400,7 @@ public final class Node {
         final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
         final boolean isUnknownCommand = isDialectRefused(RequestRing.formOf(tag), failure);
         if (isUnknownCommand) {
-            dialect = Dialect.SCRIPTS;
+            dialect = dialect.without(RequestRing.formOf(tag));
         }
         if ((isUnknownScript || isUnknownCommand) && isSecondTryPossible(request, verb, sequence)) {
             sendAlone(request, verb, sequence, isUnknownScript);
@@ -410,7 +410,7 @@ public final class Node {
         request.onError(index, verb, sequence, failure);
     }
 
-    /** The node said that it has a command, and refuses it all the same: from here on it is asked by scripts. */
+    /** The node said that it has a command, and refuses it all the same: from here on a script does it. */
     private static boolean isDialectRefused(final CommandForm form, final VoteFailure failure) {
         return form.isOfDialect() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
     }
