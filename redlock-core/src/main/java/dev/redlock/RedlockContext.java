@@ -509,7 +509,8 @@ public final class RedlockContext {
 
     /**
      * How many releases that fall together go to a node as one script call, which costs it less than one call for
-     * each. Fenced leases, and nodes that have a command of their own for it, are not asked so.
+     * each. A node that has a command of its own for a release is sent that for each instead, which costs it less
+     * still.
      *
      * @param count default 64, 1 to 64; 1 sends each release by itself
      * @return this

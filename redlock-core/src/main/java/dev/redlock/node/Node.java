@@ -294,8 +294,14 @@ public final class Node {
         };
     }
 
-    CommandForm releaseForm() {
-        return dialect.releaseForm();
+    /** Whether it is connected and has no cheaper command for a release than the script. */
+    boolean isReleasedByScript() {
+        return state.isConnected() && dialect.releaseForm() == CommandForm.SCRIPT;
+    }
+
+    /** Whether it is connected and has a command of its own for a release. */
+    boolean isReleasedNatively() {
+        return state.isConnected() && dialect.releaseForm() != CommandForm.SCRIPT;
     }
 
     /** Notes a request whose bytes stand in the shared batch, if this node takes it. */
