@@ -28,6 +28,8 @@ import java.util.Objects;
 public final class RedlockContext {
 
     private static final long MS = 1_000_000;
+    /** What the key has behind the prefix on which a node's own conditional commands are tried. */
+    private static final String PROBE_NAME = "redlock:probe";
 
     private final List<NodeAddress> nodes = new ArrayList<>();
     private List<EventLoop> eventLoops = List.of();
@@ -512,7 +514,8 @@ public final class RedlockContext {
 
     /**
      * How many releases that fall together go to a node as one script call, which costs it less than one call for
-     * each. Fenced leases, and nodes that have a command of their own for it, are not asked so.
+     * each. A node that has a command of its own for a release is sent that for each instead, which costs it less
+     * still.
      *
      * @param count default 64, 1 to 64; 1 sends each release by itself
      * @return this
@@ -621,7 +624,8 @@ public final class RedlockContext {
     NodeOptions nodeOptions() {
         return new NodeOptions(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs, reconnectDelayMsMin,
                 reconnectDelayMsMax, maxTtlMs, RestartGuard.Mode.valueOf(restartGuard.name()), drift,
-                clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax, commandMode != CommandMode.SCRIPTS,
+                clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax,
+                commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
                 releaseBatchMax, nodeDebtMax, clientName.isEmpty() ? null : clientName);
     }
 

@@ -204,17 +204,150 @@ class CommandFormTest extends VirtualTest {
         assertEquals(0, count(0, "acquire"));
     }
 
-    @Test
-    void aNodeThatMayNotTellItsCommandsIsAskedByScripts() {
+    @ParameterizedTest
+    @EnumSource(FakeRedis.Kind.class)
+    void aNodeThatMayNotTellItsCommandsIsAskedByWhatItHas(final FakeRedis.Kind kind) {
         world = new VirtualWorld(3);
         eachNode(node -> {
-            node.redis().kind(FakeRedis.Kind.REDIS_8_4);
+            node.redis().kind(kind);
             node.redis()
-                    .failNext("COMMAND", "NOPERM this user has no permissions to run the 'command|info' command", 9);
+                    .failNext("COMMAND", "NOPERM this user has no permissions to run the 'command|info' command", 99);
+        });
+        cycle(client(context().commands(CommandMode.NATIVE)), options());
+        assertCounts(0, "SET NX", extendOf(kind), releaseOf(kind));
+    }
+
+    private static String releaseOf(final FakeRedis.Kind kind) {
+        return switch (kind) {
+            case REDIS_8_4 -> "DELEX";
+            case VALKEY_9 -> "DELIFEQ";
+            case REDIS_7, VALKEY_8_1 -> "release";
+        };
+    }
+
+    private static String extendOf(final FakeRedis.Kind kind) {
+        return kind == FakeRedis.Kind.REDIS_7 ? "extend" : "SET IFEQ";
+    }
+
+    /** A proxy or a fork reports the version that it is compatible with. */
+    @ParameterizedTest
+    @CsvSource({"REDIS_7, VALKEY_9", "REDIS_7, VALKEY_8_1", "REDIS_7, REDIS_8_4", "VALKEY_8_1, REDIS_7",
+        "VALKEY_9, REDIS_7", "VALKEY_9, REDIS_8_4", "REDIS_8_4, VALKEY_8_1"})
+    void aServerIsAskedByWhatItExecutesAndNotByWhatItReports(final FakeRedis.Kind kind, final FakeRedis.Kind claimed) {
+        world = new VirtualWorld(3);
+        eachNode(node -> {
+            node.redis().kind(kind);
+            node.redis().claims(claimed);
         });
         final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
         cycle(client, options());
-        assertCounts(0, "SET NX", "extend", "release");
+        assertCounts(0, "SET NX", extendOf(kind), releaseOf(kind));
+        assertEquals(0, status(client, 0).errorCount(), "nothing had to be asked twice");
+    }
+
+    @Test
+    void aServerThatTakesNoNoticeOfWordsItDoesNotKnowIsExtendedByTheScript() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.redis().takeEachSetOption());
+        final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
+        final Lease lease = lease(client);
+        eachNode(node -> node.redis().set("orders", "somebody else's", 60_000));
+        extend(lease, TTL);
+        eachNode(node -> assertEquals("somebody else's", node.redis().get("orders")));
+        assertEquals(1, count(0, "extend"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"DELEX, release, SET IFEQ", "SET, DELEX, extend"})
+    void aCommandThatTheUserMayNotRunIsReplacedByTheScriptAlone(final String forbidden, final String release,
+            final String extend) {
+        world = new VirtualWorld(3);
+        eachNode(node -> {
+            node.redis().kind(FakeRedis.Kind.REDIS_8_4);
+            node.redis().failNext(forbidden, "NOPERM User app has no permissions to run the command", 1);
+        });
+        final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
+        cycle(client, options());
+        assertCounts(0, "SET NX", extend, release);
+        assertEquals(0, status(client, 0).errorCount(), "it was not tried again");
+    }
+
+    @Test
+    void aCommandThatIsRefusedLaterLeavesTheOtherOneInUse() {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.VALKEY_9,
+                FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_9);
+        eachNode(node -> node.redis().failNext("DELIFEQ", "NOPERM User app has no permissions", 1));
+        cycle(client, options());
+        cycle(client, options());
+        assertEquals(2, count(0, "release"));
+        assertEquals(2, count(0, "SET IFEQ"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"lock:, DELEX, SET IFEQ", "lock:orders, DELEX, SET IFEQ"})
+    void keysThatTheUserMayNotUseSayNothingAboutTheCommand(final String permitted, final String release,
+            final String extend) {
+        world = new VirtualWorld(3);
+        eachNode(node -> {
+            node.redis().kind(FakeRedis.Kind.REDIS_8_4);
+            node.redis().permitKeys(permitted);
+        });
+        cycle(client(context().keyPrefix("lock:").commands(CommandMode.NATIVE)), options());
+        assertCounts(0, "SET NX", extend, release);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"MISCONF Redis is configured to save RDB snapshots", "NOREPLICAS Not enough good replicas to write.",
+        "WRONGTYPE Operation against a key holding the wrong kind of value"})
+    void aNodeThatCannotWriteWhenItIsConnectedToHasItsCommandsAllTheSame(final String error) {
+        world = new VirtualWorld(3);
+        eachNode(node -> {
+            node.redis().kind(FakeRedis.Kind.VALKEY_9);
+            node.redis().failNext("DELIFEQ", error, 1);
+            node.redis().failNext("SET", error, 1);
+        });
+        cycle(client(context().commands(CommandMode.NATIVE)), options());
+        assertCounts(0, "SET NX", "SET IFEQ", "DELIFEQ");
+    }
+
+    @Test
+    void whatIsTriedOnAConnectionChangesNothing() {
+        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_8_1);
+        assertEquals(0, keysOfAnyName(), "keys left by the handshake");
+        final Lease lease = acquired(get(client.redlock().acquireAsync("redlock:probe", options())));
+        client(context());
+        client(context());
+        assertEquals(3, keysOfAnyName(), "a lock of the probe's name stands");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
+    private int keysOfAnyName() {
+        return node(0).redis().keys().size() + node(1).redis().keys().size() + node(2).redis().keys().size();
+    }
+
+    @Test
+    void scriptsModeTriesNothing() {
+        client(CommandMode.SCRIPTS, FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.REDIS_7);
+        assertEquals(0, count(0, "probe") + count(1, "probe") + count(2, "probe"));
+        client(context().commands(CommandMode.AUTO));
+        assertEquals(3, count(0, "probe"), "on each connection, that is once");
+    }
+
+    @Test
+    void aServerWithoutResp3IsTriedWhenItHasLetUsIn() {
+        world = new VirtualWorld(3);
+        eachNode(node -> {
+            node.redis().kind(FakeRedis.Kind.VALKEY_9);
+            node.redis().onlyResp2();
+            node.redis().password("default", "secret");
+        });
+        final String[] addresses = world.addresses();
+        for (int i = 0; i < addresses.length; i++) {
+            addresses[i] = "redis://:secret@" + addresses[i];
+        }
+        cycle(client(new RedlockContext().nodes(addresses).commands(CommandMode.NATIVE)), options());
+        assertCounts(0, "SET NX", "SET IFEQ", "DELIFEQ");
     }
 
     @Test

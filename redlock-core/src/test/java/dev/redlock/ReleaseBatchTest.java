@@ -335,15 +335,170 @@ class ReleaseBatchTest extends VirtualTest {
         assertEquals(6, keysLeft(0), "the holder's");
     }
 
-    @Test
-    void nodesThatHaveACommandForItAreAskedByThat() {
-        world = new VirtualWorld(3);
+    /** Two nodes by script, one with DELEX, one with DELIFEQ, one that has nothing but SET IFEQ. */
+    private VirtualWorld.Client mixedWorld() {
+        world = new VirtualWorld(5);
         node(1).redis().kind(FakeRedis.Kind.REDIS_8_4);
+        node(2).redis().kind(FakeRedis.Kind.VALKEY_9);
+        node(3).redis().kind(FakeRedis.Kind.VALKEY_8_1);
+        return client(context());
+    }
+
+    private void assertMixedCounts(final int batches, final int singles, final int natives) {
+        for (final int scripted : new int[]{0, 3, 4}) {
+            assertEquals(batches, count(scripted, "release_many"), "calls for many on node " + scripted);
+            assertEquals(singles, count(scripted, "release"), "calls for one on node " + scripted);
+        }
+        assertEquals(natives, count(1, "DELEX"), "each by itself");
+        assertEquals(natives, count(2, "DELIFEQ"), "each by itself");
+        assertEquals(0, count(1, "release_many") + count(2, "release_many") + count(1, "release")
+                + count(2, "release"), "scripts on nodes that have a cheaper command");
+    }
+
+    private int keysLeft() {
+        int left = 0;
+        for (int i = 0; i < world.nodes().size(); i++) {
+            left += keysLeft(i);
+        }
+        return left;
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 0, 1", "2, 1, 0", "64, 1, 0", "65, 1, 1", "66, 2, 0"})
+    void eachNodeOfAMixedGroupIsAskedByWhatCostsItLeast(final int leaseCount, final int batches, final int singles) {
+        final VirtualWorld.Client client = mixedWorld();
+        releaseTogether(client, leases(client, leaseCount))
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertMixedCounts(batches, singles, leaseCount);
+        assertEquals(0, keysLeft());
+    }
+
+    @Test
+    void aMixedGroupIsUsedAgainAndAgain() {
+        final VirtualWorld.Client client = mixedWorld();
+        for (int i = 1; i <= 5; i++) {
+            releaseTogether(client, leases(client, 3))
+                    .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+            world.runMs(10);
+            assertMixedCounts(i, 0, 3 * i);
+        }
+        assertEquals(0, keysLeft());
+    }
+
+    @Test
+    void eachReleaseHasItsOwnAnswerFromAMixedGroup() {
+        final VirtualWorld.Client client = mixedWorld();
+        final List<Lease> leases = leases(client, 5);
+        eachNode(node -> {
+            node.redis().delete("orders/1");
+            node.redis().set("orders/3", "next holder", -1);
+        });
+        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        for (int i = 0; i < 5; i++) {
+            assertEquals(i == 1 || i == 3 ? ReleaseOutcome.EXPIRED : ReleaseOutcome.RELEASED, get(outcomes.get(i)),
+                    "lease " + i);
+        }
+        world.runMs(10);
+        eachNode(node -> assertEquals("next holder", node.redis().get("orders/3")));
+        assertEquals(5, keysLeft());
+    }
+
+    /** On each node, whichever way it is asked. */
+    @Test
+    void anAcquireDoesNotOvertakeTheReleaseOnAnyNodeOfAMixedGroup() {
+        final VirtualWorld.Client client = mixedWorld();
+        final List<Lease> leases = leases(client, 3);
+        eachNode(node -> node.redis().startLog());
+        final List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
+        client.engine().conductor().execute(() -> {
+            leases.forEach(Lease::releaseAsync);
+            again.add(client.redlock().acquireAsync("orders/1", options()).toCompletableFuture());
+            client.redlock().acquireAsync("others", options());
+        });
+        world.settle();
+        acquired(get(again.get(0)));
+        world.runMs(10);
+        eachNode(node -> assertEquals(List.of("release orders/0 -> 1", "release orders/1 -> 1",
+                "release orders/2 -> 1", "acquire orders/1 -> 1", "acquire others -> 1"), node.redis().log()));
+    }
+
+    /** The plain ones have been written when the fenced ones are, and nothing is lost between the two. */
+    @Test
+    void fencedAndPlainOnesOfATurnGoToAMixedGroup() {
+        final VirtualWorld.Client client = mixedWorld();
+        countersApart(6);
+        final List<Lease> leases = leases(client, 3);
+        for (int i = 3; i < 6; i++) {
+            leases.add(acquired(get(client.redlock()
+                    .acquireAsync("orders/" + i, options().fenced())
+                    .toCompletableFuture())));
+        }
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertMixedCounts(1, 0, 3);
+        for (int i = 0; i < 5; i++) {
+            assertEquals(1, count(i, "release_many_fenced"), "no server has a command for it");
+        }
+        assertEquals(0, keysLeft());
+    }
+
+    @Test
+    void nodesThatAllHaveACommandForItAreAskedByThat() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.redis().kind(FakeRedis.Kind.REDIS_8_4));
         final VirtualWorld.Client client = client(context());
         releaseTogether(client, leases(client, 3))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
-        assertEquals(3, count(1, "DELEX"));
-        assertEquals(3, count(0, "release"), "mixed nodes: each release by itself");
+        world.runMs(10);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(3, count(i, "DELEX"));
+            assertEquals(0, count(i, "release_many") + count(i, "release"));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3, 4})
+    void aNodeOfAMixedGroupThatIsAwayIsOwedEachOfThem(final int away) {
+        final VirtualWorld.Client client = mixedWorld();
+        final List<Lease> leases = leases(client, 3);
+        node(away).crash();
+        world.runMs(5);
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertEquals(3, keysLeft(), "its keys outlived the crash");
+        assertEquals(3, status(client, away).debtLength(), "each of them, once");
+        node(away).restart(true);
+        world.runMs(6_000);
+        assertEquals(0, keysLeft(), "and are gone after the restart");
+    }
+
+    @Test
+    void aMixedGroupWhoseConnectionsBreakIsOwedEachOfThem() {
+        final VirtualWorld.Client client = mixedWorld();
+        final List<Lease> leases = leases(client, 3);
+        eachNode(node -> node.loseRequests(name -> true));
+        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        world.runMs(20);
+        eachNode(node -> node.breakConnections());
+        outcomes.forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
+        world.runMs(5_000);
+        assertEquals(0, keysLeft(), "paid after the reconnect");
+    }
+
+    @Test
+    void aNodeThatRefusesItsCommandAfterAllIsAskedByScript() {
+        final VirtualWorld.Client client = mixedWorld();
+        final List<Lease> leases = leases(client, 3);
+        node(1).redis().failNext("DELEX", "NOPERM User app has no permissions to run the 'delex' command", 3);
+        releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertEquals(0, keysLeft());
+        releaseTogether(client, leases(client, 3))
+                .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
+        world.runMs(10);
+        assertEquals(1, count(1, "release_many"), "from then on it is one of those that have scripts only");
+        assertEquals(6, count(2, "DELIFEQ"));
     }
 
     @ParameterizedTest

@@ -1,73 +1,77 @@
 package dev.redlock.node;
 
+import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
-import java.util.List;
+import java.util.Set;
 
 /**
  * Which conditional commands a node has, beside the scripts that all of them run.
  *
+ * @param releaseForm how it is asked to release
+ * @param extendForm  how it is asked to extend
  * @threading immutable
  */
-enum Dialect {
+record Dialect(CommandForm releaseForm, CommandForm extendForm) {
+
     /** Scripts alone. */
-    SCRIPTS(CommandForm.SCRIPT, CommandForm.SCRIPT),
-    /** Redis 8.4 and later. */
-    REDIS_8_4(CommandForm.DELEX, CommandForm.SET_IFEQ),
-    /** Valkey 8.1. */
-    VALKEY_8_1(CommandForm.SCRIPT, CommandForm.SET_IFEQ),
-    /** Valkey 9.0 and later. */
-    VALKEY_9_0(CommandForm.DELIFEQ, CommandForm.SET_IFEQ);
+    static final Dialect SCRIPTS = new Dialect(CommandForm.SCRIPT, CommandForm.SCRIPT);
 
-    private static final int VALKEY_MAJOR = 8;
-    private static final int VALKEY_MINOR = 1;
+    /**
+     * Errors of a command that the node knows and lets this user run, and cannot execute now or on this key. A server
+     * looks for them after the name of the command and the rights of the user.
+     */
+    private static final Set<String> KNOWN_BUT_FAILED = Set.of("OOM", "MISCONF", "NOREPLICAS", "READONLY", "MASTERDOWN",
+            "WRONGTYPE");
+    /** In the error about a key that the user may not use; that about a command says "to run". */
+    private static final String KEY_FORBIDDEN = "permissions to access";
 
-    private final CommandForm release;
-    private final CommandForm extend;
-
-    Dialect(final CommandForm release, final CommandForm extend) {
-        this.release = release;
-        this.extend = extend;
+    /**
+     * The commands that a node has. Only the answers to the commands themselves decide: versions lie, since forks and
+     * proxies report the one they are compatible with, and a list of commands may be forbidden or not be the user's.
+     *
+     * @param delex      the answer to {@code DELEX key IFEQ value} on a key that is missing; null if there was none
+     * @param delIfEqual the answer to {@code DELIFEQ key value}; null if there was none
+     * @param setIfEqual the answer to {@code SET key value IFEQ value PX 1}; null if there was none
+     */
+    static Dialect of(final RespValue delex, final RespValue delIfEqual, final RespValue setIfEqual) {
+        final CommandForm release = isDelete(delex)
+                ? CommandForm.DELEX
+                : isDelete(delIfEqual) ? CommandForm.DELIFEQ : CommandForm.SCRIPT;
+        return new Dialect(release, isSetIfEqual(setIfEqual, release) ? CommandForm.SET_IFEQ : CommandForm.SCRIPT);
     }
 
-    CommandForm releaseForm() {
-        return release;
-    }
-
-    CommandForm extendForm() {
-        return extend;
+    /** A 1 would say that it deleted a key whose value was another one, or that there was none to delete. */
+    private static boolean isDelete(final RespValue reply) {
+        if (reply == null) {
+            return false;
+        }
+        return reply.isError()
+                ? isKnownButFailed(reply.asText())
+                : reply.type() == RespType.INTEGER && reply.asLong() == 0;
     }
 
     /**
-     * What a node speaks. It is asked for the commands themselves, because versions lie: forks and proxies report the
-     * one they are compatible with. Only SET with IFEQ has no name of its own; Valkey 8.1, which has nothing else, is
-     * told by its version.
-     *
-     * @param commandInfo   the answer to {@code COMMAND INFO delex delifeq}; null if there was none
-     * @param valkeyVersion {@code valkey_version} of INFO, or null
+     * Whether SET has IFEQ. A server that takes no notice of words it does not know has set the key, and said OK.
+     * Errors that come before the words are looked at say nothing: each server with a conditional delete has this too.
      */
-    static Dialect of(final RespValue commandInfo, final String valkeyVersion) {
-        if (commandInfo != null && commandInfo.type().isAggregate() && !commandInfo.isNull()) {
-            final List<RespValue> found = commandInfo.elements();
-            if (isKnown(found, 0)) {
-                return REDIS_8_4;
-            }
-            if (isKnown(found, 1)) {
-                return VALKEY_9_0;
-            }
-        }
-        return isValkeyWithSetIfEqual(valkeyVersion) ? VALKEY_8_1 : SCRIPTS;
-    }
-
-    private static boolean isKnown(final List<RespValue> found, final int index) {
-        return found.size() > index && found.get(index).type().isAggregate() && !found.get(index).isNull();
-    }
-
-    private static boolean isValkeyWithSetIfEqual(final String version) {
-        if (version == null || !version.matches("[0-9]{1,4}\\.[0-9]{1,4}(\\..*)?")) {
+    private static boolean isSetIfEqual(final RespValue reply, final CommandForm release) {
+        if (reply == null) {
             return false;
         }
-        final String[] parts = version.split("\\.");
-        final int major = Integer.parseInt(parts[0]);
-        return major > VALKEY_MAJOR || major == VALKEY_MAJOR && Integer.parseInt(parts[1]) >= VALKEY_MINOR;
+        if (reply.isError()) {
+            return isKnownButFailed(reply.asText()) && release != CommandForm.SCRIPT;
+        }
+        return reply.isNull();
+    }
+
+    private static boolean isKnownButFailed(final String error) {
+        final String code = Handshake.codeOf(error);
+        return KNOWN_BUT_FAILED.contains(code) || code.equals("NOPERM") && error.contains(KEY_FORBIDDEN);
+    }
+
+    /** What is left when a node refuses a command that it seemed to have. */
+    Dialect without(final CommandForm form) {
+        return new Dialect(releaseForm == form ? CommandForm.SCRIPT : releaseForm,
+                extendForm == form ? CommandForm.SCRIPT : extendForm);
     }
 }

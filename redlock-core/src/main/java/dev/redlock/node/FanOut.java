@@ -126,14 +126,15 @@ public final class FanOut {
 
     /**
      * Sends a release to all nodes at the end of this duty cycle, together with others: one script call over all their
-     * keys costs a node less than one call for each. Nothing about its resource overtakes it. A node that cannot take
-     * it answers {@link LockRequest#onNotSent} then.
+     * keys costs a node less than one call for each. A node that has a conditional delete is sent one for each release,
+     * which costs it less than its share of the script call. Nothing about its resource overtakes it. A node that
+     * cannot take it answers {@link LockRequest#onNotSent} then.
      *
      * @param request whose token is released everywhere
      * @param verb    {@link Verb#RELEASE} or {@link Verb#RELEASE_FENCED}
      */
     public void release(final LockRequest request, final Verb verb) {
-        if (releaseBatchMax == 1 || verb == Verb.RELEASE && !isScriptReleased()) {
+        if (releaseBatchMax == 1 || verb == Verb.RELEASE && !isBatchOfUse()) {
             send(request, verb, 0, Quorum.allOf(nodes.length));
             return;
         }
@@ -145,13 +146,26 @@ public final class FanOut {
         scheduleFlush();
     }
 
-    private boolean isScriptReleased() {
+    /** Whether a node would be asked by script; without any node that is connected, they are collected too. */
+    private boolean isBatchOfUse() {
+        boolean isAnyNative = false;
         for (final Node node : nodes) {
-            if (node.releaseForm() != CommandForm.SCRIPT) {
-                return false;
+            if (node.isReleasedByScript()) {
+                return true;
+            }
+            isAnyNative |= node.isReleasedNatively();
+        }
+        return !isAnyNative;
+    }
+
+    private long releasedNatively() {
+        long mask = 0;
+        for (final Node node : nodes) {
+            if (node.isReleasedNatively()) {
+                mask |= 1L << node.index();
             }
         }
-        return true;
+        return mask;
     }
 
     /** Writes the releases that have come together so far: what is sent from here on stands behind them. */
@@ -178,15 +192,28 @@ public final class FanOut {
             origin.recycle(releases);
             send(single, origin.single(), 0, Quorum.allOf(nodes.length));
         } else {
-            send(releases);
+            send(releases, origin);
         }
     }
 
-    private void send(final ReleaseBatch releases) {
-        releases.expect(nodes.length);
+    private void send(final ReleaseBatch releases, final PendingReleases origin) {
+        final long natives = origin.single() == Verb.RELEASE ? releasedNatively() : 0;
+        for (int i = 0; natives != 0 && i < releases.length(); i++) {
+            send(releases.member(i), origin.single(), 0, natives);
+        }
+        final long others = Quorum.allOf(nodes.length) & ~natives;
+        if (others == 0) {
+            origin.recycle(releases);
+        } else {
+            sendTogether(releases, others);
+        }
+    }
+
+    private void sendTogether(final ReleaseBatch releases, final long mask) {
+        releases.expect(Long.bitCount(mask));
         final ByteBuf out = batchWithRoom(LockScripts.roomFor(releases, false));
         if (out == null) {
-            unsentCommands.add(releases, Quorum.allOf(nodes.length));
+            unsentCommands.add(releases, mask);
             return;
         }
         final int start = out.writerIndex();
@@ -194,9 +221,11 @@ public final class FanOut {
         final int end = out.writerIndex();
         long unsent = 0;
         for (final Node node : nodes) {
-            if (node.enlist(releases) != VoteFailure.NONE) {
+            final long bit = 1L << node.index();
+            final boolean isWanted = (mask & bit) != 0;
+            if (!isWanted || node.enlist(releases) != VoteFailure.NONE) {
                 node.skip(out, start, end);
-                unsent |= 1L << node.index();
+                unsent |= isWanted ? bit : 0;
             }
         }
         scheduleFlush();

@@ -15,8 +15,11 @@ import java.util.List;
  *
  * <pre>
  * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT SETINFO ... | INFO server | INFO replication | TIME
- *     | COMMAND INFO delex delifeq | SCRIPT LOAD ...
+ *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1 | SCRIPT LOAD ...
  * </pre>
+ *
+ * The conditional commands are tried on a key that does not exist, so that no server changes anything: one that has the
+ * command finds no key, and one that does not refuses it.
  *
  * A server that refuses RESP3 is asked the same again with AUTH and CLIENT SETNAME in RESP2. A replica, a node that
  * does not let us in, or one that refuses a script or a guard's question cannot be used, and trying again soon does not
@@ -29,8 +32,9 @@ final class Handshake {
     private static final RespCommand TIME = RespCommand.of("TIME");
     private static final RespCommand INFO_SERVER = RespCommand.of("INFO", "server");
     private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
-    private static final RespCommand CONDITIONAL_DELETES = RespCommand.of("COMMAND", "INFO", "delex", "delifeq");
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
+    /** No token has its length, and no lock its value: a key of the probe's name that is there stays as it is. */
+    private static final String PROBE_VALUE = "redlock:probe";
     private static final long UNKNOWN = -1;
 
     private final Node node;
@@ -38,13 +42,14 @@ final class Handshake {
     private final NodeAddress address;
     private final String clientName;
     private final boolean isClockWatched;
-    private final boolean isNativeUsed;
+    private final String probeKey;
     private boolean isResp2;
     private boolean isResp2Greeted;
     private boolean isOver;
     private String runId;
-    private RespValue commandInfo;
-    private String valkeyVersion;
+    private RespValue delexReply;
+    private RespValue delIfEqualReply;
+    private RespValue setIfEqualReply;
     private long uptimeSeconds = UNKNOWN;
     private long timeSentNs;
     private int scriptsLeft;
@@ -54,7 +59,7 @@ final class Handshake {
         this.connection = connection;
         this.address = address;
         this.clientName = options.clientName();
-        this.isNativeUsed = options.isNativeUsed();
+        this.probeKey = options.probeKey();
         this.isClockWatched = options.clockSampleMs() > 0;
     }
 
@@ -70,12 +75,19 @@ final class Handshake {
         send(command(INFO_REPLICATION), this::onInfoReplication);
         timeSentNs = node.nowNs();
         send(command(TIME), this::onTime);
-        if (isNativeUsed) {
-            send(command(CONDITIONAL_DELETES), this::onCommandInfo);
+        if (probeKey != null) {
+            probe();
         }
         for (final Verb verb : LockScripts.VERBS) {
             send(scriptLoad(verb), this::onScriptLoaded);
         }
+    }
+
+    /** A node that refuses one of these, or may not be asked, is asked by scripts. */
+    private void probe() {
+        send(command("DELEX", probeKey, "IFEQ", PROBE_VALUE), reply -> delexReply = reply);
+        send(command("DELIFEQ", probeKey, PROBE_VALUE), reply -> delIfEqualReply = reply);
+        send(command("SET", probeKey, PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), reply -> setIfEqualReply = reply);
     }
 
     private void send(final ByteBuf command, final ValueRequest request) {
@@ -168,7 +180,6 @@ final class Handshake {
             return;
         }
         runId = field(reply.asText(), "run_id");
-        valkeyVersion = field(reply.asText(), "valkey_version");
         final String uptime = field(reply.asText(), "uptime_in_seconds");
         // A clock that was set back since the start makes it negative, which says as little as zero does.
         final boolean isNumber = uptime != null && uptime.matches("-?[0-9]{1,18}");
@@ -204,11 +215,6 @@ final class Handshake {
         }
     }
 
-    /** A node that does not answer this, or may not, is asked by scripts. */
-    private void onCommandInfo(final RespValue reply) {
-        commandInfo = reply;
-    }
-
     private void onScriptLoaded(final RespValue reply) {
         scriptsLeft--;
         if (isOver || reply == null) {
@@ -228,8 +234,7 @@ final class Handshake {
             refuse("it refuses the lock scripts: " + codeOf(reply.asText()));
         } else if (scriptsLeft == 0) {
             isOver = true;
-            node.onIntroduced(runId, uptimeSeconds,
-                    isNativeUsed ? Dialect.of(commandInfo, valkeyVersion) : Dialect.SCRIPTS);
+            node.onIntroduced(runId, uptimeSeconds, Dialect.of(delexReply, delIfEqualReply, setIfEqualReply));
         }
     }
 
@@ -260,7 +265,7 @@ final class Handshake {
     }
 
     /** The first word of an error. The rest may repeat what we sent, so it is left out. */
-    private static String codeOf(final String error) {
+    static String codeOf(final String error) {
         final int blank = error.indexOf(' ');
         return blank < 0 ? error : error.substring(0, blank);
     }

@@ -294,8 +294,14 @@ public final class Node {
         };
     }
 
-    CommandForm releaseForm() {
-        return dialect.releaseForm();
+    /** Whether it is connected and has no cheaper command for a release than the script. */
+    boolean isReleasedByScript() {
+        return state.isConnected() && dialect.releaseForm() == CommandForm.SCRIPT;
+    }
+
+    /** Whether it is connected and has a command of its own for a release. */
+    boolean isReleasedNatively() {
+        return state.isConnected() && dialect.releaseForm() != CommandForm.SCRIPT;
     }
 
     /** Notes a request whose bytes stand in the shared batch, if this node takes it. */
@@ -400,7 +406,7 @@ public final class Node {
         final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
         final boolean isUnknownCommand = isDialectRefused(RequestRing.formOf(tag), failure);
         if (isUnknownCommand) {
-            dialect = Dialect.SCRIPTS;
+            dialect = dialect.without(RequestRing.formOf(tag));
         }
         if ((isUnknownScript || isUnknownCommand) && isSecondTryPossible(request, verb, sequence)) {
             sendAlone(request, verb, sequence, isUnknownScript);
@@ -410,7 +416,7 @@ public final class Node {
         request.onError(index, verb, sequence, failure);
     }
 
-    /** The node said that it has a command, and refuses it all the same: from here on it is asked by scripts. */
+    /** The node said that it has a command, and refuses it all the same: from here on a script does it. */
     private static boolean isDialectRefused(final CommandForm form, final VoteFailure failure) {
         return form.isOfDialect() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
     }

@@ -16,7 +16,8 @@ import dev.redlock.quorum.Drift;
  * @param clockSampleMs       how often the node's clock is read; 0 for never
  * @param inFlightMax         unanswered requests after which further votes fail at once
  * @param unsentBytesMax      bytes waiting for the socket after which further votes fail at once
- * @param isNativeUsed        whether commands of the node's own are used where it has them
+ * @param probeKey            the key that a node's own conditional commands are tried on; null where scripts alone are
+ *                            used
  * @param releaseBatchMax     most releases that go out as one script call; 1 for each by itself
  * @param debtMax             releases kept for a node that cannot be reached
  * @param clientName          name of the connection on the node, or null
@@ -24,6 +25,6 @@ import dev.redlock.quorum.Drift;
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
         int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuard.Mode guardMode, Drift drift,
-        int clockSampleMs, int inFlightMax, int unsentBytesMax, boolean isNativeUsed, int releaseBatchMax,
+        int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, int releaseBatchMax,
         int debtMax, String clientName) {
 }

@@ -63,7 +63,7 @@ class FanOutTest {
 
     private FanOut fanOut() {
         final NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuard.Mode.OFF, Drift.DEFAULT, 0, 16,
-                4096, false, 64, 0, null);
+                4096, null, 64, 0, null);
         final Node[] nodes = new Node[2];
         final NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
         }), new SplittableRandom(1), options, null, nodes);

@@ -25,6 +25,8 @@ public final class FakeRedis {
     /** Where Lua's numbers end. */
     private static final long COUNTER_MAX = 9_007_199_254_740_991L;
     private static final long COUNTER_ENDED = Long.MIN_VALUE;
+    /** The end of the key that clients try conditional commands on. */
+    private static final String PROBE_NAME = "redlock:probe";
     private static final long EPOCH_US = 1_800_000_000L * US_PER_S;
 
     private final Timeline timeline;
@@ -45,6 +47,9 @@ public final class FakeRedis {
     private boolean isResp3Known = true;
     private boolean isLogging;
     private Kind kind = Kind.REDIS_7;
+    private Kind claimedKind;
+    private String permittedPrefix = "";
+    private boolean isEachSetOptionTaken;
     private final Map<String, Integer> commandCounts = new TreeMap<>();
     private ExecuteListener listener = (client, command, reply) -> {
     };
@@ -171,7 +176,22 @@ public final class FakeRedis {
         kind = newKind;
     }
 
-    /** @return how many commands of this name were executed; scripts by the script's name */
+    /** INFO and COMMAND tell of another server than this one, as those of a proxy or a fork do. */
+    public void claims(final Kind otherKind) {
+        claimedKind = otherKind;
+    }
+
+    /** The user may use keys of one prefix alone. */
+    public void permitKeys(final String prefix) {
+        permittedPrefix = prefix;
+    }
+
+    /** SET takes no notice of options that it does not know. */
+    public void takeEachSetOption() {
+        isEachSetOptionTaken = true;
+    }
+
+    /** @return how many commands of this name were executed; scripts by the script's name, probes as {@code probe} */
     public int commandCount(final String command) {
         return commandCounts.getOrDefault(command, 0);
     }
@@ -291,6 +311,12 @@ public final class FakeRedis {
         if (password != null && !session.isIn) {
             return error("NOAUTH Authentication required.");
         }
+        if (isProbe(words)) {
+            commandCounts.merge("probe", 1, Integer::sum);
+        }
+        if (isKeyForbidden(command, words)) {
+            return error("NOPERM No permissions to access a key");
+        }
         return switch (command) {
             case "CLIENT", "PING" -> RespValue.text(RespType.SIMPLE_STRING, command.equals("PING") ? "PONG" : "OK");
             case "INFO" -> info(session, words.get(1));
@@ -309,6 +335,23 @@ public final class FakeRedis {
                 yield RespValue.integer(pttl(words.get(1)));
             }
             default -> error("ERR unknown command '" + words.get(0) + "'");
+        };
+    }
+
+    /** A conditional command by which a client finds out whether it is known. */
+    private static boolean isProbe(final List<String> words) {
+        return words.size() > 2 && words.get(1).endsWith(PROBE_NAME)
+                && (words.get(2).equals(PROBE_NAME) || words.get(words.size() - 1).equals(PROBE_NAME));
+    }
+
+    /** A server looks at the name of a command before it looks at the rights. */
+    private boolean isKeyForbidden(final String command, final List<String> words) {
+        return switch (command) {
+            case "SET", "GET", "DEL", "PTTL" -> !words.get(1).startsWith(permittedPrefix);
+            case "DELEX", "DELIFEQ" ->
+                command.equals(kind.conditionalDelete) && !words.get(1).startsWith(permittedPrefix);
+            case "EVALSHA", "EVAL" -> !words.get(3).startsWith(permittedPrefix);
+            default -> false;
         };
     }
 
@@ -375,7 +418,7 @@ public final class FakeRedis {
     }
 
     private String valkeyVersion() {
-        return switch (kind) {
+        return switch (claimedKind == null ? kind : claimedKind) {
             case VALKEY_8_1 -> "server_name:valkey\r\nvalkey_version:8.1.3\r\n";
             case VALKEY_9 -> "server_name:valkey\r\nvalkey_version:9.0.0\r\n";
             default -> "";
@@ -460,7 +503,7 @@ public final class FakeRedis {
     private RespValue commandInfo(final Session session, final List<String> words) {
         final List<RespValue> found = new ArrayList<>();
         for (final String name : words.subList(2, words.size())) {
-            found.add(name.equalsIgnoreCase(kind.conditionalDelete)
+            found.add(name.equalsIgnoreCase((claimedKind == null ? kind : claimedKind).conditionalDelete)
                     ? RespValue.array(RespValue.bulk(name), RespValue.integer(-2))
                     : RespValue.nullOf(session.isResp3 ? RespType.NULL : RespType.ARRAY));
         }
@@ -476,15 +519,25 @@ public final class FakeRedis {
         if (words.size() != (isRedis ? 4 : 3) || isRedis && !words.get(2).equals("IFEQ")) {
             return error("ERR syntax error");
         }
-        commandCounts.merge(command, 1, Integer::sum);
         final String token = words.get(words.size() - 1);
+        if (isProbe(words)) {
+            return RespValue.integer(release(words.get(1), token));
+        }
+        commandCounts.merge(command, 1, Integer::sum);
         return note(session, "release", words.get(1), token, release(words.get(1), token));
     }
 
     /** {@code SET key token IFEQ token PX ttl}. */
     private RespValue setIfEqual(final Session session, final List<String> words) {
+        if (isEachSetOptionTaken) {
+            set(words.get(1), words.get(2), Long.parseLong(words.get(6)));
+            return RespValue.text(RespType.SIMPLE_STRING, "OK");
+        }
         if (!kind.setOption.equals("IFEQ") || words.size() != 7 || !words.get(5).equals("PX")) {
             return error("ERR syntax error");
+        }
+        if (isProbe(words) && get(words.get(1)) == null) {
+            return bulkOrNull(session, null);
         }
         commandCounts.merge("SET IFEQ", 1, Integer::sum);
         final boolean isOurs = words.get(4).equals(get(words.get(1)));
