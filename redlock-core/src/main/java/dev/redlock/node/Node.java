@@ -39,6 +39,7 @@ public final class Node {
     private final ClockWatch clockWatch;
     private final ReleaseDebt debt;
     private final NodeStatistics statistics = new NodeStatistics();
+    private final ProblemLog problemLog = new ProblemLog();
     private final DeadlineTimer reconnectTimer = new DeadlineTimer(nowNs -> connect());
     private final DeadlineTimer handshakeTimer = new DeadlineTimer(nowNs -> onHandshakeTimeout());
     private final DeadlineTimer quarantineTimer = new DeadlineTimer(nowNs -> onQuarantineServed());
@@ -50,12 +51,17 @@ public final class Node {
     private Dialect dialect = Dialect.SCRIPTS;
     private String quarantineReason;
     private int failedConnects;
+    /** Connections in a row that ended soon after their handshake. */
+    private int shortConnections;
+    private long introducedNs;
+    private String endReason;
     private int segmentStart;
     private long sampleDueNs;
     private long timeSentNs;
     private boolean isTimePending;
     private volatile NodeState state = NodeState.WAITING;
     private volatile String problem;
+    private boolean isProblemLogged;
     private volatile long roundTripNs;
 
     /**
@@ -144,6 +150,7 @@ public final class Node {
             return;
         }
         connection = next;
+        endReason = null;
         setState(NodeState.HANDSHAKING);
         context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * MS);
         new Handshake(this, next, address, options).start();
@@ -163,10 +170,13 @@ public final class Node {
         }
         context.timers().stop(handshakeTimer);
         runId = newRunId;
-        failedConnects = 0;
+        introducedNs = nowNs();
         dialect = newDialect;
         segmentStart = fanOut.batchIndex();
-        setProblem(null);
+        if (shortConnections == 0) {
+            // Else the reason why the connections before this one ended stays to be seen until this one has lasted.
+            setProblem(null);
+        }
         startWatching();
         final long guardNs = restartGuard.quarantineMs(newRunId, uptimeSeconds, nowNs()) * MS;
         if (guardNs > quarantineLeftNs()) {
@@ -224,6 +234,10 @@ public final class Node {
 
     private void onConnectFailed(final String reason, final long delayMsMin) {
         context.timers().stop(handshakeTimer);
+        if (state.isConnected()) {
+            shortConnections++;
+            forgetFailuresIfLasting(nowNs());
+        }
         setProblem(reason);
         setState(NodeState.WAITING);
         final int doublings = Math.min(failedConnects++, RECONNECT_DOUBLINGS_MAX);
@@ -235,11 +249,27 @@ public final class Node {
         context.timers().start(reconnectTimer, nowNs() + jitteredNs);
     }
 
+    /**
+     * A handshake alone does not make a node one that is worth connecting to at once: the delays start anew when a
+     * connection has lasted as long as the longest of them.
+     */
+    private void forgetFailuresIfLasting(final long nowNs) {
+        if (nowNs - introducedNs >= options.reconnectDelayMsMax() * MS) {
+            failedConnects = 0;
+            shortConnections = 0;
+        }
+    }
+
     /** Ends the connection; {@link #onDisconnected} follows. */
     void disconnect(final String reason) {
+        final boolean isRepeated = reason.equals(problem);
+        endReason = reason;
         setProblem(reason);
         if (connection != null) {
             connection.close();
+        }
+        if (isRepeated) {
+            logProblem(reason, true);
         }
     }
 
@@ -265,7 +295,12 @@ public final class Node {
             setState(NodeState.CLOSED);
         } else {
             statistics.onDisconnect();
-            onConnectFailed(problem == null ? "its connection ended" : problem, 0);
+            final String reason = endReason == null ? "its connection ended" : endReason;
+            final boolean isRepeated = endReason == null && reason.equals(problem);
+            onConnectFailed(reason, 0);
+            if (isRepeated) {
+                logProblem(reason, true);
+            }
         }
         gone.failAll();
     }
@@ -496,6 +531,12 @@ public final class Node {
             return;
         }
         payDebt();
+        if (shortConnections > 0) {
+            forgetFailuresIfLasting(nowNs);
+            if (shortConnections == 0 && state == NodeState.READY) {
+                setProblem(null);
+            }
+        }
         if (sampleDueNs - nowNs <= 0 && !isTimePending) {
             sampleClock(nowNs);
         }
@@ -618,10 +659,20 @@ public final class Node {
     }
 
     private void setProblem(final String next) {
-        if (next != null && !next.equals(problem)) {
-            context.listener().onProblem(this, next);
-        }
+        final boolean isNew = next != null && !next.equals(problem);
         problem = next;
+        if (isNew || next != null && !isProblemLogged) {
+            logProblem(next, isNew);
+        }
+    }
+
+    /** Logs what is wrong unless that has been logged of late; then it is tried again when it is still wrong later. */
+    private void logProblem(final String text, final boolean isNew) {
+        final String line = problemLog.lineFor(text, isNew, nowNs());
+        isProblemLogged = line != null;
+        if (line != null) {
+            context.listener().onProblem(this, line);
+        }
     }
 
     @Override

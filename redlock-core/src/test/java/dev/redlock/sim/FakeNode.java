@@ -12,8 +12,11 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
+import io.netty.channel.ServerChannel;
 import io.netty.channel.local.LocalAddress;
 import io.netty.channel.local.LocalServerChannel;
+import java.io.IOException;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -32,7 +35,7 @@ public final class FakeNode {
 
     private final Timeline timeline;
     private final EventLoop loop;
-    private final LocalAddress place;
+    private final Class<? extends ServerChannel> channelClass;
     private final FakeRedis redis;
     private final Set<Link> links = new LinkedHashSet<>();
     private final List<Runnable> backlog = new ArrayList<>();
@@ -40,6 +43,8 @@ public final class FakeNode {
     private Predicate<String> isCutOff = client -> false;
     private TimeListener timeListener = client -> () -> {
     };
+    private SocketAddress place;
+    private Hostility hostility;
     private Channel listening;
     private boolean isPaused;
     private boolean isLateExecuted;
@@ -51,9 +56,46 @@ public final class FakeNode {
         Runnable onTimeRead(String client);
     }
 
+    /** Answers in the place of the honest model, at the same time and on the same connection. */
+    public interface Hostility {
+
+        /** A connection was opened. */
+        default void onOpened(final Wire wire) {
+            // most are hostile later
+        }
+
+        /**
+         * A request has arrived and the model has executed it.
+         *
+         * @param wire   where to answer
+         * @param words  the request
+         * @param honest what the model answers
+         */
+        void onRequest(Wire wire, List<String> words, ByteBuf honest);
+    }
+
+    /** The server's end of one connection. */
+    public interface Wire {
+
+        /** Sends bytes, given as ISO 8859-1. */
+        void send(String bytes);
+
+        /** Sends bytes, which are taken over. */
+        void send(ByteBuf bytes);
+
+        /** Ends the connection. */
+        void hangUp();
+    }
+
     FakeNode(final Timeline timeline, final EventLoop loop, final LocalAddress place, final String name) {
+        this(timeline, loop, LocalServerChannel.class, place, name);
+    }
+
+    FakeNode(final Timeline timeline, final EventLoop loop, final Class<? extends ServerChannel> channelClass,
+            final SocketAddress place, final String name) {
         this.timeline = timeline;
         this.loop = loop;
+        this.channelClass = channelClass;
         this.place = place;
         this.redis = new FakeRedis(timeline, name);
     }
@@ -63,7 +105,12 @@ public final class FakeNode {
     }
 
     LocalAddress place() {
-        return place;
+        return (LocalAddress) place;
+    }
+
+    /** Is hostile from now on; null for honest again. */
+    public void hostility(final Hostility newHostility) {
+        hostility = newHostility;
     }
 
     // ---- life -------------------------------------------------------------------------------------------------------
@@ -71,7 +118,7 @@ public final class FakeNode {
     /** Listens. Connections are accepted once the loop has run. */
     public void start() {
         final ServerBootstrap bootstrap = new ServerBootstrap().group(loop)
-                .channel(LocalServerChannel.class)
+                .channel(channelClass)
                 .childHandler(new ChannelInitializer<>() {
                     @Override
                     protected void initChannel(final Channel channel) {
@@ -181,7 +228,7 @@ public final class FakeNode {
     }
 
     /** One connection. */
-    private final class Link extends ChannelInboundHandlerAdapter {
+    private final class Link extends ChannelInboundHandlerAdapter implements Wire {
         private final Channel channel;
         private final RespParser parser = RespParser.forRequests(RespLimits.defaults());
         private final List<RespValue> requests = new ArrayList<>();
@@ -205,10 +252,15 @@ public final class FakeNode {
 
         @Override
         public void channelActive(final ChannelHandlerContext ctx) {
-            final String whole = String.valueOf(((LocalAddress) channel.remoteAddress()).id());
-            client = whole.substring(0, whole.indexOf('#'));
+            if (channel.remoteAddress() instanceof LocalAddress address) {
+                final String whole = String.valueOf(address.id());
+                client = whole.substring(0, whole.indexOf('#'));
+            }
             session = redis.connect(client);
             noteCut();
+            if (hostility != null) {
+                hostility.onOpened(this);
+            }
         }
 
         /** A stall does not heal: bytes that were lost would have to come first. */
@@ -259,6 +311,10 @@ public final class FakeNode {
             final ByteBuf replies = Unpooled.buffer();
             final List<Runnable> deliveries = new ArrayList<>();
             for (final RespValue request : requests) {
+                if (hostility != null) {
+                    answerHostilely(request);
+                    continue;
+                }
                 session.execute(request).writeTo(replies);
                 if (request.elements().get(0).asText().equals("TIME")) {
                     deliveries.add(timeListener.onTimeRead(client));
@@ -266,6 +322,27 @@ public final class FakeNode {
             }
             requests.clear();
             sendToClient(replies, deliveries);
+        }
+
+        private void answerHostilely(final RespValue request) {
+            final ByteBuf honest = Unpooled.buffer();
+            session.execute(request).writeTo(honest);
+            hostility.onRequest(this, request.elements().stream().map(RespValue::asText).toList(), honest);
+        }
+
+        @Override
+        public void send(final String bytes) {
+            send(Unpooled.copiedBuffer(bytes, StandardCharsets.ISO_8859_1));
+        }
+
+        @Override
+        public void send(final ByteBuf bytes) {
+            sendToClient(bytes, List.of());
+        }
+
+        @Override
+        public void hangUp() {
+            end();
         }
 
         void sendToClient(final ByteBuf bytes, final List<Runnable> deliveries) {
@@ -296,6 +373,11 @@ public final class FakeNode {
 
         @Override
         public void exceptionCaught(final ChannelHandlerContext ctx, final Throwable cause) {
+            if (cause instanceof IOException) {
+                // A client of a real socket has reset the connection.
+                channel.close();
+                return;
+            }
             throw new AssertionError("fake node " + redis + " failed", cause);
         }
     }

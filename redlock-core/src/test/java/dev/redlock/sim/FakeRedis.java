@@ -42,6 +42,7 @@ public final class FakeRedis {
     private long rateBaseUs;
     private long ratePpm;
     private String role = "master";
+    private String modeField = "redis_mode:standalone";
     private String user = "default";
     private String password;
     private boolean isResp3Known = true;
@@ -156,6 +157,11 @@ public final class FakeRedis {
     /** Makes this server say that it is another one, as two names of one server do. */
     public void runId(final String other) {
         runId = other;
+    }
+
+    /** A line of INFO: {@code redis_mode:cluster}, or {@code server_mode:cluster} as Valkey has it. */
+    public void modeField(final String newField) {
+        modeField = newField;
     }
 
     public void role(final String newRole) {
@@ -410,7 +416,7 @@ public final class FakeRedis {
     private RespValue info(final Session session, final String section) {
         // Uptime is the difference of two rounded clocks, as in Redis.
         final String text = section.equals("server")
-                ? "# Server\r\nredis_version:7.0.15\r\n" + valkeyVersion() + "run_id:" + runId
+                ? "# Server\r\nredis_version:7.0.15\r\n" + valkeyVersion() + modeField + "\r\nrun_id:" + runId
                         + "\r\nuptime_in_seconds:"
                         + (wallUs() / US_PER_S - startSeconds) + "\r\n"
                 : "# Replication\r\nrole:" + role + "\r\nconnected_slaves:0\r\n";

@@ -1,0 +1,48 @@
+package dev.redlock;
+
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
+
+/** Keeps what the client logs at INFO and above while it is open, and keeps it off the console. */
+final class LogLines extends Handler implements AutoCloseable {
+
+    private static final Logger LOG = Logger.getLogger("dev.redlock");
+
+    private final SimpleFormatter formatter = new SimpleFormatter();
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final Level levelBefore = LOG.getLevel();
+    private final boolean wasOnConsole = LOG.getUseParentHandlers();
+
+    LogLines() {
+        LOG.setUseParentHandlers(false);
+        LOG.setLevel(Level.INFO);
+        LOG.addHandler(this);
+    }
+
+    /** @return lines so far that contain a text, oldest first */
+    List<String> with(final String text) {
+        return lines.stream().filter(line -> line.contains(text)).toList();
+    }
+
+    @Override
+    public void publish(final LogRecord record) {
+        lines.add(formatter.formatMessage(record));
+    }
+
+    @Override
+    public void flush() {
+        // nothing is kept back
+    }
+
+    @Override
+    public void close() {
+        LOG.removeHandler(this);
+        LOG.setLevel(levelBefore);
+        LOG.setUseParentHandlers(wasOnConsole);
+    }
+}

@@ -1,0 +1,180 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.VirtualWorld;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A node that is of no use after its handshake is connected to less and less often, and does not fill the log. */
+class ReconnectDelayTest extends VirtualTest {
+
+    private static final int MINUTES = 2;
+
+    /** Honest up to the last script of the handshake; every lock command is answered by the given bytes. */
+    private static FakeNode.Hostility answering(final String bytes) {
+        return (wire, words, honest) -> {
+            if (words.get(0).equals("SET") || words.get(0).startsWith("EVAL")) {
+                wire.send(bytes);
+            } else {
+                wire.send(honest);
+            }
+        };
+    }
+
+    private static FakeNode.Hostility hangingUpAfterTheHandshake() {
+        return (wire, words, honest) -> {
+            wire.send(honest);
+            if (words.get(0).equals("SCRIPT") && words.get(2).startsWith("-- Gives many fenced")) {
+                wire.hangUp();
+            }
+        };
+    }
+
+    private void acquireAndRelease(final VirtualWorld.Client client) {
+        release(lease(client));
+        world.runMs(1);
+    }
+
+    /** The present rate is half of the longest delay at most: two connections a second and those of the first second. */
+    private void assertCalm(final VirtualWorld.Client client, final FakeNode.Hostility hostility) {
+        try (LogLines log = new LogLines()) {
+            node(0).hostility(hostility);
+            node(0).breakConnections();
+            final int openedBefore = node(0).openedCount();
+            final long endMs = nowMs() + MINUTES * 60_000;
+            while (nowMs() < endMs) {
+                acquireAndRelease(client);
+                world.runMs(50);
+            }
+            final int opened = node(0).openedCount() - openedBefore;
+            assertTrue(opened <= 8 + 2 * 60 * MINUTES, "connections in " + MINUTES + " minutes: " + opened);
+            assertTrue(opened >= 60 * MINUTES / 2, "it is tried for ever: " + opened);
+            final List<String> lines = log.with("node 0");
+            assertTrue(lines.size() <= 3 * MINUTES + 2, () -> "log lines: " + lines);
+            assertTrue(lines.size() >= MINUTES, () -> "it is not forgotten: " + lines);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"garbage, 'GET / HTTP/1.1\r\n\r\n'", "a wrong type, '+PONG\r\n'", "an array, '*1\r\n:1\r\n'",
+        "a bulk of 512 MiB, '$536870912\r\n'", "a bulk of 2 MiB, '$2097152\r\n'", "an answer too many, ':1\r\n:1\r\n'"})
+    void aNodeThatAnswersLockCommandsWithNonsenseIsConnectedToWithGrowingDelay(final String what,
+            final String bytes) {
+        assertCalm(world(3), answering(bytes));
+    }
+
+    @Test
+    void aNodeThatNestsItsAnswerTwoHundredTimesIsConnectedToWithGrowingDelay() {
+        assertCalm(world(3), answering("*1\r\n".repeat(200) + ":1\r\n"));
+    }
+
+    @Test
+    void aNodeThatHangsUpBehindTheHandshakeIsConnectedToWithGrowingDelay() {
+        assertCalm(world(3), hangingUpAfterTheHandshake());
+    }
+
+    /** One good answer does not make a connection that ends at once a useful one. */
+    @Test
+    void aNodeThatHangsUpBehindItsFirstVoteIsConnectedToWithGrowingDelay() {
+        assertCalm(world(3), (wire, words, honest) -> {
+            wire.send(honest);
+            if (words.get(0).equals("SET")) {
+                wire.hangUp();
+            }
+        });
+    }
+
+    /** Each reason is another text, as when a server puts a number or its own words into it. */
+    @Test
+    void reasonsThatDifferEachTimeDoNotFillTheLogEither() {
+        world = new VirtualWorld(3);
+        final VirtualWorld.Client client = client();
+        final int[] count = {0};
+        try (LogLines log = new LogLines()) {
+            node(0).hostility((wire, words, honest) -> {
+                wire.send(words.get(0).equals("INFO") && words.get(1).equals("replication")
+                        ? "+role:" + "x".repeat(1 + count[0]++ % 50) + "\r\n" : honest.toString(
+                                java.nio.charset.StandardCharsets.ISO_8859_1));
+            });
+            node(0).breakConnections();
+            world.runMs(10 * 60_000);
+            final List<String> lines = log.with("node 0");
+            assertTrue(count[0] > 60, "different reasons: " + count[0]);
+            assertTrue(lines.size() <= 11 * 10, () -> lines.size() + " lines: " + lines);
+        }
+        lease(client);
+    }
+
+    @Test
+    void theReasonStaysToBeSeenWhileTheNodeKeepsFailing() {
+        final VirtualWorld.Client client = world(3);
+        node(0).hostility(answering("+PONG\r\n"));
+        for (int i = 0; i < 200; i++) {
+            acquireAndRelease(client);
+            world.runMs(10);
+        }
+        node(0).hostility(null);
+        world.await("connected again", 2_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        assertTrue(String.valueOf(status(client, 0).problem()).contains("cannot be its answer"),
+                String.valueOf(status(client, 0).problem()));
+        world.runMs(1_500);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state());
+        assertNull(status(client, 0).problem(), "it has been of use for as long as the longest delay");
+    }
+
+    @Test
+    void aConnectionThatLastedIsReplacedAtOnceWhenItBreaks() {
+        final VirtualWorld.Client client = world(3);
+        for (int i = 0; i < 20; i++) {
+            world.runMs(1_300);
+            node(0).breakConnections();
+            world.await("back", 25, () -> status(client, 0).state() == NodeStatus.State.READY);
+            assertNull(status(client, 0).problem(), "a single break is over");
+        }
+    }
+
+    @Test
+    void aNodeThatWasDownIsWithoutProblemWhenItIsBack() {
+        final VirtualWorld.Client client = world(3);
+        world.runMs(2_000);
+        node(0).crash();
+        world.runMs(10_000);
+        node(0).start();
+        world.await("back", 1_100, () -> status(client, 0).state() == NodeStatus.State.READY);
+        assertNull(status(client, 0).problem());
+    }
+
+    /** What was left out is said with the next line, and a reason that stays is logged again. */
+    @Test
+    void linesThatWereLeftOutAreCounted() {
+        final VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            node(0).hostility(answering("+PONG\r\n"));
+            for (int i = 0; i < 3_000; i++) {
+                acquireAndRelease(client);
+                world.runMs(40);
+            }
+            assertTrue(log.with("cannot be its answer").size() >= 2, log.with("node 0")::toString);
+            assertTrue(log.with("left out").size() >= 1, log.with("node 0")::toString);
+        }
+    }
+
+    /** Where it was in quarantine does not say why the connection ended. */
+    @Test
+    void aConnectionThatEndsInQuarantineSaysThatItEnded() {
+        world = new VirtualWorld(1);
+        node(0).redis().uptime(0);
+        final VirtualWorld.Client client = client();
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        node(0).breakConnections();
+        world.runMs(1);
+        assertEquals(NodeStatus.State.WAITING, status(client, 0).state());
+        assertEquals("its connection ended", status(client, 0).problem());
+    }
+}
