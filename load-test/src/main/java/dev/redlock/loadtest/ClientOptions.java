@@ -1,5 +1,6 @@
 package dev.redlock.loadtest;
 
+import dev.redlock.CommandMode;
 import dev.redlock.IdlePolicy;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.driver.DriverOption;
@@ -46,6 +47,11 @@ final class ClientOptions {
             description = "What an idle event loop does: block, yield or busy_spin (default: ${DEFAULT-VALUE}).")
     private IdlePolicy idlePolicy;
 
+    @Option(names = "--commands", paramLabel = "MODE", defaultValue = "auto",
+            description = "How locks are put to the nodes: auto (cheaper commands of the nodes' own where they tell as "
+                    + "much), scripts (alone) or native (whatever is cheapest) (default: ${DEFAULT-VALUE}).")
+    private CommandMode commands;
+
     @Option(names = "--hand-overs", paramLabel = "COUNT",
             description = "How many times in a row the waiters of one client hand a lock on among themselves before "
                     + "those of another get a chance, 0 to 4194304; 0: no bound (default: the client's own).")
@@ -84,6 +90,9 @@ final class ClientOptions {
         if (idlePolicy != IdlePolicy.BLOCK) {
             asked.put(DriverOption.IDLE_POLICY, "--idle-policy");
         }
+        if (commands != CommandMode.AUTO) {
+            asked.put(DriverOption.COMMANDS, "--commands");
+        }
         if (handOvers != null) {
             asked.put(DriverOption.HAND_OVERS, "--hand-overs");
         }
@@ -101,7 +110,7 @@ final class ClientOptions {
     }
 
     SessionSpec session(List<NodeAddress> addresses, boolean isFresh) {
-        return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy,
+        return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy, commands,
                 handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers));
     }
 

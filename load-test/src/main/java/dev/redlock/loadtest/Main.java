@@ -32,6 +32,7 @@ import picocli.CommandLine.Spec;
             " 1:the run failed: overlapping holders, failed calls, a missed rate, growth, or nothing measured",
             " 2:an option is unknown or out of range",
             " 3:no nodes could be had or reached, or the results could not be written",
+            " 4:nothing failed, but a scenario could not be played on this machine",
             "70:a bug of this program",
             "130:interrupted (Ctrl-C), or 143 (SIGTERM); what was started has been stopped"})
 public final class Main implements Runnable {
@@ -39,6 +40,8 @@ public final class Main implements Runnable {
     public static final int EXIT_GOOD = 0;
     /** The run failed. */
     public static final int EXIT_FAILED = 1;
+    /** Nothing failed, and something that was asked for did not run. */
+    public static final int EXIT_NOT_PLAYED = 4;
     /** No nodes. */
     static final int EXIT_NO_NODES = 3;
     /** A bug. */

@@ -176,6 +176,26 @@ class ChaosTest {
         }
     }
 
+    /** A plan without room for a fault proves nothing. */
+    @Test
+    void aRunInWhichNothingWasHurtFails() throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        try (ChildProgram program = ChildProgram.start("chaos", "--duration", "150ms", "--faults", "wipe", "--nodes",
+                "3", "--workers", "1")) {
+            int exitCode = program.awaitExit();
+            String text = program.out();
+            assertEquals(Main.EXIT_FAILED, exitCode, () -> text + program.err());
+            assertTrue(text.contains("not in this plan: wipe"), text);
+            assertTrue(text.contains("FAIL: nothing was hurt"), text);
+        }
+    }
+
+    @Test
+    void theClientsAreToldHowToAsk() throws Exception {
+        run("chaos", "--duration", "4s", "--seed", "3", "--commands", "native", "--faults", "kill,cut",
+                "--workers", "1");
+    }
+
     @Test
     void wallClocksJumpWhereTheyCanAndElseTheReasonIsTold() throws Exception {
         if (ClockLibrary.find().isEmpty()) {

@@ -9,6 +9,8 @@ import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
+import dev.redlock.resp.RespType;
+import dev.redlock.resp.RespValue;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -85,17 +87,64 @@ class LockScriptsOnNodesTest {
         }
     }
 
+    /** What a server answers to the probes of the handshake is what it does then, whichever server it is. */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void aServerWithoutConditionalDeletesSaysSo(final Source source) throws IOException {
+    void aServerThatIsProbedChangesNothingAndTellsWhatItHas(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 RawRedis redis = nodes.node(0).connect()) {
-            final Object found = redis.call("COMMAND", "INFO", "delex", "delifeq");
-            assertEquals(2, ((List<?>) found).size());
-            final Object version = redis.call("INFO", "server");
-            final boolean isOld = version.toString().matches("(?s).*redis_version:[67]\\..*");
-            assertEquals(isOld, ((List<?>) found).stream().allMatch(java.util.Objects::isNull), version::toString);
+            redis.call("SET", "probe", "a token of 20 bytes.");
+            for (final String key : List.of("probe", "missing")) {
+                probed(redis, key);
+            }
+            assertEquals("a token of 20 bytes.", redis.call("GET", "probe"), "somebody's key");
+            assertEquals(1L, redis.call("DBSIZE"), "nothing is set");
+            final Dialect dialect = probed(redis, "missing");
+            final List<?> known = (List<?>) redis.call("COMMAND", "INFO", "delex", "delifeq");
+            assertEquals(known.get(0) != null, dialect.releaseForm() == CommandForm.DELEX, dialect::toString);
+            assertEquals(known.get(1) != null, dialect.releaseForm() == CommandForm.DELIFEQ, dialect::toString);
+            assertTrue(dialect.releaseForm() == CommandForm.SCRIPT || dialect.extendForm() == CommandForm.SET_IFEQ,
+                    "each server with a conditional delete has the conditional set: " + dialect);
+            assertDoesWhatItTells(redis, dialect);
         }
+    }
+
+    private static Dialect probed(final RawRedis redis, final String key) throws IOException {
+        final String value = "redlock:probe";
+        return Dialect.of(reply(redis.call("DELEX", key, "IFEQ", value)), reply(redis.call("DELIFEQ", key, value)),
+                reply(redis.call("SET", key, value, "IFEQ", value, "PX", "1")));
+    }
+
+    private static RespValue reply(final Object reply) {
+        if (reply instanceof RawRedis.ReplyError error) {
+            return RespValue.text(RespType.SIMPLE_ERROR, error.message());
+        }
+        if (reply instanceof Long number) {
+            return RespValue.integer(number);
+        }
+        return reply == null
+                ? RespValue.nullOf(RespType.BULK_STRING)
+                : RespValue.text(RespType.SIMPLE_STRING, reply.toString());
+    }
+
+    private static void assertDoesWhatItTells(final RawRedis redis, final Dialect dialect) throws IOException {
+        redis.call("SET", "ours", "token", "PX", "60000");
+        if (dialect.extendForm() == CommandForm.SET_IFEQ) {
+            assertNull(redis.call("SET", "ours", "other", "IFEQ", "other", "PX", "90000"), "somebody else's");
+            assertEquals("OK", redis.call("SET", "ours", "token", "IFEQ", "token", "PX", "90000"));
+            assertTrue((long) redis.call("PTTL", "ours") > 60_000, "extended");
+        }
+        if (dialect.releaseForm() != CommandForm.SCRIPT) {
+            assertEquals(0L, release(redis, dialect, "other"), "somebody else's");
+            assertEquals(1L, release(redis, dialect, "token"));
+            assertEquals(0L, redis.call("EXISTS", "ours"));
+        }
+    }
+
+    private static Object release(final RawRedis redis, final Dialect dialect, final String token) throws IOException {
+        return dialect.releaseForm() == CommandForm.DELEX
+                ? redis.call("DELEX", "ours", "IFEQ", token)
+                : redis.call("DELIFEQ", "ours", token);
     }
 
     /** The server's clock stands at a second of the test's choice; everything else is the script's own. */

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.chaos;
 
+import dev.redlock.CommandMode;
 import dev.redlock.loadtest.DurationConverter;
 import dev.redlock.loadtest.Options;
 import dev.redlock.loadtest.faults.NodeNetwork;
@@ -64,6 +65,11 @@ final class ChaosOptions {
     @Option(names = "--node-timeout", paramLabel = "TIME", defaultValue = "500ms", converter = DurationConverter.class,
             description = "The clients' node timeout (default: ${DEFAULT-VALUE}).")
     private Duration nodeTimeout;
+
+    @Option(names = "--commands", paramLabel = "MODE", defaultValue = "auto",
+            description = "How the clients put locks to the nodes: auto, scripts or native (default: "
+                    + "${DEFAULT-VALUE}).")
+    private CommandMode commands;
 
     @Option(names = "--faults", paramLabel = "FAULT", split = ",",
             description = "What may be done: ${COMPLETION-CANDIDATES} (default: all that "
@@ -247,6 +253,10 @@ final class ChaosOptions {
 
     Duration nodeTimeout() {
         return nodeTimeout;
+    }
+
+    CommandMode commands() {
+        return commands;
     }
 
     Path output() {

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -81,6 +82,10 @@ final class ChaosRun implements AutoCloseable {
         SectionAudit audit = SectionAudit.of(evidence, startNs, endNs);
         ChaosReport report = new ChaosReport(options, tally, audit);
         report.keys(nodes);
+        if (faults.marks().isEmpty()) {
+            tally.problem("nothing was hurt: the plan has no fault, or was cut short before the first (a longer "
+                    + "--duration has room for some)");
+        }
         if (!isBusyAgain) {
             tally.problem("too few sections were entered after everything was healed");
         }
@@ -104,6 +109,15 @@ final class ChaosRun implements AutoCloseable {
                 options.nodes(), options.workers(), options.threads(), options.resources(), options.fenced(),
                 options.ttl().toMillis()));
         options.leftOut().forEach(line -> note("left out: " + line));
+        String unplanned = options.terms()
+                .faults()
+                .stream()
+                .filter(fault -> plan.stream().noneMatch(step -> step.fault() == fault))
+                .map(fault -> fault.name().toLowerCase(Locale.ROOT))
+                .collect(Collectors.joining(", "));
+        if (!unplanned.isEmpty()) {
+            note("not in this plan: " + unplanned + " (a longer --duration has room for more)");
+        }
         if (!options.isGuarded()) {
             note("THE RESTART GUARD IS OFF: nodes that come back empty vote at once, and the lock does not hold");
         }

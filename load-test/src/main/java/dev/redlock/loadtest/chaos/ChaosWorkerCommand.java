@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.chaos;
 
+import dev.redlock.CommandMode;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
@@ -47,6 +48,8 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     private Duration hold;
     @Option(names = "--guard", required = true)
     private RestartGuardMode guard;
+    @Option(names = "--commands", required = true)
+    private CommandMode commands;
     @Option(names = "--seed", required = true)
     private long seed;
 
@@ -64,7 +67,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
                 Integer.toString(options.resources()), "--fenced", options.fenced().name(), "--ttl",
                 options.ttl().toMillis() + "ms", "--hold", options.hold().toMillis() + "ms", "--guard",
                 (options.isGuarded() ? RestartGuardMode.UPTIME : RestartGuardMode.OFF).name(), "--node-timeout",
-                options.nodeTimeout().toMillis() + "ms", "--seed",
+                options.nodeTimeout().toMillis() + "ms", "--commands", options.commands().name(), "--seed",
                 Long.toString(options.seed() * 31 + worker));
     }
 
@@ -94,6 +97,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
                 .maxTtl(ttl)
                 .nodeTimeout(nodeTimeout)
                 .restartGuard(guard)
+                .commands(commands)
                 .reconnectDelayMs(20, 200);
     }
 

@@ -13,6 +13,8 @@ public enum DriverOption {
     EVENT_LOOPS,
     /** What its event loop does when idle. */
     IDLE_POLICY,
+    /** How locks are put to the nodes: by scripts or by commands of the nodes' own. */
+    COMMANDS,
     /** How many times in a row its waiters hand a lock on among themselves. */
     HAND_OVERS,
     /** Fencing tokens. */

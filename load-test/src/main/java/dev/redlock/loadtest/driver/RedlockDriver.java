@@ -116,6 +116,9 @@ public final class RedlockDriver implements LockDriver {
             // Its name says it already.
             options.remove(DriverOption.TRANSPORT);
         }
+        if (commands != CommandMode.AUTO) {
+            options.remove(DriverOption.COMMANDS);
+        }
         return options;
     }
 
@@ -129,7 +132,7 @@ public final class RedlockDriver implements LockDriver {
         String[] addresses = spec.nodes().stream().map(NodeAddress::uri).toArray(String[]::new);
         RedlockContext context = new RedlockContext().nodes(addresses)
                 .nodeTimeout(NODE_TIMEOUT)
-                .commands(commands)
+                .commands(commands == CommandMode.AUTO ? spec.commands() : commands)
                 .transport(transport == TransportKind.AUTO ? spec.transport() : transport)
                 .eventLoops(spec.eventLoops())
                 .idlePolicy(spec.idlePolicy());

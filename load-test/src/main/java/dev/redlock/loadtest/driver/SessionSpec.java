@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.CommandMode;
 import dev.redlock.IdlePolicy;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.NodeAddress;
@@ -14,12 +15,13 @@ import java.util.OptionalInt;
  * @param transport  which transport carries the bytes
  * @param eventLoops how many event loops it runs
  * @param idlePolicy what an event loop does when idle
+ * @param commands   how it puts locks to the nodes
  * @param handOvers  how many times in a row its waiters hand a lock on among themselves, 0 without a bound; empty for
  *                   what it does by itself
  * @threading immutable
  */
 public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKind transport, int eventLoops,
-        IdlePolicy idlePolicy, OptionalInt handOvers) {
+        IdlePolicy idlePolicy, CommandMode commands, OptionalInt handOvers) {
     /** Copies the list. */
     public SessionSpec {
         nodes = List.copyOf(nodes);
@@ -33,6 +35,7 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
      * @return the defaults
      */
     public static SessionSpec of(List<NodeAddress> nodes, boolean isFresh) {
-        return new SessionSpec(nodes, isFresh, TransportKind.AUTO, 1, IdlePolicy.BLOCK, OptionalInt.empty());
+        return new SessionSpec(nodes, isFresh, TransportKind.AUTO, 1, IdlePolicy.BLOCK, CommandMode.AUTO,
+                OptionalInt.empty());
     }
 }

@@ -12,6 +12,7 @@ import dev.redlock.loadtest.nodes.RedisNodesContext;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A node's wall clock jumps ahead, and the lock on it expires early. Needs libfaketime.
@@ -19,6 +20,7 @@ import java.util.List;
  * @threading caller-confined
  */
 public final class ClockJump implements Scenario {
+    private static final String MISSING = "libfaketime is missing (a Debian package of that name)";
     private static final Duration TTL = Duration.ofSeconds(20);
     private static final Duration STEP = Duration.ofSeconds(60);
 
@@ -38,12 +40,13 @@ public final class ClockJump implements Scenario {
     }
 
     @Override
+    public Optional<String> missing() {
+        return ClockLibrary.find().isPresent() ? Optional.empty() : Optional.of(MISSING);
+    }
+
+    @Override
     public void play(Timeline timeline) throws Exception {
-        Path library = ClockLibrary.find().orElse(null);
-        if (library == null) {
-            timeline.tell("not played: libfaketime is missing (a Debian package of that name)");
-            return;
-        }
+        Path library = ClockLibrary.find().orElseThrow(() -> new IllegalStateException(MISSING));
         RedisNodesContext context = new RedisNodesContext().count(3).clockLibrary(library);
         try (Stage stage = new Stage(RedisNodes.start(context))) {
             List<FaultProxy> proxies = stage.proxies();

@@ -1,5 +1,7 @@
 package dev.redlock.loadtest.scenario;
 
+import java.util.Optional;
+
 /**
  * One story that can be played again and again.
  *
@@ -21,10 +23,19 @@ public interface Scenario {
     String claim();
 
     /**
+     * What it needs and this machine lacks.
+     *
+     * @return what is missing and what to do about it; empty where nothing is
+     */
+    default Optional<String> missing() {
+        return Optional.empty();
+    }
+
+    /**
      * Plays it on nodes of its own.
      *
      * @param timeline where it tells what happens, and checks it
-     * @throws Exception whatever goes wrong
+     * @throws Exception whatever goes wrong; {@link IllegalStateException} if something is {@link #missing}
      */
     void play(Timeline timeline) throws Exception;
 }

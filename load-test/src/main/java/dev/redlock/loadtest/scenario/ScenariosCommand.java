@@ -4,8 +4,11 @@ import dev.redlock.loadtest.BuildVersion;
 import dev.redlock.loadtest.Main;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -22,7 +25,7 @@ import picocli.CommandLine.Spec;
  */
 @Command(name = "scenarios", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         description = "Plays the failures that the public debate about distributed locks turns on, on real nodes, and "
-                + "prints a timeline of each.")
+                + "prints a timeline of each. One that cannot be played on this machine is named at the end.")
 public final class ScenariosCommand implements Callable<Integer> {
     private static final List<Scenario> ALL = List.of(new ReplicaFailover(), new ExpireNeverSent(), new PlainDelete(),
             new EmptyRestart(), new PausedHolder(), new LostReply(), new SplitVote(), new PermanentPartition(),
@@ -34,6 +37,8 @@ public final class ScenariosCommand implements Callable<Integer> {
     @Parameters(paramLabel = "NAME", completionCandidates = Names.class,
             description = "Which to play: ${COMPLETION-CANDIDATES} (default: all).")
     private List<String> names = List.of();
+
+    private final Map<Ending, List<String>> endings = new EnumMap<>(Ending.class);
 
     @Spec
     private CommandSpec spec;
@@ -66,24 +71,48 @@ public final class ScenariosCommand implements Callable<Integer> {
             throw new CommandLine.ParameterException(spec.commandLine(), "no such scenario: " + unknown);
         }
         CLIENT_LOG.setLevel(Level.SEVERE);
-        boolean isGood = true;
+        PrintWriter out = spec.commandLine().getOut();
         for (Scenario scenario : ALL) {
             if (names.isEmpty() || names.contains(scenario.name())) {
-                isGood &= play(scenario, spec.commandLine().getOut());
+                endings.computeIfAbsent(play(scenario, out), any -> new ArrayList<>()).add(scenario.name());
             }
         }
-        return isGood ? Main.EXIT_GOOD : Main.EXIT_FAILED;
+        endings.forEach((ending, which) -> out.println(ending.words + ": " + String.join(", ", which)));
+        if (endings.containsKey(Ending.FAILED)) {
+            return Main.EXIT_FAILED;
+        }
+        return endings.containsKey(Ending.NOT_PLAYED) ? Main.EXIT_NOT_PLAYED : Main.EXIT_GOOD;
     }
 
-    private static boolean play(Scenario scenario, PrintWriter out) throws Exception {
+    private static Ending play(Scenario scenario, PrintWriter out) throws Exception {
         out.printf("%s: %s%n", scenario.name(), scenario.claim());
+        Optional<String> missing = scenario.missing();
+        if (missing.isPresent()) {
+            out.println("  NOT PLAYED: " + missing.get() + "\n");
+            return Ending.NOT_PLAYED;
+        }
         try {
             scenario.play(new Timeline(out));
             out.println("  as told\n");
-            return true;
+            return Ending.AS_TOLD;
         } catch (AssertionError e) {
             out.println("  FAIL: " + e.getMessage() + "\n");
-            return false;
+            return Ending.FAILED;
+        }
+    }
+
+    /**
+     * What became of a scenario.
+     *
+     * @threading immutable
+     */
+    private enum Ending {
+        AS_TOLD("as told"), FAILED("FAILED"), NOT_PLAYED("NOT PLAYED");
+
+        private final String words;
+
+        Ending(String words) {
+            this.words = words;
         }
     }
 }

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.CommandMode;
+import dev.redlock.IdlePolicy;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.NodeAddress;
@@ -17,6 +19,7 @@ import dev.redlock.loadtest.rig.LoadTestRig;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -35,6 +38,11 @@ class DriverContractTest {
     class Callback extends OnThreeNodes {
         Callback() {
             super(new RedlockDriver());
+        }
+
+        @Test
+        void asksTheNodesAsItIsTold() throws Exception {
+            asksAsTold();
         }
     }
 
@@ -291,6 +299,27 @@ class DriverContractTest {
         }
 
         /** What the nodes count: two script calls for each cycle, and no SET that did not come from one. */
+        final void asksAsTold() throws Exception {
+            int count = 8;
+            cycles(CommandMode.SCRIPTS, count);
+            Await.until("a script for each acquire and release", () -> calls(nodes.node(0), "evalsha") == 2 * count);
+            cycles(CommandMode.NATIVE, count);
+            long left = calls(nodes.node(0), "evalsha");
+            assertTrue(left <= count, () -> left + " script calls: acquires have another form");
+        }
+
+        private void cycles(CommandMode commands, int count) throws Exception {
+            SessionSpec spec = new SessionSpec(addresses(nodes), true, TransportKind.AUTO, 1, IdlePolicy.BLOCK,
+                    commands, OptionalInt.empty());
+            try (LockSession session = driver.open(spec)) {
+                cycle(new BlockingLock(session, freshResource(), TTL, LIMIT));
+                nodes.node(0).call("CONFIG", "RESETSTAT");
+                for (int i = 0; i < count; i++) {
+                    cycle(new BlockingLock(session, freshResource(), TTL, LIMIT));
+                }
+            }
+        }
+
         final void usesScriptsAlone() throws Exception {
             int count = 8;
             try (LockSession session = open()) {

@@ -1,19 +1,25 @@
 package dev.redlock.loadtest.scenario;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
 /** Each scenario of docs/guides/failure-scenarios.md on real nodes; the scenarios themselves check what they tell. */
 class ScenariosTest {
+    private static final String CLOCK_LIBRARY = "redlock.libfaketime";
 
     @BeforeAll
     static void requireServers() {
@@ -62,17 +68,45 @@ class ScenariosTest {
 
     @Test
     void clockJumpTakesTheLeaseAwayInTime() throws Exception {
-        boolean canBePlayed = ClockLibrary.find().isPresent();
-        assertTold(new ClockJump(), canBePlayed ? "its lease is LOST" : "not played: libfaketime is missing");
+        Optional<String> missing = new ClockJump().missing();
+        Assumptions.assumeTrue(missing.isEmpty(), missing::toString);
+        assertTold(new ClockJump(), "its lease is LOST");
+    }
+
+    @Test
+    void whatCannotBePlayedHereIsNotReportedAsPlayed(@TempDir Path folder) {
+        String library = System.getProperty(CLOCK_LIBRARY);
+        System.setProperty(CLOCK_LIBRARY, folder.resolve("none").toString());
+        try {
+            StringWriter out = new StringWriter();
+            assertEquals(4, commandLine(out).execute("clock-jump"), out::toString);
+            assertTrue(out.toString().contains("NOT PLAYED: libfaketime is missing"), out::toString);
+            assertFalse(out.toString().contains("as told"), out::toString);
+            StringWriter two = new StringWriter();
+            assertEquals(4, commandLine(two).execute("plain-delete", "clock-jump"), two::toString);
+            assertTrue(two.toString().contains("as told: plain-delete") && two.toString()
+                    .contains("NOT PLAYED: clock-jump"), two::toString);
+            assertThrows(IllegalStateException.class, () -> assertTold(new ClockJump()));
+        } finally {
+            if (library == null) {
+                System.clearProperty(CLOCK_LIBRARY);
+            } else {
+                System.setProperty(CLOCK_LIBRARY, library);
+            }
+        }
+    }
+
+    private static CommandLine commandLine(StringWriter out) {
+        return new CommandLine(new ScenariosCommand()).setOut(new PrintWriter(out)).setErr(new PrintWriter(out));
     }
 
     @Test
     void commandPlaysTheOneThatIsNamedAndRefusesUnknownNames() {
         StringWriter out = new StringWriter();
-        CommandLine line = new CommandLine(new ScenariosCommand()).setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(out));
+        CommandLine line = commandLine(out);
         assertEquals(0, line.execute("paused-holder"), out::toString);
-        assertTrue(out.toString().contains("paused-holder: ") && out.toString().contains("as told"), out::toString);
+        assertTrue(out.toString().contains("paused-holder: ") && out.toString().contains("as told: paused-holder"),
+                out::toString);
         assertEquals(2, line.execute("no-such-thing"), out::toString);
     }
 
