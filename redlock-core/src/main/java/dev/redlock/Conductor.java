@@ -11,6 +11,7 @@ import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.ArrayDeque;
@@ -73,6 +74,12 @@ final class Conductor implements NodeListener {
 
     Conductor(final RedlockContext context, final EventLoop loop, final IoTransport transport, final NanoClock clock,
             final TokenStream tokens, final RandomGenerator random) {
+        // Slices of a pooled buffer are pooled too; those of Netty's default allocator are made anew for each write.
+        this(context, loop, transport, clock, tokens, random, PooledByteBufAllocator.DEFAULT);
+    }
+
+    Conductor(final RedlockContext context, final EventLoop loop, final IoTransport transport, final NanoClock clock,
+            final TokenStream tokens, final RandomGenerator random, final ByteBufAllocator allocator) {
         this.context = context;
         this.loop = loop;
         this.clock = clock;
@@ -80,9 +87,7 @@ final class Conductor implements NodeListener {
         this.random = random;
         this.timers = new TimerWheel(clock.nanoTime(), this::onTimerStarted);
         this.nodes = new Node[context.nodes().size()];
-        // Slices of a pooled buffer are pooled too; those of Netty's default allocator are made anew for each write.
-        this.fanOut = new FanOut(loop, PooledByteBufAllocator.DEFAULT, nodes,
-                context.nodeOptions().releaseBatchMax());
+        this.fanOut = new FanOut(loop, allocator, nodes, context.nodeOptions().releaseBatchMax());
         final NodeContext nodeContext = new NodeContext(loop, transport, clock, timers, random, context.nodeOptions(),
                 this, nodes);
         for (int i = 0; i < nodes.length; i++) {

@@ -1,9 +1,14 @@
 package dev.redlock;
 
+import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Random;
@@ -18,9 +23,15 @@ public final class TestClient {
 
     public TestClient(final RedlockContext context, final EventLoop loop, final IoTransport transport,
             final NanoClock clock, final long seed) {
+        this(context, loop, transport, clock, seed, PooledByteBufAllocator.DEFAULT);
+    }
+
+    /** The same, with an allocator for what is written to nodes. */
+    public TestClient(final RedlockContext context, final EventLoop loop, final IoTransport transport,
+            final NanoClock clock, final long seed, final ByteBufAllocator allocator) {
         context.conclude();
         conductor = new Conductor(context, loop, transport, clock, new TokenStream(new SeededSecureRandom(seed)),
-                new SplittableRandom(seed));
+                new SplittableRandom(seed), allocator);
         redlock = new Redlock(context, conductor);
     }
 
@@ -48,6 +59,19 @@ public final class TestClient {
     /** @return leases that the keeper believes to be held */
     public int heldCount() {
         return conductor.keeper().heldCount();
+    }
+
+    /** @return the token that a held lease has on the nodes, bytes as chars; empty if it has none */
+    public static String tokenOf(final Lease lease) {
+        final Attempt attempt = ((LeaseSlot) lease).attempt;
+        if (attempt == null) {
+            return "";
+        }
+        final ByteBuffer bytes = ByteBuffer.allocate(Token.LENGTH)
+                .putLong(attempt.token.high())
+                .putLong(attempt.token.middle())
+                .putInt(attempt.token.low());
+        return new String(bytes.array(), StandardCharsets.ISO_8859_1);
     }
 
     Conductor conductor() {

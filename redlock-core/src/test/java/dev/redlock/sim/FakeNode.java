@@ -38,6 +38,7 @@ public final class FakeNode {
     private final Class<? extends ServerChannel> channelClass;
     private final FakeRedis redis;
     private final Set<Link> links = new LinkedHashSet<>();
+    private final Set<Link> heldBackLinks = new LinkedHashSet<>();
     private final List<Runnable> backlog = new ArrayList<>();
     private LongSupplier delayNs = () -> 0;
     private Predicate<String> isCutOff = client -> false;
@@ -148,6 +149,8 @@ public final class FakeNode {
         isPaused = false;
         backlog.clear();
         breakConnections();
+        heldBackLinks.forEach(Link::end);
+        heldBackLinks.clear();
     }
 
     /** A new process at the same place. */
@@ -210,6 +213,28 @@ public final class FakeNode {
         isLateExecuted = isWanted;
     }
 
+    /**
+     * Something between this client and the node, a proxy or a tunnel, keeps what is sent on its present connections
+     * until it is let through. It is executed then, in order, whether the client has hung up or not.
+     */
+    public void holdBack(final Predicate<String> client) {
+        links.stream().filter(link -> client.test(link.client)).forEach(link -> {
+            link.isHeldBack = true;
+            heldBackLinks.add(link);
+        });
+    }
+
+    /** What holds requests back ends the connections to the clients, and keeps the requests. */
+    public void hangUpHeldBack() {
+        heldBackLinks.forEach(link -> link.channel.close());
+    }
+
+    public void letThrough() {
+        final List<Link> open = List.copyOf(heldBackLinks);
+        heldBackLinks.clear();
+        open.forEach(Link::letThrough);
+    }
+
     public void timeListener(final TimeListener newListener) {
         timeListener = newListener;
     }
@@ -240,6 +265,9 @@ public final class FakeNode {
         private boolean isMute;
         private boolean isHungUp;
         private boolean isEnded;
+        private boolean isHeldBack;
+        private boolean wasHeldBack;
+        private final List<ByteBuf> heldBack = new ArrayList<>();
         /** Chunks under way in each direction. */
         private final int[] toNode = new int[1];
         private final int[] toClient = new int[1];
@@ -299,7 +327,11 @@ public final class FakeNode {
         }
 
         private void arrive(final ByteBuf bytes) {
-            if (isDeafToClient || isEnded || isHungUp && !isLateExecuted) {
+            if (isHeldBack && !isDeafToClient) {
+                heldBack.add(bytes);
+                return;
+            }
+            if (isDeafToClient || isEnded || isHungUp && !isLateExecuted && !wasHeldBack) {
                 return;
             }
             if (isPaused) {
@@ -343,6 +375,13 @@ public final class FakeNode {
         @Override
         public void hangUp() {
             end();
+        }
+
+        void letThrough() {
+            isHeldBack = false;
+            wasHeldBack = true;
+            heldBack.forEach(this::arrive);
+            heldBack.clear();
         }
 
         void sendToClient(final ByteBuf bytes, final List<Runnable> deliveries) {

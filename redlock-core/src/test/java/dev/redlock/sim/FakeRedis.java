@@ -47,6 +47,7 @@ public final class FakeRedis {
     private String password;
     private boolean isResp3Known = true;
     private boolean isLogging;
+    private boolean isShortening = true;
     private Kind kind = Kind.REDIS_7;
     private Kind claimedKind;
     private String permittedPrefix = "";
@@ -176,6 +177,11 @@ public final class FakeRedis {
     /** A server before version 6: it has no HELLO. */
     public void onlyResp2() {
         isResp3Known = false;
+    }
+
+    /** Whether an extension to a shorter ttl shortens a key, or leaves it alone. */
+    public void shortening(final boolean isWanted) {
+        isShortening = isWanted;
     }
 
     public void kind(final Kind newKind) {
@@ -548,7 +554,7 @@ public final class FakeRedis {
         commandCounts.merge("SET IFEQ", 1, Integer::sum);
         final boolean isOurs = words.get(4).equals(get(words.get(1)));
         if (isOurs) {
-            set(words.get(1), words.get(2), Long.parseLong(words.get(6)));
+            renew(words.get(1), words.get(2), Long.parseLong(words.get(6)));
         }
         note(session, "extend", words.get(1), words.get(2), isOurs ? 1 : 0);
         return isOurs ? RespValue.text(RespType.SIMPLE_STRING, "OK") : bulkOrNull(session, null);
@@ -621,10 +627,16 @@ public final class FakeRedis {
             return 2;
         }
         if (holder.equals(token)) {
-            set(key, token, ttlMs);
+            renew(key, token, ttlMs);
             return 1;
         }
         return 0;
+    }
+
+    private void renew(final String key, final String token, final long ttlMs) {
+        if (isShortening || pttl(key) < ttlMs) {
+            set(key, token, ttlMs);
+        }
     }
 
     private RespValue plainSet(final Session session, final List<String> words) {

@@ -12,15 +12,28 @@ import java.util.concurrent.CompletableFuture;
 /** A simulated process: one client and its workers. */
 final class SimClient {
 
+    /** Acquisitions that are begun in callbacks of one turn: more than any limit of tasks in a turn. */
+    private static final int RETRIES_IN_TURN_MAX = 10_000;
+    private static final long RETRY_NS = 5_000;
+
     private final Simulation simulation;
     private final VirtualWorld.Client process;
     private final List<SimWorker> workers = new ArrayList<>();
-    private final List<Runnable> waiting = new ArrayList<>();
+    private final SplittableRandom random;
     private boolean isClosing;
     private boolean isGone;
     private CompletableFuture<CloseReport> closeReport;
-    private long pausedSinceNs;
-    private long pausedNs;
+    private int haltCount;
+    private long haltedSinceNs;
+    private long haltedNs;
+    private long slowUntilNs;
+    private long withoutMemoryUntilNs;
+    private long throwingUntilNs;
+    private long eagerUntilNs;
+    private boolean isStalling;
+    private boolean isTurnTooLong;
+    private long turnEndedCount;
+    private int retriesInTurn;
 
     SimClient(final Simulation simulation, final String name, final SplittableRandom random) {
         this.simulation = simulation;
@@ -36,6 +49,10 @@ final class SimClient {
             context.commands(plan.commands.get(Math.floorMod(name.hashCode(), plan.commands.size())));
         }
         this.process = simulation.world.newClient(name, context, random.nextLong());
+        this.random = random.split();
+        process.clockListener(this::onBetweenInstructions);
+        process.transport().sendListener(this::onBetweenInstructions);
+        process.memory().usedUpWhile(() -> isNow(withoutMemoryUntilNs) && this.random.nextInt(4) == 0);
         for (int r = 0; r < plan.resourceCount; r++) {
             for (int w = 0; w < plan.workersPerResource; w++) {
                 workers.add(new SimWorker(simulation, this, "resource-" + r, w, random.split()));
@@ -71,38 +88,145 @@ final class SimClient {
         return isGone;
     }
 
-    /** How long the process has been paused in all, up to now. */
+    /** How long the process has been paused in all, up to now, also in the middle of a turn. */
     long pausedNs() {
-        return pausedNs + (process.isPaused() ? simulation.world.nowNs() - pausedSinceNs : 0);
+        return haltedNs + (haltCount > 0 ? simulation.world.nowNs() - haltedSinceNs : 0);
     }
 
-    /** Runs application code now, or when the process runs again; never if it is gone. */
-    void run(final Runnable task) {
-        if (isGone) {
-            return;
+    private void halt() {
+        if (haltCount++ == 0) {
+            haltedSinceNs = simulation.world.nowNs();
         }
-        if (process.isPaused()) {
-            waiting.add(task);
-        } else {
+    }
+
+    private void goOn() {
+        haltedNs = pausedNs();
+        haltedSinceNs = simulation.world.nowNs();
+        haltCount--;
+    }
+
+    /** Runs application code now, or when the process can; never if it is gone. */
+    void run(final Runnable task) {
+        process.call(() -> {
+            if (!isGone) {
+                guard(task);
+            }
+        });
+    }
+
+    /** Runs something when the process has read all that has arrived by now; never if it is gone. */
+    void whenIdle(final Runnable task) {
+        process.whenIdle(() -> {
+            if (!isGone) {
+                task.run();
+            }
+        });
+    }
+
+    /** Calls of the client throw for wrong arguments and wrong use only, and these workers make none of the two. */
+    private void guard(final Runnable task) {
+        try {
             task.run();
+        } catch (final RuntimeException | OutOfMemoryError e) {
+            simulation.violate(name() + " was thrown at: " + e);
         }
     }
 
     void pause() {
         if (!process.isPaused()) {
-            pausedSinceNs = simulation.world.nowNs();
+            halt();
             process.pause();
         }
     }
 
     void resume() {
         if (process.isPaused()) {
-            pausedNs = pausedNs();
+            goOn();
             process.resume();
-            final List<Runnable> tasks = new ArrayList<>(waiting);
-            waiting.clear();
-            tasks.forEach(this::run);
         }
+    }
+
+    // ---- what goes wrong in the process -----------------------------------------------------------------------------
+
+    private boolean isNow(final long untilNs) {
+        return untilNs - simulation.world.nowNs() > 0;
+    }
+
+    void slow(final long untilNs) {
+        slowUntilNs = untilNs;
+    }
+
+    void withoutMemory(final long untilNs) {
+        withoutMemoryUntilNs = untilNs;
+    }
+
+    void throwing(final long untilNs) {
+        throwingUntilNs = untilNs;
+    }
+
+    void eager(final long untilNs) {
+        eagerUntilNs = untilNs;
+    }
+
+    void recover() {
+        final long nowNs = simulation.world.nowNs();
+        slow(nowNs);
+        withoutMemory(nowNs);
+        throwing(nowNs);
+        eager(nowNs);
+    }
+
+    /** The thread is not scheduled, or collects garbage: mostly for a moment, seldom for long. */
+    private void onBetweenInstructions() {
+        if (!process.isBusy() || isStalling || isGone || !isNow(slowUntilNs)) {
+            return;
+        }
+        final int chance = random.nextInt(2_000);
+        if (chance < 4) {
+            stall(1_000_000L * (1 + random.nextInt(chance == 0 ? 1_500 : 150)));
+        } else if (chance < 400) {
+            stall(1_000L * (1 + random.nextInt(100)));
+        }
+    }
+
+    private void stall(final long ns) {
+        isStalling = true;
+        halt();
+        process.stall(ns);
+        goOn();
+        isStalling = false;
+    }
+
+    /** At the end of what a callback does. */
+    void maybeThrow(final String what) {
+        if (isNow(throwingUntilNs) && random.nextInt(3) == 0) {
+            simulation.count("THROWN");
+            throw new SimFault(what);
+        }
+    }
+
+    /**
+     * Whether a worker that got no lock tries again before it returns. Each try takes the application some time. A turn
+     * has to end all the same, since the loop must look at its sockets, so a turn that holds too many is a violation.
+     */
+    boolean isRetryingAtOnce() {
+        if (!isNow(eagerUntilNs) || !process.isBusy() || isTurnTooLong) {
+            return false;
+        }
+        if (turnEndedCount != process.turnCount()) {
+            turnEndedCount = process.turnCount();
+            retriesInTurn = 0;
+        }
+        if (++retriesInTurn > RETRIES_IN_TURN_MAX) {
+            isTurnTooLong = true;
+            simulation.violate(name() + " has a turn that does not end: " + retriesInTurn + " acquisitions in it");
+            return false;
+        }
+        simulation.count("RETRIED_AT_ONCE");
+        if (!isStalling) {
+            stall(RETRY_NS);
+        }
+        return !isGone;
     }
 
     void kill() {

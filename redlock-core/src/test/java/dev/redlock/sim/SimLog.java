@@ -12,9 +12,12 @@ final class SimLog extends Handler implements AutoCloseable {
     private static final Logger NETTY = Logger.getLogger("io.netty");
 
     private final Simulation simulation;
+    private final Level levelBefore = ENGINE.getLevel();
 
     SimLog(final Simulation simulation) {
         this.simulation = simulation;
+        // Whatever other tests have set: how much is logged is a part of the run.
+        ENGINE.setLevel(Level.INFO);
         for (final Logger logger : new Logger[]{ENGINE, NETTY}) {
             logger.setUseParentHandlers(false);
             logger.addHandler(this);
@@ -24,10 +27,13 @@ final class SimLog extends Handler implements AutoCloseable {
     @Override
     public void publish(final LogRecord message) {
         final boolean isGrave = message.getLevel().intValue() >= Level.WARNING.intValue();
-        if (isGrave && message.getThrown() != null) {
+        if (isGrave && message.getThrown() != null && !SimFault.isMeant(message.getThrown())) {
             final StackTraceElement[] stack = message.getThrown().getStackTrace();
             simulation.violate("logged: " + message.getMessage() + " " + message.getThrown() + " at "
                     + (stack.length == 0 ? "" : stack[0]));
+        }
+        if (message.getLoggerName().startsWith(ENGINE.getName())) {
+            simulation.throwFromLog();
         }
     }
 
@@ -42,5 +48,6 @@ final class SimLog extends Handler implements AutoCloseable {
             logger.removeHandler(this);
             logger.setUseParentHandlers(true);
         }
+        ENGINE.setLevel(levelBefore);
     }
 }

@@ -8,6 +8,7 @@ import dev.redlock.LeaseListener;
 import dev.redlock.LeaseState;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.ResourceKey;
+import dev.redlock.TestClient;
 import java.time.Duration;
 import java.util.SplittableRandom;
 
@@ -37,6 +38,8 @@ final class SimWorker implements LeaseListener {
     private long ttlMs;
     private int round;
     private boolean isCancelled;
+    private String token = "";
+    private long extendedSince;
 
     SimWorker(final Simulation simulation, final SimClient client, final String resource, final int index,
             final SplittableRandom random) {
@@ -65,6 +68,11 @@ final class SimWorker implements LeaseListener {
         return simulation.plan.isValidityIgnored
                 ? simulation.world.nowNs() - grantedNs < ttlMs * MS
                 : lease.isHeld();
+    }
+
+    /** What its key holds on the nodes. */
+    String token() {
+        return token;
     }
 
     /** When the lease that it has was asked for. */
@@ -106,12 +114,16 @@ final class SimWorker implements LeaseListener {
     }
 
     private void acquire() {
+        acquire(false);
+    }
+
+    private void acquire(final boolean isAtOnce) {
         if (doing != Doing.IDLE || client.isClosing() || simulation.isWinding()) {
             return;
         }
         final SimPlan plan = simulation.plan;
         ttlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
-        final long waitMs = random.nextBoolean() ? 0 : random.nextInt(2000);
+        final long waitMs = isAtOnce || random.nextBoolean() ? 0 : random.nextInt(2000);
         AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs))
                 .waitUpTo(Duration.ofMillis(waitMs))
                 .listener(this);
@@ -120,6 +132,12 @@ final class SimWorker implements LeaseListener {
         }
         if (plan.isFenced) {
             options = options.fenced();
+        }
+        if (plan.faults.contains(SimPlan.Fault.THROWING_CALLBACKS)) {
+            options = options.retryPolicy((attempts, reason, ttl, bits) -> {
+                client.maybeThrow("a retry policy");
+                return 5 * MS + (bits >>> 1) % (45 * MS);
+            });
         }
         if (lease == null || random.nextInt(3) == 0) {
             lease = client.redlock().newLease();
@@ -155,7 +173,15 @@ final class SimWorker implements LeaseListener {
         }
         simulation.count(outcome.kind().name());
         if (!outcome.isAcquired()) {
-            rest();
+            if (client.isRetryingAtOnce()) {
+                doing = Doing.IDLE;
+                round++;
+                acquire(true);
+            }
+            if (doing == Doing.ACQUIRING && expectedRound == round) {
+                rest();
+            }
+            client.maybeThrow("an acquire callback");
             return;
         }
         if (isCancelled) {
@@ -164,10 +190,13 @@ final class SimWorker implements LeaseListener {
         if (simulation.plan.isFenced) {
             simulation.onFenced(this, lease.fencingToken(), acquireBegunNs);
         }
+        token = TestClient.tokenOf(lease);
+        simulation.checkGranted(this, 0);
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();
         final long holdMs = random.nextInt(3) == 0 ? random.nextInt((int) ttlMs * 2) : random.nextInt(50);
         later(simulation.plan.isTidy ? Math.min(holdMs, 3_000) : holdMs, this::afterHold);
+        client.maybeThrow("an acquire callback");
     }
 
     private void afterHold() {
@@ -190,6 +219,7 @@ final class SimWorker implements LeaseListener {
         final long newTtlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
         // An automatic extension that is under way is waited for.
         begin(Doing.EXTENDING, 100 * MS);
+        extendedSince = simulation.grants.now();
         final int thisRound = round;
         lease.extend(newTtlMs, (extended, outcome) -> onExtended(thisRound, outcome));
     }
@@ -202,7 +232,13 @@ final class SimWorker implements LeaseListener {
             return;
         }
         doing = Doing.HOLDING;
+        if (outcome == ExtendOutcome.EXTENDED) {
+            simulation.checkGranted(this, extendedSince);
+        } else if (outcome == ExtendOutcome.NOT_EXTENDED) {
+            simulation.checkNotExtended(this, extendedSince);
+        }
         later(random.nextInt(100), this::afterHold);
+        client.maybeThrow("an extend callback");
     }
 
     private void release() {
@@ -225,6 +261,7 @@ final class SimWorker implements LeaseListener {
             simulation.violate(name + " was told of its release in state " + lease.state());
         }
         rest();
+        client.maybeThrow("a release callback");
     }
 
     private void rest() {
@@ -241,6 +278,7 @@ final class SimWorker implements LeaseListener {
             simulation.violate(name + " is told of " + state + " but sees " + lost);
         }
         simulation.onLost(this);
+        client.maybeThrow("a lease listener");
     }
 
     /** Lets go because another lease of the process was lost, as careful users do. */

@@ -1,6 +1,7 @@
 package dev.redlock.sim;
 
 import dev.redlock.sim.SimPlan.Fault;
+import java.io.PrintStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -35,7 +36,10 @@ public final class Simulation {
     private final List<Closing> closings = new ArrayList<>();
     private long traceHash = 17;
     private long traceCount;
+    final SimGrants grants;
     private final SimClocks clocks;
+    private final long[] smallStepsNs;
+    private long logThrowsUntilNs;
     private long lastJumpNs;
     private int clientNames;
     private boolean hasJumped;
@@ -63,6 +67,8 @@ public final class Simulation {
         this.random = new SplittableRandom(plan.seed);
         this.world = new VirtualWorld(plan.nodeCount);
         this.clocks = new SimClocks(plan.nodeCount, plan.maxTtlMs);
+        this.grants = new SimGrants(plan.nodeCount);
+        this.smallStepsNs = new long[plan.nodeCount];
         for (int i = 0; i < plan.nodeCount; i++) {
             setUpNode(i);
         }
@@ -77,6 +83,7 @@ public final class Simulation {
         final Set<String> released = new HashSet<>();
         releasedTokens.add(released);
         node.executeLate(plan.isLateExecuted);
+        node.redis().shortening(plan.isShorteningOnNodes);
         usualDelay(node);
         if (index < plan.kinds.size()) {
             node.redis().kind(plan.kinds.get(index));
@@ -105,19 +112,20 @@ public final class Simulation {
         final String token = command.substring(command.length() - 20);
         trace("node " + index + " " + command.substring(0, command.length() - 21) + " " + token.hashCode() + " -> "
                 + reply);
+        grants.onExecuted(index, command.substring(0, command.indexOf(' ')), token, Long.parseLong(reply));
         if (command.startsWith("release")) {
             released.add(token);
-        } else if (released.contains(token) && !command.startsWith("raise") && !plan.isLateExecuted) {
+        } else if (released.contains(token) && !command.startsWith("raise") && !plan.isLate()) {
             violate("node " + index + " executed " + command.substring(0, command.length() - 21)
                     + " behind the release of its token");
         }
     }
 
-    /** A client that is paused reads the answer when it goes on. */
+    /** A client that is paused reads the answer when it goes on, and one in the middle of a turn behind that. */
     private void onTold(final String link, final int index, final long executedNs, final long steppedMs) {
         for (final SimClient client : clients) {
             if (client.process().isNamed(link)) {
-                client.run(() -> clocks.onTold(client.name(), index, executedNs, steppedMs));
+                client.whenIdle(() -> clocks.onTold(client.name(), index, executedNs, steppedMs));
             }
         }
     }
@@ -170,7 +178,7 @@ public final class Simulation {
         trace(worker.name + " fencing token " + fencingToken);
         count("FENCED");
         final List<Fenced> all = fencingTokens.computeIfAbsent(worker.resource, resource -> new ArrayList<>());
-        final boolean isOverlapPossible = plan.isOverlapExpected || plan.faults.contains(Fault.CLOCK_FORWARD);
+        final boolean isOverlapPossible = plan.isGrantOrderOpen();
         for (final Fenced before : plan.isDataLost() ? List.<Fenced>of() : all) {
             final boolean isBefore = !isOverlapPossible || before.decidedNs - begunNs < 0;
             if (before.token == fencingToken || isBefore && before.token > fencingToken) {
@@ -178,6 +186,29 @@ public final class Simulation {
             }
         }
         all.add(new Fenced(fencingToken, world.nowNs()));
+    }
+
+    /** A lock or an extension rests on a quorum of nodes that granted it since a moment. */
+    void checkGranted(final SimWorker worker, final long since) {
+        final int count = grants.heldCount(worker.token(), since);
+        if (!grants.isQuorum(count)) {
+            violate(worker + " holds by " + count + " of " + plan.nodeCount + " nodes");
+        }
+    }
+
+    /** Where every node answers, an extension that is refused because keys are gone ends the lease. */
+    void checkNotExtended(final SimWorker worker, final long since) {
+        if (plan.isOnlyKeyLoss() && !grants.isQuorum(grants.heldCount(worker.token(), since))) {
+            violate(worker + " is not lost although a majority of its keys is");
+        }
+    }
+
+    /** A handler of the application's log, at a bad moment. */
+    void throwFromLog() {
+        if (!isOver && logThrowsUntilNs - world.nowNs() > 0) {
+            count("LOG_THREW");
+            throw new SimFault("a log handler");
+        }
     }
 
     void whenClosed(final SimClient client, final long startNs, final long pausedBeforeNs, final Runnable closed) {
@@ -219,6 +250,8 @@ public final class Simulation {
     private void checkPair(final SimWorker one, final SimWorker other) {
         if (clocks.isExcused(one.client.name(), one.sinceNs(), other.client.name(), other.sinceNs())) {
             count("EXCUSED");
+        } else if (plan.isKeyLossExcused && grants.isExplained(one.token(), other.token())) {
+            count("EXPLAINED_BY_LOST_KEYS");
         } else {
             violate("two hold " + one.resource + ": " + one + " and " + other);
         }
@@ -282,7 +315,19 @@ public final class Simulation {
                 step(index, -ms);
             }
             case CLOCK_FORWARD -> jumpForward(index);
+            case SMALL_STEPS -> smallSteps();
             case LOSE_COUNTERS -> loseCounters();
+            case LOSE_KEY -> loseKey(index, "resource-" + random.nextInt(plan.resourceCount));
+            case FLUSH_ALL -> {
+                for (int r = 0; r < plan.resourceCount; r++) {
+                    loseKey(index, "resource-" + r);
+                }
+            }
+            case LATE_REQUESTS -> {
+                node.holdBack(one(client));
+                after(1 + random.nextInt(3000), node::hangUpHeldBack);
+                after(500 + random.nextInt(6000), node::letThrough);
+            }
             case FLUSH_SCRIPTS -> node.redis().flushScripts();
             case ERRORS -> node.redis()
                     .failNext(SCRIPTS.get(random.nextInt(SCRIPTS.size())),
@@ -292,6 +337,11 @@ public final class Simulation {
                 client.pause();
                 after(1 + random.nextInt(random.nextInt(4) == 0 ? 3000 : 100), client::resume);
             }
+            case SLOW_TURNS -> client.slow(soonNs());
+            case NO_MEMORY -> client.withoutMemory(soonNs());
+            case THROWING_CALLBACKS -> client.throwing(soonNs());
+            case RETRY_AT_ONCE -> client.eager(soonNs());
+            case THROWING_LOG -> logThrowsUntilNs = soonNs();
             case CLOSE_CLIENT -> closeAndReplace(client);
             case KILL_CLIENT -> {
                 if (!client.isClosing()) {
@@ -299,6 +349,32 @@ public final class Simulation {
                     clients.remove(client);
                     newClient();
                 }
+            }
+        }
+    }
+
+    private long soonNs() {
+        return world.nowNs() + (50 + random.nextInt(1_500)) * MS;
+    }
+
+    /** A lock's key goes, whoever holds it. */
+    private void loseKey(final int index, final String resource) {
+        final FakeRedis redis = world.node(index).redis();
+        final String token = redis.get(resource);
+        if (token != null) {
+            grants.onLost(index, token);
+            redis.delete(resource);
+            count("KEY_LOST");
+        }
+    }
+
+    /** As when a time service corrects machines; for each at most one between two samples of its clock. */
+    private void smallSteps() {
+        for (int i = 0; i < plan.nodeCount; i++) {
+            final boolean isSampled = world.nowNs() - smallStepsNs[i] > 1_500 * MS;
+            if (isSampled && random.nextInt(3) > 0) {
+                smallStepsNs[i] = world.nowNs();
+                world.node(i).redis().clockJump(1 + random.nextInt(plan.smallStepMsMax));
             }
         }
     }
@@ -420,8 +496,18 @@ public final class Simulation {
 
     /** Runs it all: work under faults, then peace, then a look at what is left. */
     public Simulation run() {
+        return run(System.err, () -> Runtime.getRuntime().halt(1));
+    }
+
+    /**
+     * The same.
+     *
+     * @param out        where a run that hangs is described
+     * @param lastResort what to do if it cannot be stopped
+     */
+    Simulation run(final PrintStream out, final Runnable lastResort) {
         final SimLog log = new SimLog(this);
-        try {
+        try (SimWatchdog watchdog = new SimWatchdog(this, out, lastResort)) {
             // Before the first fault every client has met every node: clock and restart guards need a first sight.
             world.runMs(100);
             if (!plan.faults.isEmpty()) {
@@ -429,13 +515,13 @@ public final class Simulation {
             }
             world.runMs(plan.workMs);
             wind();
-        } catch (final RuntimeException | AssertionError e) {
-            violate("the run itself failed: " + e);
+        } catch (final RuntimeException | Error e) {
+            violations.add("the run itself failed: " + e);
             throw new AssertionError(report(), e);
         } finally {
-            log.close();
             isOver = true;
             world.end();
+            log.close();
         }
         return this;
     }
@@ -454,6 +540,9 @@ public final class Simulation {
                 node.resume();
             }
         }
+        world.nodes().forEach(FakeNode::letThrough);
+        logThrowsUntilNs = world.nowNs();
+        clients.forEach(SimClient::recover);
         clients.forEach(SimClient::resume);
         // Reconnects: two seconds until a dead connection is found, one second of delay, and the handshake.
         final long tidyMs = 6_000;

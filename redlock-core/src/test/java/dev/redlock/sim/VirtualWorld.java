@@ -7,6 +7,7 @@ import io.netty.channel.local.LocalAddress;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.util.concurrent.MockTicker;
 import io.netty.util.concurrent.Ticker;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,6 +25,10 @@ public final class VirtualWorld implements Timeline {
 
     private static final long MS = 1_000_000;
     private static final int TURNS_MAX = 100_000;
+    /**
+     * For how long tasks may keep a client's loop from its sockets, as the engine's own thread has it: without limit.
+     */
+    private static final long TURN_NS_MAX = Long.MAX_VALUE;
     private static final AtomicInteger WORLDS = new AtomicInteger();
 
     private final String world = "world-" + WORLDS.incrementAndGet();
@@ -36,7 +41,10 @@ public final class VirtualWorld implements Timeline {
     private final List<Client> killed = new ArrayList<>();
     private Runnable observer = () -> {
     };
+    private boolean isObserving;
     private long eventCount;
+    private volatile long stepCount;
+    private volatile Error abortion;
 
     private record Event(long dueNs, long sequence, Runnable task) implements Comparable<Event> {
         @Override
@@ -47,8 +55,23 @@ public final class VirtualWorld implements Timeline {
 
     /** A loop that says when it wants to run next. */
     private static final class Loop extends ManualIoEventLoop {
+        private boolean isRunning;
+
         Loop(final MockTicker ticker) {
             super(null, Thread.currentThread(), LocalIoHandler.newFactory(), ticker);
+        }
+
+        /** @return what there was to do; nothing if it is in the middle of doing it */
+        int turn() {
+            if (isRunning) {
+                return 0;
+            }
+            isRunning = true;
+            try {
+                return TURN_NS_MAX == Long.MAX_VALUE ? runNow() : runNow(TURN_NS_MAX);
+            } finally {
+                isRunning = false;
+            }
         }
 
         /** Nanoseconds until the next scheduled task; -1 if there is none. */
@@ -63,18 +86,26 @@ public final class VirtualWorld implements Timeline {
         private final Loop loop = new Loop(ticker);
         private final FakeTransport transport;
         private final TestClient client;
+        private final FakeMemory memory = new FakeMemory();
+        private final ArrayDeque<Runnable> calls = new ArrayDeque<>();
+        private final ArrayDeque<Runnable> idleTasks = new ArrayDeque<>();
         private Runnable clockListener = () -> {
         };
         private boolean isPaused;
+        private boolean isBusy;
+        private boolean isKilled;
+        private long turnCount;
 
         private Client(final String name, final RedlockContext context, final long seed) {
             this.name = name;
             this.transport = new FakeTransport(world + "/" + name, places);
-            this.client = new TestClient(context, loop, transport, this::clockNs, seed);
+            this.client = new TestClient(context, loop, transport, this::clockNs, seed, memory);
         }
 
         private long clockNs() {
-            clockListener.run();
+            if (!isObserving) {
+                clockListener.run();
+            }
             return nowNs();
         }
 
@@ -104,6 +135,73 @@ public final class VirtualWorld implements Timeline {
             return transport;
         }
 
+        /** Where the engine has its direct memory from. */
+        public FakeMemory memory() {
+            return memory;
+        }
+
+        /**
+         * Runs code of the application on the client's loop: now, or as soon as the process runs and is done with what
+         * it is in the middle of.
+         */
+        public void call(final Runnable task) {
+            calls.add(task);
+            turn();
+        }
+
+        /** Runs something when the process has read all that has arrived by now. */
+        public void whenIdle(final Runnable task) {
+            idleTasks.add(task);
+        }
+
+        /** In the middle of a turn. */
+        public boolean isBusy() {
+            return isBusy;
+        }
+
+        /** @return how often the client's loop has begun to look at what there is to do */
+        public long turnCount() {
+            return turnCount;
+        }
+
+        /**
+         * Lets time pass in the middle of a turn of this client, in which everybody else goes on; at least until it is
+         * not paused.
+         */
+        public void stall(final long ns) {
+            runUntilNs(nowNs() + ns);
+            while (isPaused) {
+                runUntilNs(nowNs() + MS);
+            }
+        }
+
+        private int turn() {
+            if (isPaused || isBusy || isKilled) {
+                return 0;
+            }
+            isBusy = true;
+            turnCount++;
+            try {
+                int done = 0;
+                for (Runnable call = calls.poll(); call != null; call = calls.poll()) {
+                    call.run();
+                    done++;
+                }
+                return done + loop.turn();
+            } finally {
+                isBusy = false;
+                if (isKilled) {
+                    nodes.forEach(node -> node.breakConnections(this::isNamed));
+                }
+            }
+        }
+
+        private void tellIdle() {
+            while (!isPaused && !isBusy && !idleTasks.isEmpty()) {
+                idleTasks.poll().run();
+            }
+        }
+
         /** The process stops running; what is sent to it waits in its sockets. */
         public void pause() {
             isPaused = true;
@@ -121,6 +219,7 @@ public final class VirtualWorld implements Timeline {
         public void kill() {
             clients.remove(this);
             killed.add(this);
+            isKilled = true;
             nodes.forEach(node -> node.breakConnections(this::isNamed));
         }
     }
@@ -172,7 +271,20 @@ public final class VirtualWorld implements Timeline {
 
     @Override
     public long nowNs() {
+        if (abortion != null) {
+            throw abortion;
+        }
         return ticker.nanoTime();
+    }
+
+    /** @return grows as long as the world goes on; any thread may ask */
+    public long stepCount() {
+        return stepCount;
+    }
+
+    /** Whoever reads the time from here on is thrown this; any thread may call. */
+    public void abort(final Error error) {
+        abortion = error;
     }
 
     @Override
@@ -210,8 +322,9 @@ public final class VirtualWorld implements Timeline {
         long next = events.isEmpty() ? Long.MAX_VALUE : events.peek().dueNs;
         next = Math.min(next, wakeNs(nodeLoop, now));
         for (final Client client : clients) {
-            next = client.isPaused ? next : Math.min(next, wakeNs(client.loop, now));
+            next = client.isPaused || client.isBusy ? next : Math.min(next, wakeNs(client.loop, now));
         }
+        stepCount++;
         if (next > endNs) {
             advance(endNs - now);
             return false;
@@ -245,27 +358,48 @@ public final class VirtualWorld implements Timeline {
      * a channel that is never closed keeps all that it knows.
      */
     public void end() {
+        if (abortion != null) {
+            return;
+        }
         observer = () -> {
         };
         nodes.forEach(FakeNode::crash);
         clients.addAll(killed);
+        killed.forEach(client -> client.isKilled = false);
         clients.forEach(Client::resume);
         settle();
     }
 
-    /** Runs all loops until none has anything to do. */
+    /** Runs all loops until none has anything to do, but those of clients that are in the middle of a turn. */
     public void settle() {
         int turns = 0;
-        boolean isBusy = true;
-        while (isBusy) {
-            isBusy = nodeLoop.runNow() > 0;
+        long atNs = nowNs();
+        boolean isActive = true;
+        while (isActive) {
+            isActive = nodeLoop.turn() > 0;
             for (int i = 0; i < clients.size(); i++) {
-                isBusy |= !clients.get(i).isPaused && clients.get(i).loop.runNow() > 0;
+                isActive |= clients.get(i).turn() > 0;
             }
-            if (++turns > TURNS_MAX) {
+            turns = atNs == nowNs() ? turns + 1 : 0;
+            atNs = nowNs();
+            if (turns > TURNS_MAX) {
                 throw new AssertionError("time stands still: the loops never run out of work");
             }
         }
-        observer.run();
+        for (int i = 0; i < clients.size(); i++) {
+            clients.get(i).tellIdle();
+        }
+        observe();
+    }
+
+    /** Whoever looks at the clients from outside passes no time by it. */
+    private void observe() {
+        final boolean wasObserving = isObserving;
+        isObserving = true;
+        try {
+            observer.run();
+        } finally {
+            isObserving = wasObserving;
+        }
     }
 }

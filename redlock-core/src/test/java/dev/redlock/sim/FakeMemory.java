@@ -1,0 +1,46 @@
+package dev.redlock.sim;
+
+import io.netty.buffer.AbstractByteBufAllocator;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import java.util.function.BooleanSupplier;
+
+/** The direct memory of one process, which may be used up. */
+public final class FakeMemory extends AbstractByteBufAllocator {
+
+    private static final PooledByteBufAllocator POOL = PooledByteBufAllocator.DEFAULT;
+
+    private BooleanSupplier isUsedUp = () -> false;
+
+    /** Thrown on purpose. */
+    public static final class UsedUp extends OutOfMemoryError {
+        private static final long serialVersionUID = 1L;
+
+        UsedUp() {
+            super("direct memory is used up, thrown by a test");
+        }
+    }
+
+    /** Is asked at each allocation. */
+    public void usedUpWhile(final BooleanSupplier condition) {
+        isUsedUp = condition;
+    }
+
+    @Override
+    public boolean isDirectBufferPooled() {
+        return true;
+    }
+
+    @Override
+    protected ByteBuf newHeapBuffer(final int initialCapacity, final int maxCapacity) {
+        return POOL.heapBuffer(initialCapacity, maxCapacity);
+    }
+
+    @Override
+    protected ByteBuf newDirectBuffer(final int initialCapacity, final int maxCapacity) {
+        if (isUsedUp.getAsBoolean()) {
+            throw new UsedUp();
+        }
+        return POOL.directBuffer(initialCapacity, maxCapacity);
+    }
+}
