@@ -60,8 +60,7 @@ final class AcquireOperation {
             conductor.releasing().onCounterBehind(attempt, nodeIndex);
         }
         if (value > 0) {
-            noteFence(attempt, nodeIndex, value);
-            vote(attempt, nodeIndex, Vote.GRANTED);
+            onGrant(attempt, nodeIndex, value);
             return;
         }
         noteNotHeld(attempt, nodeIndex);
@@ -89,13 +88,41 @@ final class AcquireOperation {
                 && !attempt.isFenced && !attempt.isRemainingTtlWanted;
     }
 
-    private static void noteFence(final Attempt attempt, final int nodeIndex, final long value) {
-        if (attempt.isFenced && attempt.phase == Attempt.Phase.ACQUIRING) {
-            attempt.fence.onGrant(nodeIndex, value);
-        } else if (attempt.isFenced) {
-            attempt.isCounterApart |= value != attempt.fence.highest();
-            attempt.fence.noteSeen(value);
+    private void onGrant(final Attempt attempt, final int nodeIndex, final long value) {
+        if (!attempt.isFenced || noteFence(attempt, nodeIndex, value)) {
+            vote(attempt, nodeIndex, Vote.GRANTED);
+            return;
         }
+        // The lock stands there all the same, so the release goes there too.
+        if (attempt.phase == Attempt.Phase.ACQUIRING) {
+            attempt.noteFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
+        }
+        vote(attempt, nodeIndex, Vote.UNKNOWN);
+        conductor.fenceGuard().log(nodeIndex, value);
+    }
+
+    /** False if the value is known to be out of range. Before the round is decided nothing is known but the end. */
+    private boolean noteFence(final Attempt attempt, final int nodeIndex, final long value) {
+        if (value > FenceRule.VALUE_MAX) {
+            // No script of ours answers that.
+            return false;
+        }
+        if (attempt.phase == Attempt.Phase.ACQUIRING) {
+            attempt.fence.onGrant(nodeIndex, value);
+            return true;
+        }
+        return value == attempt.fence.highest() || noteLate(attempt, value);
+    }
+
+    /** The release brings counters up to a value that came late, if it can come from a clock. */
+    private boolean noteLate(final Attempt attempt, final long value) {
+        attempt.isCounterApart = true;
+        final long clockLimit = conductor.fenceGuard().clockLimit();
+        if (value > clockLimit) {
+            return value <= attempt.fence.limit(clockLimit);
+        }
+        attempt.fence.noteSeen(value);
+        return true;
     }
 
     void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote, final VoteFailure failure) {
@@ -181,9 +208,21 @@ final class AcquireOperation {
         }
         final long fencingToken = attempt.fence.agreed();
         if (fencingToken != FenceRule.NONE) {
+            if (attempt.fence.highest() != fencingToken) {
+                conductor.fenceGuard().dropOutOfRange(attempt);
+            }
             succeed(attempt, fencingToken);
         } else if (attempt.acquireRound.pending() == 0) {
-            conductor.raising().start(attempt);
+            conductor.fenceGuard().dropOutOfRange(attempt);
+            raiseOrFail(attempt);
+        }
+    }
+
+    private void raiseOrFail(final Attempt attempt) {
+        switch (attempt.acquireRound.decision()) {
+            case WON -> conductor.raising().start(attempt);
+            case CONTENDED -> fail(attempt, AcquireOutcome.Kind.CONTENDED);
+            case OPEN, NO_QUORUM -> fail(attempt, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 

@@ -49,6 +49,7 @@ final class Conductor implements NodeListener {
     private final RaiseOperation raising = new RaiseOperation(this);
     private final RefusalInquiry inquiring = new RefusalInquiry(this);
     private final ReleaseOperation releasing = new ReleaseOperation(this);
+    private final FenceGuard fenceGuard;
     private final LeaseKeeper keeper = new LeaseKeeper(this);
     private final ArrayDeque<Attempt> freeAttempts = new ArrayDeque<>();
     private final ArrayDeque<Acquisition> freeAcquisitions = new ArrayDeque<>();
@@ -93,6 +94,7 @@ final class Conductor implements NodeListener {
         for (int i = 0; i < nodes.length; i++) {
             nodes[i] = new Node(i, context.nodes().get(i), nodeContext);
         }
+        this.fenceGuard = new FenceGuard(this);
     }
 
     /** Starts to connect to every node; the future completes when each of them has answered or failed once. */
@@ -716,6 +718,10 @@ final class Conductor implements NodeListener {
 
     ReleaseOperation releasing() {
         return releasing;
+    }
+
+    FenceGuard fenceGuard() {
+        return fenceGuard;
     }
 
     LeaseKeeper keeper() {

@@ -54,18 +54,27 @@ final class ReleaseOperation {
      * is none to bring up, and the plain release, which costs the nodes less, does; who has not answered is presumed to
      * stand there too, and {@link #onCounterBehind} mends it if not.
      */
-    private static Verb verbFor(final Attempt attempt) {
-        final long highest = attempt.fence.highest();
-        if (highest == 0) {
+    private Verb verbFor(final Attempt attempt) {
+        if (attempt.fence.highest() == 0) {
             return Verb.RELEASE;
         }
-        final Round round = attempt.acquireRound;
-        if (attempt.isCounterApart || attempt.fence.lagging() != 0
-                || (round.refused() | round.failed() | round.unknown()) != 0) {
-            return Verb.RELEASE_FENCED;
+        boolean isApart = isApart(attempt);
+        if (isApart || attempt.phase != Attempt.Phase.RELEASING) {
+            // No quorum has agreed on the highest value: it may be out of range.
+            conductor.fenceGuard().dropOutOfRange(attempt);
+            isApart = isApart(attempt);
         }
-        attempt.presumedFence = highest;
+        if (isApart) {
+            return attempt.fence.highest() == 0 ? Verb.RELEASE : Verb.RELEASE_FENCED;
+        }
+        attempt.presumedFence = attempt.fence.highest();
         return Verb.RELEASE;
+    }
+
+    private static boolean isApart(final Attempt attempt) {
+        final Round round = attempt.acquireRound;
+        return attempt.isCounterApart || attempt.fence.lagging() != 0
+                || (round.refused() | round.failed() | round.unknown()) != 0;
     }
 
     /**

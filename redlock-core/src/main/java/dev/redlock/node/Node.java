@@ -30,6 +30,8 @@ public final class Node {
     private static final long REFUSED_DELAY_MS = 5_000;
     private static final int RECONNECT_DOUBLINGS_MAX = 16;
     private static final long IDLE_SAMPLE_MS = 1_000;
+    /** A clock that says more is wrong, and sums with it must not wrap. */
+    private static final long WALL_US_MAX = 1L << 60;
 
     private final int index;
     private final NodeAddress address;
@@ -59,6 +61,9 @@ public final class Node {
     private long sampleDueNs;
     private long timeSentNs;
     private boolean isTimePending;
+    /** The node's clock less the local one at the last sample. */
+    private long wallOffsetUs;
+    private boolean isWallKnown;
     private volatile NodeState state = NodeState.WAITING;
     private volatile String problem;
     private boolean isProblemLogged;
@@ -572,6 +577,8 @@ public final class Node {
 
     /** The node's clock was read; in its handshake too, since it may have jumped while we were apart. */
     void onClockSample(final long sentNs, final long receivedNs, final long microseconds) {
+        wallOffsetUs = Math.min(microseconds, WALL_US_MAX) - receivedNs / 1_000;
+        isWallKnown = true;
         if (options.clockSampleMs() == 0 || !clockWatch.onSample(sentNs, receivedNs, microseconds * 1000)) {
             return;
         }
@@ -640,6 +647,16 @@ public final class Node {
     /** @return nanoseconds of the last clock sample's round trip, 0 before the first; any thread may ask */
     public long roundTripNs() {
         return roundTripNs;
+    }
+
+    /**
+     * The node's wall clock as its last sample and the local clock tell it, also while it is not connected.
+     *
+     * @param nowNs monotonic time
+     * @return microseconds since the epoch, 0 if it has never told its time
+     */
+    public long wallUs(final long nowNs) {
+        return isWallKnown ? wallOffsetUs + nowNs / 1_000 : 0;
     }
 
     /** @return its counters; any thread may read them */

@@ -23,6 +23,8 @@ public enum VoteFailure {
     SILENT("no answer within the node timeout"),
     /** The node granted, but its clock jumped before the round was decided. */
     CLOCK_JUMPED("granted, but its clock jumped"),
+    /** The node granted, but with a fencing counter further ahead than a counter can be. */
+    FENCE_OUT_OF_RANGE("granted, but its fencing counter is out of range"),
     /** The node loads its data set. */
     LOADING("LOADING"),
     /** A script blocks the node. */

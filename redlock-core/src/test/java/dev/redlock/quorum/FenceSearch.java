@@ -23,6 +23,11 @@ import java.util.Arrays;
  * <li>Of the tokens that were there when a grant began, the greatest is kept.
  * <li>A state is two longs, and the set of them is a plain table.
  * </ul>
+ *
+ * <p>Node 0 may be at fault: its counter jumps ahead to any value, or it answers any value. Then the nodes are not all
+ * alike. What clients leave out of a decision is a {@link Bound}. Where the search asks for progress too, it looks in
+ * every state whether a single grant gets a token from the nodes that are not at fault, whatever node 0 answers, and
+ * whether those nodes have been pushed beyond the clock.
  */
 final class FenceSearch {
 
@@ -38,6 +43,35 @@ final class FenceSearch {
         /** Wrong: the highest value of the quorum, without raising the others. */
         MAX_WITHOUT_RAISE
     }
+
+    /** What node 0 does. */
+    enum Fault {
+        /** What the other nodes do. */
+        NONE,
+        /** Before it counts a grant, its counter may have jumped ahead to any value. */
+        AHEAD,
+        /** It answers any value, also one that it has answered before. */
+        ANY
+    }
+
+    /** Which grants a client leaves out of a decision, and which values it does not pass on. */
+    enum Bound {
+        /** None. */
+        NONE,
+        /** The product's, each client with a clock of its own. */
+        CLOCK_OR_MAJORITY,
+        /** Each client leaves out what it likes, so that a quorum is left. */
+        ARBITRARY,
+        /** Wrong: what is beyond the clock, wherever the others stand. */
+        CLOCK_ALONE,
+        /** Wrong: what is beyond the majority, whatever the clock says. */
+        MAJORITY_ALONE
+    }
+
+    /** How far beyond a majority a value may be: more than the grants that drive nodes apart. */
+    private static final int LEAD = 3;
+    /** Clients' clocks differ by so much. */
+    private static final int CLOCK_SKEW = 1;
 
     // A grant's part of the state.
     private static final int PHASE = 0;
@@ -81,18 +115,41 @@ final class FenceSearch {
 
     private final int grantCount;
     private final Rule rule;
+    private final Fault fault;
+    private final Bound bound;
+    /** What clients' clocks allow, one at a time. */
+    private final long[] clocks;
+    /** What clocks allow when the grants of this search are long over; -1 if progress is not asked for. */
+    private final long laterClock;
     private final int columnLength;
     private final int length;
-    private final FenceRule fence = new FenceRule(NODES);
+    private final FenceRule fence;
     private final PackedStates visited = new PackedStates();
     private long[] open = new long[1 << 16];
     private int openLength;
     private String violation;
 
     FenceSearch(final int grantCount, final Rule rule) {
+        this(grantCount, rule, Fault.NONE, Bound.NONE, -1);
+    }
+
+    /** With a clock of -1, progress is not asked for; with 0, no value can come from the clock. */
+    FenceSearch(final int grantCount, final Rule rule, final Fault fault, final Bound bound, final int clock) {
         assert grantCount <= 3 : "more do not fit the bits of a state";
         this.grantCount = grantCount;
         this.rule = rule;
+        this.fault = fault;
+        this.bound = bound;
+        this.clocks = switch (bound) {
+            case NONE, ARBITRARY -> new long[]{Long.MAX_VALUE};
+            case MAJORITY_ALONE -> new long[]{0};
+            case CLOCK_OR_MAJORITY, CLOCK_ALONE ->
+                clock <= 0 ? new long[]{0} : new long[]{clock, clock + CLOCK_SKEW};
+        };
+        // Each grant counts once and leads once, and the one that is looked at counts once more.
+        this.laterClock = clock <= 0 ? clock : clock + CLOCK_SKEW + (LEAD + 1) * grantCount + 1;
+        assert laterClock < VALUE_MAX : "there are values beyond each clock";
+        this.fence = new FenceRule(NODES, bound == Bound.CLOCK_ALONE ? -VALUE_MASK : LEAD);
         this.columnLength = NODE_HEAD + PER_GRANT * grantCount;
         this.length = GRANT_LENGTH * grantCount + NODES * columnLength;
     }
@@ -112,6 +169,9 @@ final class FenceSearch {
         while (violation == null && openLength > 0) {
             openLength -= 2;
             unpack(open[openLength], open[openLength + 1], state);
+            if (laterClock >= 0) {
+                checkProgress(state);
+            }
             expand(state);
         }
         return violation;
@@ -140,7 +200,7 @@ final class FenceSearch {
         long a = pack(state, 0);
         long b = pack(state, 1);
         long c = pack(state, 2);
-        if (a > b) {
+        if (isNode0Alike() && a > b) {
             final long swap = a;
             a = b;
             b = swap;
@@ -150,7 +210,7 @@ final class FenceSearch {
             b = c;
             c = swap;
         }
-        if (a > b) {
+        if (isNode0Alike() && a > b) {
             final long swap = a;
             a = b;
             b = swap;
@@ -165,6 +225,10 @@ final class FenceSearch {
             open[openLength++] = first;
             open[openLength++] = second;
         }
+    }
+
+    private boolean isNode0Alike() {
+        return fault == Fault.NONE;
     }
 
     /** Who is at a place matters as long as it may raise there. */
@@ -190,7 +254,7 @@ final class FenceSearch {
         long a = packCell(state, 0, g);
         long b = packCell(state, 1, g);
         long c = packCell(state, 2, g);
-        if (a > b) {
+        if (isNode0Alike() && a > b) {
             final long swap = a;
             a = b;
             b = swap;
@@ -200,7 +264,7 @@ final class FenceSearch {
             b = c;
             c = swap;
         }
-        if (a > b) {
+        if (isNode0Alike() && a > b) {
             final long swap = a;
             a = b;
             b = swap;
@@ -307,7 +371,7 @@ final class FenceSearch {
     }
 
     private void expand(final byte[] state) {
-        if (!canDecide(state)) {
+        if (laterClock < 0 && !canDecide(state)) {
             return;
         }
         boolean isStarted = false;
@@ -352,7 +416,7 @@ final class FenceSearch {
             return;
         }
         if (state[cell(i, g, ACQUIRED)] == 0) {
-            visitAcquired(state.clone(), g, i);
+            acquire(state, g, i);
         }
         final byte raiseTo = state[grant(g, RAISE_TO)];
         if (state[cell(i, g, RAISED)] == PENDING && state[node(i) + HOLDER] == g + 1
@@ -373,10 +437,20 @@ final class FenceSearch {
         }
     }
 
-    private void visitAcquired(final byte[] next, final int g, final int i) {
+    /** A counter that has reached its end grants nothing. */
+    private void acquire(final byte[] state, final int g, final int i) {
+        final int next = state[node(i) + COUNTER] + 1;
+        final boolean isAtFault = i == 0 && fault != Fault.NONE;
+        final int first = isAtFault && fault == Fault.ANY ? 1 : next;
+        final int last = isAtFault ? VALUE_MAX : Math.min(next, VALUE_MAX);
+        for (int value = first; value <= last; value++) {
+            visitAcquired(state.clone(), g, i, (byte) value);
+        }
+    }
+
+    private void visitAcquired(final byte[] next, final int g, final int i, final byte value) {
         next[node(i) + HOLDER] = (byte) (g + 1);
-        final byte value = ++next[node(i) + COUNTER];
-        assert value <= VALUE_MAX;
+        next[node(i) + COUNTER] = value;
         final byte phase = next[grant(g, PHASE)];
         final boolean isRead = phase == ACQUIRING || phase == RAISING && value > next[grant(g, RAISE_TO)]
                 || phase == HELD && value > next[grant(g, HIGHEST)];
@@ -392,7 +466,7 @@ final class FenceSearch {
         switch (state[grant(g, PHASE)]) {
             case ACQUIRING -> {
                 decideOnEachSet(state, g);
-                releaseWithEachHighest(state, g, 0);
+                releaseUndecided(state, g);
             }
             case RAISING -> {
                 claimRaised(state, g);
@@ -423,23 +497,61 @@ final class FenceSearch {
     }
 
     private void decide(final byte[] state, final int g, final int set) {
-        final byte[] next = state.clone();
+        for (final long clock : clocks) {
+            final int[] values = answers(state, g, set, VALUE_MAX);
+            Arrays.sort(values);
+            final long token = switch (rule) {
+                case EXACTLY -> fence.agreed();
+                case AT_LEAST -> values[NODES - QUORUM];
+                case MAX_WITHOUT_RAISE -> values[NODES - 1];
+            };
+            if (bound == Bound.ARBITRARY) {
+                decideOnSome(state, g, set, token);
+                return;
+            }
+            fence.dropOutOfRange(clock);
+            if (token != FenceRule.NONE) {
+                hold(state.clone(), g, (byte) token, (int) fence.highest());
+            } else {
+                raise(state.clone(), g);
+            }
+        }
+    }
+
+    /** What is above any of the values is left out. */
+    private void decideOnSome(final byte[] state, final int g, final int set, final long token) {
+        if (token != FenceRule.NONE) {
+            hold(state.clone(), g, (byte) token, (int) token);
+            return;
+        }
+        for (int i = 0; i < NODES; i++) {
+            if ((set & 1 << i) != 0) {
+                answers(state, g, set, valueOf(state, i, g));
+                raise(state.clone(), g);
+            }
+        }
+    }
+
+    /** Gives the answers of a set of nodes to the rule, those that are not above a limit. */
+    private int[] answers(final byte[] state, final int g, final int set, final int limit) {
         fence.reset();
         final int[] values = new int[NODES];
         for (int i = 0; i < NODES; i++) {
-            if ((set & 1 << i) != 0) {
-                values[i] = valueOf(state, i, g);
-                fence.onGrant(i, values[i]);
+            final int value = valueOf(state, i, g);
+            if ((set & 1 << i) != 0 && value <= limit) {
+                values[i] = value;
+                fence.onGrant(i, value);
             }
         }
-        Arrays.sort(values);
-        final long token = switch (rule) {
-            case EXACTLY -> fence.agreed();
-            case AT_LEAST -> values[NODES - QUORUM];
-            case MAX_WITHOUT_RAISE -> values[NODES - 1];
-        };
-        if (token != FenceRule.NONE) {
-            hold(next, g, (byte) token, (int) fence.highest());
+        return values;
+    }
+
+    private int countedGrants() {
+        return Long.bitCount(fence.lagging() | fence.standingAt(fence.highest()));
+    }
+
+    private void raise(final byte[] next, final int g) {
+        if (countedGrants() < QUORUM) {
             return;
         }
         next[grant(g, PHASE)] = RAISING;
@@ -495,12 +607,30 @@ final class FenceSearch {
         visit(next);
     }
 
+    /** Gives up: the highest value is that of any answers that came, without those that are out of range. */
+    private void releaseUndecided(final byte[] state, final int g) {
+        if (clocks[0] == Long.MAX_VALUE) {
+            releaseWithEachHighest(state, g, 0);
+            return;
+        }
+        for (int set = 0; set < 1 << NODES; set++) {
+            if (isGranted(state, g, set)) {
+                for (final long clock : clocks) {
+                    answers(state, g, set, VALUE_MAX);
+                    fence.dropOutOfRange(clock);
+                    release(state, g, (int) fence.highest());
+                }
+            }
+        }
+    }
+
     /** A late answer may have been seen or not: the highest value is any granted one, at least what was decided on. */
     private void releaseWithEachHighest(final byte[] state, final int g, final int atLeast) {
         release(state, g, atLeast);
+        final long clock = clocks[clocks.length - 1];
         for (int i = 0; i < NODES; i++) {
             final int value = valueOf(state, i, g);
-            if (value > atLeast) {
+            if (value > atLeast && value <= clock) {
                 release(state, g, value);
             }
         }
@@ -522,5 +652,48 @@ final class FenceSearch {
         }
         next[grant(g, RAISE_TO)] = isRaising ? next[grant(g, RAISE_TO)] : 0;
         visit(next);
+    }
+
+    // ---- progress ---------------------------------------------------------------------------------------------------
+
+    /** One grant alone, later: of the nodes that are not at fault two answer, and the third may or may not. */
+    private void checkProgress(final byte[] state) {
+        final int[] next = new int[NODES];
+        for (int i = 0; i < NODES; i++) {
+            next[i] = state[node(i) + COUNTER] + 1;
+        }
+        if (fault == Fault.NONE) {
+            for (int i = 0; i < NODES; i++) {
+                checkGrant(next[(i + 1) % NODES], next[(i + 2) % NODES], 0);
+                checkGrant(next[(i + 1) % NODES], next[(i + 2) % NODES], next[i]);
+            }
+        } else {
+            for (int other = 0; other <= VALUE_MAX; other++) {
+                checkGrant(next[1], next[2], other);
+            }
+        }
+    }
+
+    /** Node 0 answers a value or, with 0, nothing; that it is raised is not relied on. */
+    private void checkGrant(final int one, final int two, final int other) {
+        if (one > VALUE_MAX || two > VALUE_MAX) {
+            violation = "a node that is not at fault was pushed to the end of its numbers";
+            return;
+        }
+        fence.reset();
+        fence.onGrant(1, one);
+        fence.onGrant(2, two);
+        if (other > 0) {
+            fence.onGrant(0, other);
+        }
+        if (fence.agreed() != FenceRule.NONE) {
+            return;
+        }
+        final boolean hasClock = bound == Bound.CLOCK_OR_MAJORITY || bound == Bound.CLOCK_ALONE;
+        fence.dropOutOfRange(hasClock ? laterClock : clocks[0]);
+        final long standing = fence.standingAt(fence.highest()) | fence.lagging() & 0b110;
+        if (Long.bitCount(standing) < QUORUM) {
+            violation = "no token where two nodes count to " + one + " and " + two + " and the third to " + other;
+        }
     }
 }

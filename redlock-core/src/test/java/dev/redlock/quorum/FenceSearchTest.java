@@ -52,4 +52,64 @@ class FenceSearchTest {
         assertNotNull(new FenceSearch(grantCount, FenceSearch.Rule.MAX_WITHOUT_RAISE).run(2));
         assertNotNull(new FenceSearch(grantCount, FenceSearch.Rule.MAX_WITHOUT_RAISE).run(0));
     }
+
+    private static void assertClean(final FenceSearch.Fault fault, final FenceSearch.Bound bound, final int grantCount,
+            final int counterMax, final int clock, final long stateCount) {
+        final FenceSearch search = new FenceSearch(grantCount, FenceSearch.Rule.EXACTLY, fault, bound, clock);
+        final long startNs = System.nanoTime();
+        assertNull(search.run(counterMax));
+        System.out.println("fence search, " + grantCount + " grants, counters from 0 to " + counterMax + ", fault "
+                + fault + ", bound " + bound + ", clock " + clock + ": " + search.stateCount()
+                + " states, no violation, " + (System.nanoTime() - startNs) / 1_000_000 + " ms");
+        assertEquals(stateCount, search.stateCount(), "states");
+    }
+
+    private static String violation(final FenceSearch.Fault fault, final FenceSearch.Bound bound, final int counterMax,
+            final int clock) {
+        final String violation = new FenceSearch(2, FenceSearch.Rule.EXACTLY, fault, bound, clock).run(counterMax);
+        assertNotNull(violation, "nothing was found");
+        return violation;
+    }
+
+    /** A counter that jumps ahead breaks neither, whatever each client leaves out of its decision. */
+    @Test
+    void tokensStayUniqueAndIncreasingWhateverIsLeftOutAndHoweverFarOneNodeJumpsAhead() {
+        assertClean(FenceSearch.Fault.AHEAD, FenceSearch.Bound.ARBITRARY, 2, 2, -1, 1_571_292);
+        assertClean(FenceSearch.Fault.NONE, FenceSearch.Bound.ARBITRARY, 2, 2, -1, 0);
+    }
+
+    /** Node 0 may say anything at the end: the other two make a token, and stand where clocks allow. */
+    @Test
+    void oneNodeThatJumpsAheadKeepsNobodyFromATokenAndPushesNobodyBeyondTheClock() {
+        assertClean(FenceSearch.Fault.AHEAD, FenceSearch.Bound.CLOCK_OR_MAJORITY, 2, 2, 2, 600_630);
+    }
+
+    @Test
+    void nodesBeyondTheClockMakeATokenTooWhileOneIsSilent() {
+        assertClean(FenceSearch.Fault.NONE, FenceSearch.Bound.CLOCK_OR_MAJORITY, 2, 0, 0, 1_726);
+    }
+
+    @Test
+    void withoutABoundOneNodePushesTheOthersToTheEnd() {
+        assertEquals("a node that is not at fault was pushed to the end of its numbers",
+                violation(FenceSearch.Fault.AHEAD, FenceSearch.Bound.NONE, 2, 2));
+    }
+
+    @Test
+    void theClockAloneIsNoBound() {
+        assertTrue(violation(FenceSearch.Fault.NONE, FenceSearch.Bound.CLOCK_ALONE, 0, 0).startsWith("no token"));
+    }
+
+    @Test
+    void theMajorityAloneIsNoBound() {
+        assertTrue(violation(FenceSearch.Fault.NONE, FenceSearch.Bound.MAJORITY_ALONE, 6, 2).startsWith("no token"));
+    }
+
+    /** Two quorums of three share one node: if that one gives a number again, no rule can tell. */
+    @Test
+    void aNodeThatGivesANumberAgainBreaksEveryBound() {
+        for (final FenceSearch.Bound bound : FenceSearch.Bound.values()) {
+            assertNotNull(violation(FenceSearch.Fault.ANY, bound, 1, -1), bound::name);
+        }
+    }
 }

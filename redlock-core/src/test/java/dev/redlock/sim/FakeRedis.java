@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.LongUnaryOperator;
 
 /**
  * What one Redis server knows and does, without network: keys with expiry on a wall clock of its own, scripts,
@@ -48,6 +49,7 @@ public final class FakeRedis {
     private boolean isResp3Known = true;
     private boolean isLogging;
     private boolean isShortening = true;
+    private LongUnaryOperator fencedReply = value -> value;
     private Kind kind = Kind.REDIS_7;
     private Kind claimedKind;
     private String permittedPrefix = "";
@@ -223,6 +225,11 @@ public final class FakeRedis {
 
     public void listener(final ExecuteListener newListener) {
         listener = newListener;
+    }
+
+    /** Answers something else than the counter to each fenced acquire that is granted. */
+    public void fencedReply(final LongUnaryOperator newReply) {
+        fencedReply = newReply;
     }
 
     /** Keeps a line for each lock command from now on. */
@@ -592,7 +599,7 @@ public final class FakeRedis {
         }
         final long value = get(counter) == null ? counterSeed() : Long.parseLong(get(counter)) + 1;
         set(counter, Long.toString(value), counterTtlMs);
-        return value;
+        return fencedReply.applyAsLong(value);
     }
 
     private long countOf(final String counter) {

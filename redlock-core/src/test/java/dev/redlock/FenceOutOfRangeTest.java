@@ -1,0 +1,353 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** One node's fencing counter stands where no counter can, or it answers what no script does: the others go on. */
+class FenceOutOfRangeTest extends VirtualTest {
+
+    private static final long TRIP_NS = 2_000_000;
+    /** The last number that scripts can count to. */
+    private static final long END = (1L << 53) - 1;
+    private static final long SECOND = 1L << 20;
+    private static final String OUT_OF_RANGE = "unknown: granted, but its fencing counter is out of range";
+
+    private VirtualWorld.Client client;
+
+    private void nodesWithCounters(final long... counters) {
+        world = new VirtualWorld(counters.length);
+        eachNode(node -> node.delay(() -> TRIP_NS / 2));
+        client = client();
+        for (int i = 0; i < counters.length; i++) {
+            counter(i, counters[i]);
+        }
+    }
+
+    private static String counterName() {
+        final String bulk = new String(ResourceKey.of("", "orders", 512).counterBulk(),
+                java.nio.charset.StandardCharsets.UTF_8);
+        return bulk.substring(bulk.indexOf('\n') + 1, bulk.length() - 2);
+    }
+
+    private void counter(final int nodeIndex, final long value) {
+        node(nodeIndex).redis().set(counterName(), Long.toString(value), 86_400_000);
+    }
+
+    private long counter(final int nodeIndex) {
+        return Long.parseLong(node(nodeIndex).redis().get(counterName()));
+    }
+
+    private static AcquireOptions fenced() {
+        return options().fenced();
+    }
+
+    private long seed() {
+        return node(0).redis().counterSeed();
+    }
+
+    private Lease acquiredAndReleased() {
+        final Lease lease = acquired(acquire(client, fenced()));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "given back");
+        world.runMs(5);
+        return lease;
+    }
+
+    @Test
+    void oneCounterNearItsEndDisablesNobody() {
+        nodesWithCounters(7, 7, END - 2);
+        for (int i = 8; i < 30; i++) {
+            assertEquals(i, acquiredAndReleased().fencingToken(), "two agree");
+        }
+        assertEquals(List.of(29L, 29L, END), List.of(counter(0), counter(1), counter(2)), "nobody was pushed");
+    }
+
+    @Test
+    void nodesThatDriftedApartAreRaisedToTheHighestThatIsInRange() {
+        nodesWithCounters(7, 20, END - 2);
+        final long startNs = world.nowNs();
+        final Lease lease = acquired(acquire(client, fenced()));
+        assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "two trips");
+        assertEquals(21, lease.fencingToken(), "the highest but the one that is out of range");
+        assertEquals(OUT_OF_RANGE, ((AcquireOutcome) lease).voteText(2));
+        assertEquals(2, ((AcquireOutcome) lease).grantedCount(), "that grant does not count");
+        release(lease);
+        world.runMs(5);
+        assertEquals(List.of(21L, 21L, END - 1), List.of(counter(0), counter(1), counter(2)), "nobody was pushed");
+        assertEquals(0, keyCount(), "given back on that node too");
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {Long.MAX_VALUE, END + 1, END})
+    void anAnswerThatIsNoCountIsNoGrant(final long answer) {
+        nodesWithCounters(7, 20, 1);
+        node(2).redis().fencedReply(value -> answer);
+        final Lease lease = acquired(acquire(client, fenced()));
+        assertEquals(21, lease.fencingToken(), "of the other two");
+        assertEquals(OUT_OF_RANGE, ((AcquireOutcome) lease).voteText(2));
+        release(lease);
+        world.runMs(5);
+        assertEquals(List.of(21L, 21L), List.of(counter(0), counter(1)), "nobody was pushed");
+        assertEquals(0, keyCount(), "given back on that node too");
+    }
+
+    /** Values that shrink, repeat or are refusals with odd numbers: the other two make tokens that grow. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 0, -1, -END, -END - 1, Long.MIN_VALUE, Long.MIN_VALUE + 1})
+    void whateverOneNodeAnswersTheOthersGoOn(final long answer) {
+        nodesWithCounters(70, 70, 1);
+        node(2).redis().fencedReply(value -> answer);
+        for (int i = 71; i < 80; i++) {
+            assertEquals(i, acquiredAndReleased().fencingToken(), "two agree");
+        }
+        assertEquals(List.of(79L, 79L), List.of(counter(0), counter(1)), "nobody was pushed");
+    }
+
+    /** One good node is left, and nobody can tell which of the two is wrong: no token, and no push. */
+    @Test
+    void aNodeThatIsOutOfRangeDoesNotMakeAQuorum() {
+        nodesWithCounters(7, 7, END - 10);
+        node(1).pause();
+        final AcquireOutcome outcome = acquire(client, fenced());
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
+        assertEquals(OUT_OF_RANGE, outcome.voteText(2));
+        assertEquals(1, outcome.grantedCount(), outcome::toString);
+        assertEquals(0, client.redlock().counters().raisedCount(), "nobody was asked to raise");
+        world.runMs(5);
+        assertEquals(8, counter(0), "nobody was pushed");
+    }
+
+    @Test
+    void aRefusedAttemptPassesNothingOn() {
+        nodesWithCounters(7, 7, END - 10);
+        node(0).redis().set("orders", "foreign", -1);
+        node(1).redis().set("orders", "foreign", -1);
+        final AcquireOutcome outcome = acquire(client, fenced());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
+        world.runMs(5);
+        assertEquals(List.of(7L, 7L), List.of(counter(0), counter(1)), "nobody was pushed");
+    }
+
+    /** The one answer that is there when the caller gives up is the wrong one; the others come behind the release. */
+    @Test
+    void aCancelledAttemptPassesNothingOn() {
+        nodesWithCounters(7, 7, END - 10);
+        node(0).delay(() -> 10_000_000);
+        node(1).delay(() -> 10_000_000);
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        world.runMs(5);
+        outcome.cancel(false);
+        world.runMs(100);
+        assertEquals(List.of(8L, 8L), List.of(counter(0), counter(1)), "nobody was pushed");
+        assertEquals(0, keyCount(), "rolled back");
+    }
+
+    @Test
+    void aLateAnswerIsNotPassedOn() {
+        nodesWithCounters(7, 7, END - 10);
+        node(2).delay(() -> 5_000_000);
+        final Lease lease = acquired(acquire(client, fenced()));
+        world.runMs(20);
+        release(lease);
+        world.runMs(20);
+        assertEquals(List.of(8L, 8L, END - 9), List.of(counter(0), counter(1), counter(2)), "nobody was pushed");
+        assertEquals(0, keyCount(), "given back");
+    }
+
+    @Test
+    void aBatchOfReleasesPassesNothingOn() {
+        nodesWithCounters(7, 9, END - 10);
+        final List<Lease> leases = new ArrayList<>(List.of(acquired(acquire(client, fenced()))));
+        for (int i = 0; i < 3; i++) {
+            final String resource = "other/" + i;
+            node(2).redis().set(counterName().replace("orders", resource), Long.toString(END - 10), -1);
+            leases.add(acquired(get(client.redlock().acquireAsync(resource, fenced()))));
+        }
+        leases.forEach(Lease::releaseAsync);
+        world.runMs(10);
+        assertEquals(1, node(0).redis().commandCount("release_many_fenced"), "in one call");
+        assertEquals(List.of(10L, 10L), List.of(counter(0), counter(1)), "nobody was pushed");
+        assertTrue(node(0).redis().counter("other/1") < 2 * seed(), "nor for another resource");
+    }
+
+    /** A lost counter starts from its node's clock: that is no fault, and the others follow. */
+    @Test
+    void aNodeThatStartsFromItsClockIsInRange() {
+        nodesWithCounters(7, 20, 30);
+        node(2).redis().loseCounters();
+        node(2).redis().clockJump(1);
+        final long seed = node(2).redis().counterSeed();
+        assertEquals(seed, acquired(acquire(client, fenced())).fencingToken(), "raised to what the clock says");
+    }
+
+    /** An hour beyond the clocks is where the range ends. */
+    @ParameterizedTest
+    @ValueSource(ints = {3_598, 3_602})
+    void theRangeEndsAnHourBeyondTheClocks(final int seconds) {
+        nodesWithCounters(7, 20, 1);
+        counter(2, seed() + seconds * SECOND);
+        final boolean isInRange = seconds <= 3_600;
+        final long token = acquired(acquire(client, fenced())).fencingToken();
+        assertEquals(isInRange ? counter(2) : 21, token, "raised");
+    }
+
+    /** Node 1 was away and lags; node 2 is down. The clocks tell that node 0 is not the wrong one. */
+    @Test
+    void aNodeThatWasAwayForLongIsBroughtUp() {
+        nodesWithCounters(1, 20, 20);
+        counter(0, seed() - 86_400 * SECOND);
+        node(2).pause();
+        final Lease lease = acquired(acquire(client, fenced()));
+        assertEquals(seed() - 86_400 * SECOND + 1, lease.fencingToken(), "the higher one");
+        assertEquals(counter(0), counter(1), "brought up");
+    }
+
+    /** A node that lies about its counter may lie about its clock. */
+    @Test
+    void aNodesOwnClockDoesNotVouchForItsCounter() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.delay(() -> TRIP_NS / 2));
+        node(2).redis().clockJump(100L * 365 * 86_400_000);
+        client = client();
+        counter(0, 7);
+        counter(1, 20);
+        counter(2, seed() + 50L * 365 * 86_400 * SECOND);
+        assertEquals(21, acquired(acquire(client, fenced())).fencingToken(), "of the other two");
+    }
+
+    @Test
+    void aClockThatIsBehindPutsNobodyOutOfRange() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.delay(() -> TRIP_NS / 2));
+        node(2).redis().clockJump(-20L * 365 * 86_400_000);
+        client = client();
+        counter(0, seed() + 5);
+        counter(1, seed() + 5_000_000);
+        counter(2, 7);
+        final long token = seed() + 5_000_001;
+        assertEquals(token, acquired(acquire(client, fenced())).fencingToken(), "raised to the highest");
+    }
+
+    /** However it came there: what a majority says is believed, so the lock works up to the end of its numbers. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void aMajorityBeyondTheClocksIsBelieved(final int lagging) {
+        nodesWithCounters(END - 5_000, END - 5_000, END - 5_000);
+        counter(lagging, 7);
+        for (int i = 1; i < 9; i++) {
+            assertEquals(END - 5_000 + i, acquiredAndReleased().fencingToken(), "two agree");
+        }
+        assertEquals(END - 5_000 + 8, counter(lagging), "the third was brought up");
+    }
+
+    @Test
+    void nodesBeyondTheClocksThatDriftedApartALittleAreRaised() {
+        nodesWithCounters(END - 5_000, END - 4_500, 7);
+        node(2).pause();
+        assertEquals(END - 4_499, acquired(acquire(client, fenced())).fencingToken(), "within a thousand");
+    }
+
+    @Test
+    void twoOfFiveThatAreOutOfRangeDisableNobody() {
+        nodesWithCounters(7, END - 10, 20, END - 5, 30);
+        final Lease lease = acquired(acquire(client, fenced()));
+        assertEquals(31, lease.fencingToken(), "of the other three");
+        assertEquals(List.of(OUT_OF_RANGE, OUT_OF_RANGE),
+                List.of(((AcquireOutcome) lease).voteText(1), ((AcquireOutcome) lease).voteText(3)));
+        release(lease);
+        world.runMs(5);
+        assertEquals(List.of(31L, 31L, 31L), List.of(counter(0), counter(2), counter(4)), "they agree");
+        assertEquals(32, acquiredAndReleased().fencingToken(), "the next one");
+    }
+
+    /** Each node's counter is its own, and one node has no other to compare with. */
+    @Test
+    void oneNodeAloneIsBelieved() {
+        nodesWithCounters(END - 10);
+        assertEquals(END - 9, acquired(acquire(client, fenced())).fencingToken());
+    }
+
+    @Test
+    void theLogTellsOfItOnceAMinute() {
+        nodesWithCounters(7, 20, END - 1_000);
+        final List<String> warnings = new ArrayList<>();
+        final Handler handler = new Handler() {
+            @Override
+            public void publish(final LogRecord record) {
+                warnings.add(record.getMessage());
+            }
+
+            @Override
+            public void flush() {
+                // nothing is kept back
+            }
+
+            @Override
+            public void close() {
+                // nothing to close
+            }
+        };
+        final Logger logger = Logger.getLogger("dev.redlock");
+        final java.util.logging.Level level = logger.getLevel();
+        logger.setLevel(java.util.logging.Level.WARNING);
+        logger.addHandler(handler);
+        try {
+            for (int i = 0; i < 5; i++) {
+                acquiredAndReleased();
+            }
+            assertEquals(1, warnings.size(), warnings::toString);
+            assertTrue(warnings.get(0).contains("node 2") && warnings.get(0).contains(Long.toString(END - 999))
+                    && warnings.get(0).contains("out of range"), warnings::toString);
+            world.runMs(60_000);
+            acquiredAndReleased();
+            assertEquals(2, warnings.size(), warnings::toString);
+        } finally {
+            logger.removeHandler(handler);
+            logger.setLevel(level);
+        }
+        assertFalse(warnings.get(1).isEmpty());
+    }
+
+    /** A log handler that throws keeps no attempt from its end. */
+    @Test
+    void aThrowingLogHandlerChangesNothing() {
+        nodesWithCounters(7, 20, END - 1_000);
+        final Handler handler = new Handler() {
+            @Override
+            public void publish(final LogRecord record) {
+                throw new IllegalStateException("the disk is full");
+            }
+
+            @Override
+            public void flush() {
+                // nothing is kept back
+            }
+
+            @Override
+            public void close() {
+                // nothing to close
+            }
+        };
+        final Logger logger = Logger.getLogger("dev.redlock");
+        final java.util.logging.Level level = logger.getLevel();
+        logger.setLevel(java.util.logging.Level.WARNING);
+        logger.addHandler(handler);
+        try {
+            assertEquals(21, acquiredAndReleased().fencingToken());
+        } finally {
+            logger.removeHandler(handler);
+            logger.setLevel(level);
+        }
+    }
+}
