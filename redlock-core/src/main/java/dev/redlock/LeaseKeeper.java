@@ -1,5 +1,7 @@
 package dev.redlock;
 
+import dev.redlock.node.Log;
+
 /**
  * Looks after held leases: ends them when their validity ends, extends them automatically within their limits, and
  * takes their grants back when a node's clock has jumped.
@@ -139,15 +141,24 @@ final class LeaseKeeper {
         final LeaseListener listener = lease.listener;
         letGo(lease);
         lease.attempt = null;
+        lease.end(state);
         conductor.passRun(attempt);
         conductor.releasing().abandon(attempt);
         conductor.counters().onLost(state);
-        lease.end(state);
         if (lease.isExtendTaken) {
             lease.completeExtend(state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
         }
         Conductor.tellLost(listener, lease, state);
         conductor.handOn(key);
+    }
+
+    /** Whatever goes wrong with the clean-up of one lease, the others have to be looked at. */
+    private void loseGuarded(final Attempt attempt) {
+        try {
+            lose(attempt, LeaseState.LOST);
+        } catch (final RuntimeException | Error e) {
+            Log.error("a lost lease could not be given back; its keys end with their ttl", e);
+        }
     }
 
     private static boolean isHeld(final LeaseSlot lease) {
@@ -165,7 +176,7 @@ final class LeaseKeeper {
                 attempt.extendRound.distrust(nodeIndex);
             }
             if (Long.bitCount(attempt.holders) < quorum) {
-                lose(attempt, LeaseState.LOST);
+                loseGuarded(attempt);
             }
             // A listener may have let go of the next one, whose release can be under way still: then start over; what
             // was looked at is looked at again for nothing.

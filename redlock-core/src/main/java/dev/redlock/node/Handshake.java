@@ -5,7 +5,6 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespWriter;
 import dev.redlock.transport.NodeAddress;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
@@ -32,6 +31,12 @@ final class Handshake {
     private static final RespCommand CONDITIONAL_DELETES = RespCommand.of("COMMAND", "INFO", "delex", "delifeq");
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
     private static final long UNKNOWN = -1;
+    /** Room for {@code TIME}. */
+    static final int TIME_BYTES = 32;
+    /** Room for the longest of the commands that are the same for everybody. */
+    private static final int SHORT_BYTES = 128;
+    /** {@code $}, a length, and two line ends. */
+    private static final int BULK_OVERHEAD_BYTES = 16;
 
     private final Node node;
     private final NodeConnection connection;
@@ -59,6 +64,15 @@ final class Handshake {
     }
 
     void start() {
+        try {
+            sendAll();
+        } catch (final RuntimeException | Error e) {
+            isOver = true;
+            node.disconnect("its handshake cannot be sent: " + e);
+        }
+    }
+
+    private void sendAll() {
         scriptsLeft = LockScripts.VERBS.size();
         if (isResp2) {
             sendResp2Greeting();
@@ -69,7 +83,7 @@ final class Handshake {
         send(command(INFO_SERVER), this::onInfoServer);
         send(command(INFO_REPLICATION), this::onInfoReplication);
         timeSentNs = node.nowNs();
-        send(command(TIME), this::onTime);
+        send(node.timeCommand(), this::onTime);
         if (isNativeUsed) {
             send(command(CONDITIONAL_DELETES), this::onCommandInfo);
         }
@@ -78,21 +92,34 @@ final class Handshake {
         }
     }
 
+    /** Without memory for all of it there is no handshake. */
     private void send(final ByteBuf command, final ValueRequest request) {
-        node.sendValue(command, request);
+        if (!node.sendValue(command, request)) {
+            throw new IllegalStateException("no memory");
+        }
     }
 
-    private static ByteBuf command(final RespCommand command) {
-        final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
-        command.writeTo(out);
+    private ByteBuf command(final RespCommand command) {
+        final ByteBuf out = node.newCommand(SHORT_BYTES);
+        if (out != null) {
+            command.writeTo(out);
+        }
         return out;
     }
 
-    private static ByteBuf command(final String... words) {
-        final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
-        RespWriter.arrayHeader(out, words.length);
-        for (final String word : words) {
-            RespWriter.bulkString(out, word.getBytes(StandardCharsets.UTF_8));
+    private ByteBuf command(final String... words) {
+        int capacity = SHORT_BYTES;
+        final byte[][] encoded = new byte[words.length][];
+        for (int i = 0; i < words.length; i++) {
+            encoded[i] = words[i].getBytes(StandardCharsets.UTF_8);
+            capacity += encoded[i].length + BULK_OVERHEAD_BYTES;
+        }
+        final ByteBuf out = node.newCommand(capacity);
+        if (out != null) {
+            RespWriter.arrayHeader(out, words.length);
+            for (final byte[] word : encoded) {
+                RespWriter.bulkString(out, word);
+            }
         }
         return out;
     }
@@ -126,12 +153,15 @@ final class Handshake {
         }
     }
 
-    private static ByteBuf scriptLoad(final Verb verb) {
-        final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
-        RespWriter.arrayHeader(out, 3);
-        RespWriter.bulkString(out, "SCRIPT");
-        RespWriter.bulkString(out, "LOAD");
-        RespWriter.bulkString(out, LockScripts.source(verb));
+    private ByteBuf scriptLoad(final Verb verb) {
+        final byte[] source = LockScripts.source(verb);
+        final ByteBuf out = node.newCommand(SHORT_BYTES + source.length);
+        if (out != null) {
+            RespWriter.arrayHeader(out, 3);
+            RespWriter.bulkString(out, "SCRIPT");
+            RespWriter.bulkString(out, "LOAD");
+            RespWriter.bulkString(out, source);
+        }
         return out;
     }
 
@@ -275,10 +305,8 @@ final class Handshake {
         return null;
     }
 
-    static ByteBuf timeCommand(final ByteBufAllocator allocator) {
-        final ByteBuf out = allocator.directBuffer(32);
+    static void writeTime(final ByteBuf out) {
         TIME.writeTo(out);
-        return out;
     }
 
     /** The answer to TIME in microseconds since the epoch; -1 if it is no time. */

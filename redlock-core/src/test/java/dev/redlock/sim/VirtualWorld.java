@@ -2,6 +2,8 @@ package dev.redlock.sim;
 
 import dev.redlock.RedlockContext;
 import dev.redlock.TestClient;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.local.LocalAddress;
 import io.netty.channel.local.LocalIoHandler;
@@ -65,9 +67,11 @@ public final class VirtualWorld implements Timeline {
         private final TestClient client;
         private boolean isPaused;
 
-        private Client(final String name, final RedlockContext context, final long seed) {
+        private Client(final String name, final RedlockContext context, final long seed,
+                final ByteBufAllocator allocator) {
             this.name = name;
             this.transport = new FakeTransport(world + "/" + name, places);
+            this.transport.allocator(allocator);
             this.client = new TestClient(context, loop, transport, VirtualWorld.this::nowNs, seed);
         }
 
@@ -145,7 +149,13 @@ public final class VirtualWorld implements Timeline {
 
     /** A new client process over all nodes; it has begun to connect. */
     public Client newClient(final String name, final RedlockContext context, final long seed) {
-        final Client client = new Client(name, context, seed);
+        return newClient(name, context, seed, PooledByteBufAllocator.DEFAULT);
+    }
+
+    /** The same with memory of its own for commands. */
+    public Client newClient(final String name, final RedlockContext context, final long seed,
+            final ByteBufAllocator allocator) {
+        final Client client = new Client(name, context, seed, allocator);
         clients.add(client);
         client.engine().open();
         return client;
