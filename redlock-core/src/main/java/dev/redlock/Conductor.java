@@ -1,6 +1,8 @@
 package dev.redlock;
 
+import dev.redlock.node.DirectBuffers;
 import dev.redlock.node.FanOut;
+import dev.redlock.node.Log;
 import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
 import dev.redlock.node.NodeListener;
@@ -11,8 +13,6 @@ import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
-import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -30,7 +30,6 @@ import org.agrona.collections.Object2ObjectHashMap;
  */
 final class Conductor implements NodeListener {
 
-    private static final System.Logger LOG = System.getLogger("dev.redlock");
     /** Half of the longest delay between attempts where the retry policy throws. */
     private static final long RETRY_DELAY_NS_MIN = 25_000_000;
     private static final int CALL_DEPTH_MAX = 16;
@@ -75,12 +74,6 @@ final class Conductor implements NodeListener {
 
     Conductor(final RedlockContext context, final EventLoop loop, final IoTransport transport, final NanoClock clock,
             final TokenStream tokens, final RandomGenerator random) {
-        // Slices of a pooled buffer are pooled too; those of Netty's default allocator are made anew for each write.
-        this(context, loop, transport, clock, tokens, random, PooledByteBufAllocator.DEFAULT);
-    }
-
-    Conductor(final RedlockContext context, final EventLoop loop, final IoTransport transport, final NanoClock clock,
-            final TokenStream tokens, final RandomGenerator random, final ByteBufAllocator allocator) {
         this.context = context;
         this.loop = loop;
         this.clock = clock;
@@ -88,7 +81,8 @@ final class Conductor implements NodeListener {
         this.random = random;
         this.timers = new TimerWheel(clock.nanoTime(), this::onTimerStarted);
         this.nodes = new Node[context.nodes().size()];
-        this.fanOut = new FanOut(loop, allocator, nodes, context.nodeOptions().releaseBatchMax());
+        this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), nodes,
+                context.nodeOptions().releaseBatchMax());
         final NodeContext nodeContext = new NodeContext(loop, transport, clock, timers, random, context.nodeOptions(),
                 this, nodes);
         for (int i = 0; i < nodes.length; i++) {
@@ -543,9 +537,10 @@ final class Conductor implements NodeListener {
      * lock.
      */
     private void setAlarm(final long deadlineNs) {
+        // First of all, because it may throw: an alarm that is noted and not scheduled would be the last one.
+        loop.schedule(alarmTask, Math.max(0, deadlineNs - nowNs()), TimeUnit.NANOSECONDS);
         isAlarmSet = true;
         alarmNs = deadlineNs;
-        loop.schedule(alarmTask, Math.max(0, deadlineNs - nowNs()), TimeUnit.NANOSECONDS);
     }
 
     private void onAlarm() {
@@ -559,8 +554,8 @@ final class Conductor implements NodeListener {
             timers.poll(nowNs);
         } catch (final RuntimeException | Error e) {
             // The loop would keep it to itself. What this poll did not come to is due at once.
-            LOG.log(System.Logger.Level.ERROR, "a timer threw; the client goes on", e);
             setAlarm(nowNs);
+            Log.error("a timer threw; the client goes on", e);
             return;
         }
         armAlarm();
@@ -600,7 +595,8 @@ final class Conductor implements NodeListener {
     @Override
     public void onProblem(final Node node, final String problem) {
         if (!isClosing) {
-            LOG.log(System.Logger.Level.INFO, "node {0} ({1}): {2}", node.index(), node.address(), problem);
+            // The node is in the middle of a change of state.
+            Log.later(loop, System.Logger.Level.INFO, "node {0} ({1}): {2}", node.index(), node.address(), problem);
         }
     }
 
@@ -695,7 +691,7 @@ final class Conductor implements NodeListener {
     }
 
     private static void logThrown(final String what, final Throwable thrown) {
-        LOG.log(System.Logger.Level.ERROR, "a " + what + " threw; the client goes on", thrown);
+        Log.error("a " + what + " threw; the client goes on", thrown);
     }
 
     // ---- parts ------------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 package dev.redlock;
 
+import dev.redlock.node.Log;
+
 /**
  * Looks after held leases: ends them when their validity ends, extends them automatically within their limits, and
  * takes their grants back when a node's clock has jumped.
@@ -151,6 +153,15 @@ final class LeaseKeeper {
         conductor.handOn(key);
     }
 
+    /** Whatever goes wrong with the clean-up of one lease, the others have to be looked at. */
+    private void loseGuarded(final Attempt attempt) {
+        try {
+            lose(attempt, LeaseState.LOST);
+        } catch (final RuntimeException | Error e) {
+            Log.error("a lost lease could not be given back; its keys end with their ttl", e);
+        }
+    }
+
     private static boolean isHeld(final LeaseSlot lease) {
         return lease.attempt != null && lease.attempt.phase == Attempt.Phase.HELD;
     }
@@ -166,7 +177,7 @@ final class LeaseKeeper {
                 attempt.extendRound.distrust(nodeIndex);
             }
             if (Long.bitCount(attempt.holders) < quorum) {
-                lose(attempt, LeaseState.LOST);
+                loseGuarded(attempt);
             }
             // A listener may have let go of the next one, whose release can be under way still: then start over; what
             // was looked at is looked at again for nothing.

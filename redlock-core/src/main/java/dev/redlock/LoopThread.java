@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.node.Log;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.util.concurrent.FastThreadLocalThread;
@@ -13,7 +14,6 @@ import java.util.concurrent.TimeUnit;
  */
 final class LoopThread implements Runnable {
 
-    private static final System.Logger LOG = System.getLogger("dev.redlock");
     /** About what a caller that was woken needs until it calls again. */
     static final long BACK_OFF_NS = TimeUnit.MICROSECONDS.toNanos(50);
     private static final long WAIT_NS_MAX = TimeUnit.SECONDS.toNanos(1);
@@ -49,7 +49,7 @@ final class LoopThread implements Runnable {
             try {
                 runOnce();
             } catch (final RuntimeException | Error e) {
-                LOG.log(System.Logger.Level.ERROR, "the event loop threw; it goes on", e);
+                Log.error("the event loop threw; it goes on", e);
             }
         }
     }

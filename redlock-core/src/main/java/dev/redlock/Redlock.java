@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.node.Log;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
@@ -37,8 +38,6 @@ import java.util.concurrent.atomic.AtomicReference;
  * @threading any thread
  */
 public final class Redlock implements AutoCloseable {
-
-    private static final System.Logger LOG = System.getLogger("dev.redlock");
 
     private final RedlockContext context;
     private final Conductor[] conductors;
@@ -153,7 +152,7 @@ public final class Redlock implements AutoCloseable {
         } catch (final InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (final TimeoutException | ExecutionException e) {
-            LOG.log(System.Logger.Level.DEBUG, "not every node has answered yet: {0}", nodes);
+            Log.log(System.Logger.Level.DEBUG, "not every node has answered yet: {0}", nodes);
         }
     }
 
@@ -452,7 +451,7 @@ public final class Redlock implements AutoCloseable {
 
     private static void logUnreleased(final CloseReport report) {
         if (!report.isClean()) {
-            LOG.log(System.Logger.Level.WARNING,
+            Log.log(System.Logger.Level.WARNING,
                     "closed without confirmed release of {0}; their keys end with their ttl",
                     report.unreleased());
         }

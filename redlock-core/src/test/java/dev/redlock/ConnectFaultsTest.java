@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.sim.FakeTransport;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.sim.VirtualWorld;
+import io.netty.channel.Channel;
 import io.netty.channel.local.LocalChannel;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -31,6 +32,99 @@ class ConnectFaultsTest extends VirtualTest {
         node(0).breakConnections();
         world.runMs(2_000);
         assertEquals(NodeStatus.State.READY, status(client, 0).state(), () -> status(client, 0).toString());
+    }
+
+    private void assertReady(final VirtualWorld.Client client, final long withinMs) {
+        world.await("ready", withinMs, () -> status(client, 0).state() == NodeStatus.State.READY);
+    }
+
+    @Test
+    void aLookUpThatNeverAnswersIsGivenUp() {
+        final VirtualWorld.Client client = world(3);
+        final int[] lookups = new int[1];
+        client.transport().resolver((found, answer) -> lookups[0]++);
+        node(0).breakConnections();
+        world.await("given up", 20_000, () -> status(client, 0).state() == NodeStatus.State.WAITING
+                && String.valueOf(status(client, 0).problem()).contains("looked up"));
+        client.transport().resolver((found, answer) -> answer.accept(found));
+        assertReady(client, 2_000);
+        assertEquals(1, lookups[0], "look-ups under way");
+    }
+
+    /** Each look-up that hangs keeps a thread. */
+    @Test
+    void aResolverThatNeverAnswersIsAskedLessAndLess() {
+        final VirtualWorld.Client client = world(3);
+        final int[] lookups = new int[1];
+        client.transport().resolver((found, answer) -> lookups[0]++);
+        node(0).breakConnections();
+        world.runMs(3_600_000);
+        assertTrue(lookups[0] > 5 && lookups[0] < 20, lookups[0] + " look-ups in an hour");
+        client.transport().resolver((found, answer) -> answer.accept(found));
+        assertReady(client, 400_000);
+    }
+
+    /** A resolver that is always slower than the node waits must not keep it away for ever. */
+    @Test
+    void anAnswerThatComesLateIsUsedByTheNextTry() {
+        final VirtualWorld.Client client = world(3);
+        client.transport().resolver((found, answer) -> world.after(13_000_000_000L,
+                () -> client.engine().conductor().execute(() -> answer.accept(found))));
+        node(0).breakConnections();
+        assertReady(client, 30_000);
+        world.runMs(60_000);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "later answers change nothing");
+        assertEquals(1, node(0).connectionCount());
+    }
+
+    @Test
+    void anAnswerThatComesTwiceOpensOneConnection() {
+        final VirtualWorld.Client client = world(3);
+        client.transport().resolver((found, answer) -> {
+            answer.accept(found);
+            answer.accept(found);
+        });
+        final int openedBefore = node(0).openedCount();
+        node(0).breakConnections();
+        assertReady(client, 2_000);
+        world.runMs(100);
+        assertEquals(1, node(0).openedCount() - openedBefore, "connections that were opened");
+        assertEquals(1, node(0).connectionCount());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
+    }
+
+    /** The second answer finds the node with a connection, in its delay, or closed. */
+    @Test
+    void aSecondAnswerThatComesLaterChangesNothing() {
+        final VirtualWorld.Client client = world(3);
+        for (final long delayMs : new long[]{1, 5, 20, 100, 1_000}) {
+            client.transport().resolver((found, answer) -> {
+                answer.accept(found);
+                world.after(delayMs * 1_000_000,
+                        () -> client.engine().conductor().execute(() -> answer.accept(null)));
+            });
+            node(0).crash();
+            world.runMs(50);
+            node(0).restart(true);
+            world.runMs(3_000);
+            client.transport().resolver((found, answer) -> answer.accept(found));
+            world.runMs(2_000);
+            assertTrue(status(client, 0).state().name().matches("READY|QUARANTINED"),
+                    () -> delayMs + " ms later: " + status(client, 0));
+            assertEquals(1, node(0).connectionCount());
+        }
+    }
+
+    /** It is reported in a task that nobody looks after. */
+    @Test
+    void aChannelTypeThatThrowsIsTriedAgain() {
+        final VirtualWorld.Client client = world(3);
+        client.transport().channelClass((Class<? extends Channel>) null);
+        node(0).breakConnections();
+        world.runMs(100);
+        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), () -> status(client, 0).toString());
+        client.transport().channelClass(LocalChannel.class);
+        assertReady(client, 2_000);
     }
 
     /** Netty tells of it on a thread of its own, which must not touch what belongs to the event loop. */

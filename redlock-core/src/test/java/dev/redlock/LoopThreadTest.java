@@ -11,6 +11,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -50,11 +54,16 @@ class LoopThreadTest {
         final LinkedBlockingQueue<Sleep> sleeps = new LinkedBlockingQueue<>();
         final CountDownLatch manyLooks = new CountDownLatch(LOOKS);
         private final Semaphore wakeUps = new Semaphore(0);
+        private volatile int failures;
         private int looks;
         private long firstLookNs;
 
         @Override
         public int run(final IoHandlerContext context) {
+            if (failures > 0) {
+                failures--;
+                throw new IllegalStateException("the I/O of a loop, thrown by a test");
+            }
             final long nowNs = System.nanoTime();
             if (!context.canBlock()) {
                 firstLookNs = looks == 0 ? nowNs : firstLookNs;
@@ -113,6 +122,49 @@ class LoopThreadTest {
         runTask();
         final Events.Sleep second = events.sleeps.take();
         assertTrue(second.looks <= 1, second::toString);
+    }
+
+    /** A thread that ends with an exception leaves every caller of its loop without an answer. */
+    @Test
+    void aLogHandlerThatThrowsDoesNotEndTheThread() throws InterruptedException {
+        final Logger log = Logger.getLogger("dev.redlock");
+        final CountDownLatch logged = new CountDownLatch(2);
+        final Handler handler = new Handler() {
+            @Override
+            public void publish(final LogRecord message) {
+                logged.countDown();
+                throw new AssertionError("a handler of the log, thrown by a test");
+            }
+
+            @Override
+            public void flush() {
+                // nothing is kept back
+            }
+
+            @Override
+            public void close() {
+                // nothing to close
+            }
+        };
+        final Level level = log.getLevel();
+        final Handler[] others = log.getHandlers();
+        for (final Handler other : others) {
+            log.removeHandler(other);
+        }
+        log.addHandler(handler);
+        log.setLevel(Level.ALL);
+        try {
+            events.failures = 2;
+            start(IdlePolicy.BLOCK);
+            assertTrue(logged.await(20, TimeUnit.SECONDS), "both failures are logged");
+            runTask();
+        } finally {
+            log.removeHandler(handler);
+            for (final Handler other : others) {
+                log.addHandler(other);
+            }
+            log.setLevel(level);
+        }
     }
 
     @ParameterizedTest

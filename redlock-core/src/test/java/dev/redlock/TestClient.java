@@ -4,8 +4,6 @@ import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
-import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -23,15 +21,9 @@ public final class TestClient {
 
     public TestClient(final RedlockContext context, final EventLoop loop, final IoTransport transport,
             final NanoClock clock, final long seed) {
-        this(context, loop, transport, clock, seed, PooledByteBufAllocator.DEFAULT);
-    }
-
-    /** The same, with an allocator for what is written to nodes. */
-    public TestClient(final RedlockContext context, final EventLoop loop, final IoTransport transport,
-            final NanoClock clock, final long seed, final ByteBufAllocator allocator) {
         context.conclude();
         conductor = new Conductor(context, loop, transport, clock, new TokenStream(new SeededSecureRandom(seed)),
-                new SplittableRandom(seed), allocator);
+                new SplittableRandom(seed));
         redlock = new Redlock(context, conductor);
     }
 

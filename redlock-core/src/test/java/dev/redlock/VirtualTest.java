@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -108,7 +110,11 @@ abstract class VirtualTest {
     }
 
     VirtualWorld.Client client(final RedlockContext context) {
-        final VirtualWorld.Client client = world.newClient("client-" + clientCount, context, clientCount++);
+        return client(context, PooledByteBufAllocator.DEFAULT);
+    }
+
+    VirtualWorld.Client client(final RedlockContext context, final ByteBufAllocator allocator) {
+        final VirtualWorld.Client client = world.newClient("client-" + clientCount, context, clientCount++, allocator);
         clients.add(client);
         world.runMs(10);
         return client;

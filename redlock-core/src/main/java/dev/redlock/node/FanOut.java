@@ -2,7 +2,6 @@ package dev.redlock.node;
 
 import dev.redlock.quorum.Quorum;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 
 /**
@@ -17,14 +16,13 @@ import io.netty.channel.EventLoop;
  */
 public final class FanOut {
 
-    private static final System.Logger LOG = System.getLogger("dev.redlock");
     /** A batch of about 300 commands; a full one is flushed early. */
     static final int BATCH_BYTES = 64 * 1024;
     /** Keys of this many bytes are enough for one script call. */
     private static final int KEY_BYTES_MAX = 16 * 1024;
 
     private final EventLoop loop;
-    private final ByteBufAllocator allocator;
+    private final DirectBuffers buffers;
     private final Node[] nodes;
     private final Runnable flushTask = this::flush;
     private final int releaseBatchMax;
@@ -33,22 +31,22 @@ public final class FanOut {
     private final ResourceFilter filter = new ResourceFilter();
     private final UnsentCommands unsentCommands = new UnsentCommands();
     private ByteBuf batch;
+    private ByteBuf timeCommand;
     private boolean isFlushScheduled;
-    private boolean isMemoryUsedUp;
 
     /**
      * A fan-out over fixed nodes.
      *
      * @param loop      the loop that all of them live on
-     * @param allocator where batches come from
+     * @param buffers   where batches come from
      * @param nodes     the nodes, by index; borrowed
      * @param releaseBatchMax most releases in one script call, 1 to 64
      */
-    public FanOut(final EventLoop loop, final ByteBufAllocator allocator, final Node[] nodes,
+    public FanOut(final EventLoop loop, final DirectBuffers buffers, final Node[] nodes,
             final int releaseBatchMax) {
         this.releaseBatchMax = releaseBatchMax;
         this.loop = loop;
-        this.allocator = allocator;
+        this.buffers = buffers;
         this.nodes = nodes;
     }
 
@@ -214,6 +212,7 @@ public final class FanOut {
         final ByteBuf out = batchWithRoom(LockScripts.roomFor(releases, false));
         if (out == null) {
             unsentCommands.add(releases, mask);
+            scheduleFlush();
             return;
         }
         final int start = out.writerIndex();
@@ -267,7 +266,7 @@ public final class FanOut {
 
     // ---- the batch buffer -------------------------------------------------------------------------------------------
 
-    private static int roomFor(final LockRequest request, final Verb verb) {
+    static int roomFor(final LockRequest request, final Verb verb) {
         final int counterLength = verb.hasCounter() ? request.counterBulk().length : 0;
         return LockScripts.COMMAND_OVERHEAD_BYTES + request.resourceBulk().length + counterLength;
     }
@@ -287,13 +286,31 @@ public final class FanOut {
     /** Makes sure that what has been written leaves at the end of this duty cycle. */
     void scheduleFlush() {
         if (!isFlushScheduled) {
-            isFlushScheduled = true;
+            // Noted behind, because it may throw: a flush that is noted and not scheduled would be the last one.
             loop.execute(flushTask);
+            isFlushScheduled = true;
         }
     }
 
-    ByteBufAllocator allocator() {
-        return allocator;
+    DirectBuffers buffers() {
+        return buffers;
+    }
+
+    /**
+     * {@code TIME}, of which every node sends the same bytes again and again: the clocks are watched also when memory
+     * is used up.
+     *
+     * @return owned by the caller; null where there is no memory, which is possible the first time only
+     */
+    ByteBuf timeCommand() {
+        if (timeCommand == null) {
+            timeCommand = buffers.takeLongLived(Handshake.TIME_BYTES);
+            if (timeCommand == null) {
+                return null;
+            }
+            Handshake.writeTime(timeCommand);
+        }
+        return timeCommand.retainedDuplicate();
     }
 
     /** The batch, with so much room behind its end; null where there is no memory for it. */
@@ -302,25 +319,9 @@ public final class FanOut {
             flushBatch();
         }
         if (batch == null) {
-            batch = newBatch(Math.max(BATCH_BYTES, bytes));
+            batch = buffers.takeLongLived(Math.max(BATCH_BYTES, bytes));
         }
         return batch;
-    }
-
-    /** Direct memory belongs to the whole process: where others have used it up, a command is not sent, that is all. */
-    private ByteBuf newBatch(final int bytes) {
-        try {
-            final ByteBuf fresh = LongLivedBuffers.direct(allocator, bytes);
-            isMemoryUsedUp = false;
-            return fresh;
-        } catch (final OutOfMemoryError e) {
-            if (!isMemoryUsedUp) {
-                isMemoryUsedUp = true;
-                LOG.log(System.Logger.Level.WARNING, "no memory to write commands: {0}", e.getMessage());
-            }
-            scheduleFlush();
-            return null;
-        }
     }
 
     private void flush() {
@@ -331,12 +332,12 @@ public final class FanOut {
             sealReleases();
         } finally {
             isFlushScheduled = false;
+            flushBatch();
+            if (!unsentCommands.isEmpty()) {
+                // In the next turn: whoever tries again at once must not keep the loop from its sockets.
+                scheduleFlush();
+            }
         }
-        if (!unsentCommands.isEmpty()) {
-            // In the next turn: whoever tries again at once must not keep the loop from its sockets.
-            scheduleFlush();
-        }
-        flushBatch();
     }
 
     /**
@@ -368,7 +369,7 @@ public final class FanOut {
         }
     }
 
-    /** Gives the batch buffer back. */
+    /** Gives the buffers back. */
     public void close() {
         while (isReleasePending() || !unsentCommands.isEmpty()) {
             sealReleases();
@@ -377,6 +378,10 @@ public final class FanOut {
         if (batch != null) {
             batch.release();
             batch = null;
+        }
+        if (timeCommand != null) {
+            timeCommand.release();
+            timeCommand = null;
         }
     }
 }

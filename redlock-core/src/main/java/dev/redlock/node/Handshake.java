@@ -5,7 +5,6 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespWriter;
 import dev.redlock.transport.NodeAddress;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
@@ -36,6 +35,12 @@ final class Handshake {
     /** No token has its length, and no lock its value: a key of the probe's name that is there stays as it is. */
     private static final String PROBE_VALUE = "redlock:probe";
     private static final long UNKNOWN = -1;
+    /** Room for {@code TIME}. */
+    static final int TIME_BYTES = 32;
+    /** Room for the longest of the commands that are the same for everybody. */
+    private static final int SHORT_BYTES = 128;
+    /** {@code $}, a length, and two line ends. */
+    private static final int BULK_OVERHEAD_BYTES = 16;
 
     private final Node node;
     private final NodeConnection connection;
@@ -64,6 +69,15 @@ final class Handshake {
     }
 
     void start() {
+        try {
+            sendAll();
+        } catch (final RuntimeException | Error e) {
+            isOver = true;
+            node.disconnect("its handshake cannot be sent: " + e);
+        }
+    }
+
+    private void sendAll() {
         scriptsLeft = LockScripts.VERBS.size();
         if (isResp2) {
             sendResp2Greeting();
@@ -74,7 +88,7 @@ final class Handshake {
         send(command(INFO_SERVER), this::onInfoServer);
         send(command(INFO_REPLICATION), this::onInfoReplication);
         timeSentNs = node.nowNs();
-        send(command(TIME), this::onTime);
+        send(node.timeCommand(), this::onTime);
         if (probeKey != null) {
             probe();
         }
@@ -90,21 +104,34 @@ final class Handshake {
         send(command("SET", probeKey, PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), reply -> setIfEqualReply = reply);
     }
 
+    /** Without memory for all of it there is no handshake. */
     private void send(final ByteBuf command, final ValueRequest request) {
-        node.sendValue(command, request);
+        if (!node.sendValue(command, request)) {
+            throw new IllegalStateException("no memory");
+        }
     }
 
-    private static ByteBuf command(final RespCommand command) {
-        final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
-        command.writeTo(out);
+    private ByteBuf command(final RespCommand command) {
+        final ByteBuf out = node.newCommand(SHORT_BYTES);
+        if (out != null) {
+            command.writeTo(out);
+        }
         return out;
     }
 
-    private static ByteBuf command(final String... words) {
-        final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
-        RespWriter.arrayHeader(out, words.length);
-        for (final String word : words) {
-            RespWriter.bulkString(out, word.getBytes(StandardCharsets.UTF_8));
+    private ByteBuf command(final String... words) {
+        int capacity = SHORT_BYTES;
+        final byte[][] encoded = new byte[words.length][];
+        for (int i = 0; i < words.length; i++) {
+            encoded[i] = words[i].getBytes(StandardCharsets.UTF_8);
+            capacity += encoded[i].length + BULK_OVERHEAD_BYTES;
+        }
+        final ByteBuf out = node.newCommand(capacity);
+        if (out != null) {
+            RespWriter.arrayHeader(out, words.length);
+            for (final byte[] word : encoded) {
+                RespWriter.bulkString(out, word);
+            }
         }
         return out;
     }
@@ -138,12 +165,15 @@ final class Handshake {
         }
     }
 
-    private static ByteBuf scriptLoad(final Verb verb) {
-        final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
-        RespWriter.arrayHeader(out, 3);
-        RespWriter.bulkString(out, "SCRIPT");
-        RespWriter.bulkString(out, "LOAD");
-        RespWriter.bulkString(out, LockScripts.source(verb));
+    private ByteBuf scriptLoad(final Verb verb) {
+        final byte[] source = LockScripts.source(verb);
+        final ByteBuf out = node.newCommand(SHORT_BYTES + source.length);
+        if (out != null) {
+            RespWriter.arrayHeader(out, 3);
+            RespWriter.bulkString(out, "SCRIPT");
+            RespWriter.bulkString(out, "LOAD");
+            RespWriter.bulkString(out, source);
+        }
         return out;
     }
 
@@ -280,10 +310,8 @@ final class Handshake {
         return null;
     }
 
-    static ByteBuf timeCommand(final ByteBufAllocator allocator) {
-        final ByteBuf out = allocator.directBuffer(32);
+    static void writeTime(final ByteBuf out) {
         TIME.writeTo(out);
-        return out;
     }
 
     /** The answer to TIME in microseconds since the epoch; -1 if it is no time. */

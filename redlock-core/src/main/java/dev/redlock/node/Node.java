@@ -12,6 +12,7 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.WriteBufferWaterMark;
 import java.net.SocketAddress;
+import java.net.UnknownHostException;
 
 /**
  * One Redis or Valkey master as one event loop sees it: it connects, introduces itself, votes, is watched, and connects
@@ -30,8 +31,13 @@ public final class Node {
     private static final long REFUSED_DELAY_MS = 5_000;
     private static final int RECONNECT_DOUBLINGS_MAX = 16;
     private static final long IDLE_SAMPLE_MS = 1_000;
+    private static final long SAMPLE_RETRY_MS = 20;
     /** A clock that says more is wrong, and sums with it must not wrap. */
     private static final long WALL_US_MAX = 1L << 60;
+    /** Longer than a resolver takes that has to ask a second server. */
+    private static final long LOOKUP_TIMEOUT_MS = 10_000;
+    /** A resolver that hangs keeps a thread for each look-up, so the next ones wait longer. */
+    private static final int LOOKUP_DOUBLINGS_MAX = 5;
 
     private final int index;
     private final NodeAddress address;
@@ -43,12 +49,17 @@ public final class Node {
     private final NodeStatistics statistics = new NodeStatistics();
     private final ProblemLog problemLog = new ProblemLog();
     private final DeadlineTimer reconnectTimer = new DeadlineTimer(nowNs -> connect());
+    private final DeadlineTimer connectTimer = new DeadlineTimer(nowNs -> onConnectTimeout());
     private final DeadlineTimer handshakeTimer = new DeadlineTimer(nowNs -> onHandshakeTimeout());
     private final DeadlineTimer quarantineTimer = new DeadlineTimer(nowNs -> onQuarantineServed());
     private final DeadlineTimer watchTimer = new DeadlineTimer(this::onWatch);
     private FanOut fanOut;
     private NodeConnection connection;
+    /** What is being opened. */
+    private NodeConnection next;
     private Channel opening;
+    private int lookupNumber;
+    private int silentLookups;
     private String runId;
     private Dialect dialect = Dialect.SCRIPTS;
     private String quarantineReason;
@@ -99,23 +110,45 @@ public final class Node {
     // ---- connecting -------------------------------------------------------------------------------------------------
 
     private void connect() {
+        // A resolver may not answer, and a channel may not say that it has failed: nobody else would try again.
+        final long lookupMs = LOOKUP_TIMEOUT_MS << Math.min(silentLookups, LOOKUP_DOUBLINGS_MAX);
+        context.timers().start(connectTimer, nowNs() + (lookupMs + options.connectTimeoutMs()) * MS);
         setState(NodeState.CONNECTING);
+        final int number = ++lookupNumber;
         try {
-            context.transport().resolve(address, context.loop(), this::onResolved);
+            context.transport()
+                    .resolve(address, context.loop(), (found, failure) -> onResolved(number, found, failure));
         } catch (final RuntimeException | Error e) {
-            // There was no thread for it, for example. That passes, and nobody else would try again.
-            onConnectFailed("its name cannot be looked up: " + e, 0);
+            // There was no thread for it, for example. That passes.
+            onResolved(number, null, e);
         }
     }
 
-    private void onResolved(final SocketAddress found, final Throwable failure) {
-        if (state != NodeState.CONNECTING) {
+    /**
+     * A name has been looked up. The first address counts, also that of a look-up which was too slow before: it is the
+     * same name. Of failures only that of the latest look-up counts.
+     */
+    private void onResolved(final int number, final SocketAddress found, final Throwable failure) {
+        if (state != NodeState.CONNECTING || next != null || found == null && number != lookupNumber) {
             return;
         }
-        if (failure != null) {
-            onConnectFailed("its name cannot be looked up: " + failure.getMessage(), 0);
+        silentLookups = 0;
+        if (found == null) {
+            onConnectFailed("its name cannot be looked up: " + reasonOf(failure), 0);
             return;
         }
+        try {
+            open(found);
+        } catch (final RuntimeException | Error e) {
+            onConnectFailed("it cannot be connected to: " + e, 0);
+        }
+    }
+
+    private static String reasonOf(final Throwable failure) {
+        return failure instanceof UnknownHostException ? failure.getMessage() : String.valueOf(failure);
+    }
+
+    private void open(final SocketAddress found) {
         // The name has been looked up. Netty's own resolver would remember the loop until that is shut down.
         final Bootstrap bootstrap = new Bootstrap().group(context.loop())
                 .disableResolver()
@@ -124,29 +157,38 @@ public final class Node {
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK,
                         new WriteBufferWaterMark(options.unsentBytesMax() / 2, options.unsentBytesMax()));
         context.transport().tune(bootstrap, address, options.unansweredTimeoutMs());
-        final NodeConnection next = new NodeConnection(this, options);
-        final ChannelFuture connected = bootstrap.handler(initializerOf(next)).connect(found);
+        final NodeConnection newConnection = new NodeConnection(this, options, fanOut.buffers());
+        next = newConnection;
+        final ChannelFuture connected = bootstrap.handler(initializerOf(newConnection)).connect(found);
         if (connected.isDone()) {
             // A channel that could not be made (too many open files) has no loop: it would tell on another thread.
-            onConnected(connected, next);
+            onConnected(connected, newConnection);
             return;
         }
         opening = connected.channel();
-        connected.addListener((ChannelFuture future) -> onConnected(future, next));
+        connected.addListener((ChannelFuture future) -> onConnected(future, newConnection));
     }
 
-    private static ChannelHandler initializerOf(final NodeConnection next) {
+    private void onConnectTimeout() {
+        if (next == null) {
+            silentLookups++;
+            onConnectFailed("its name has not been looked up in time", 0);
+        } else {
+            onConnectFailed("it cannot be connected to: no answer in time", 0);
+        }
+    }
+
+    private static ChannelHandler initializerOf(final NodeConnection newConnection) {
         return new ChannelInitializer<>() {
             @Override
             protected void initChannel(final Channel channel) {
-                next.addTo(channel.pipeline());
+                newConnection.addTo(channel.pipeline());
             }
         };
     }
 
-    private void onConnected(final ChannelFuture future, final NodeConnection next) {
-        opening = null;
-        if (state != NodeState.CONNECTING) {
+    private void onConnected(final ChannelFuture future, final NodeConnection newConnection) {
+        if (next != newConnection) {
             future.channel().close();
             return;
         }
@@ -154,11 +196,25 @@ public final class Node {
             onConnectFailed("it cannot be connected to: " + future.cause().getMessage(), 0);
             return;
         }
-        connection = next;
+        context.timers().stop(connectTimer);
+        next = null;
+        opening = null;
+        connection = newConnection;
         endReason = null;
-        setState(NodeState.HANDSHAKING);
         context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * MS);
-        new Handshake(this, next, address, options).start();
+        setState(NodeState.HANDSHAKING);
+        new Handshake(this, newConnection, address, options).start();
+    }
+
+    /** Gives up what is being opened; its late answer finds that it is not wanted any more. */
+    private void stopConnecting() {
+        context.timers().stop(connectTimer);
+        final Channel unwanted = opening;
+        next = null;
+        opening = null;
+        if (unwanted != null) {
+            unwanted.close();
+        }
     }
 
     private void onHandshakeTimeout() {
@@ -238,6 +294,7 @@ public final class Node {
     }
 
     private void onConnectFailed(final String reason, final long delayMsMin) {
+        stopConnecting();
         context.timers().stop(handshakeTimer);
         if (state.isConnected()) {
             shortConnections++;
@@ -347,8 +404,8 @@ public final class Node {
     /** Notes a request whose bytes stand in the shared batch, if this node takes it. */
     VoteFailure enlist(final LockRequest request, final Verb verb, final CommandForm form, final int sequence) {
         final VoteFailure refusal = refusalOf(verb);
-        if (refusal == VoteFailure.NONE) {
-            connection.add(request, RequestRing.tag(verb, form, sequence, false));
+        if (refusal == VoteFailure.NONE && !connection.add(request, RequestRing.tag(verb, form, sequence, false))) {
+            return VoteFailure.BACK_PRESSURE;
         }
         return refusal;
     }
@@ -356,8 +413,9 @@ public final class Node {
     /** Notes a batch of releases whose bytes stand in the shared batch, if this node takes it. */
     VoteFailure enlist(final ReleaseBatch releases) {
         final VoteFailure refusal = refusalOf(Verb.RELEASE);
-        if (refusal == VoteFailure.NONE) {
-            connection.add(releases, RequestRing.tag(releases.verb(), CommandForm.SCRIPT, 0, false));
+        if (refusal == VoteFailure.NONE
+                && !connection.add(releases, RequestRing.tag(releases.verb(), CommandForm.SCRIPT, 0, false))) {
+            return VoteFailure.BACK_PRESSURE;
         }
         return refusal;
     }
@@ -372,10 +430,20 @@ public final class Node {
 
     /** Hands this node's part of the batch up to an index to the connection and starts at the batch's begin again. */
     void writeBatchEnd(final ByteBuf batch, final int end) {
-        if (state.isConnected() && end > segmentStart) {
-            connection.write(batch.retainedSlice(segmentStart, end - segmentStart));
-        }
+        final int start = segmentStart;
         segmentStart = 0;
+        if (state.isConnected() && end > start) {
+            writeSegment(batch, start, end);
+        }
+    }
+
+    /** Requests whose bytes cannot be handed over stand in the ring already: the connection is out of step then. */
+    private void writeSegment(final ByteBuf batch, final int start, final int end) {
+        try {
+            connection.write(batch.retainedSlice(start, end - start));
+        } catch (final RuntimeException | Error e) {
+            disconnect("its commands cannot be written: " + e);
+        }
     }
 
     void flush() {
@@ -384,33 +452,68 @@ public final class Node {
         }
     }
 
-    /** Sends a command to this node alone, behind what it was sent before. */
-    private void sendAlone(final LockRequest request, final Verb verb, final int sequence, final boolean isSecondTry) {
-        final ByteBuf out = fanOut.allocator().directBuffer();
+    /**
+     * Sends a command to this node alone, behind what it was sent before.
+     *
+     * @return false if there is no memory for it
+     */
+    private boolean sendAlone(final LockRequest request, final Verb verb, final int sequence,
+            final boolean isSecondTry) {
+        final int scriptLength = isSecondTry ? LockScripts.source(verb).length : 0;
+        final ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, verb) + scriptLength);
+        if (out == null) {
+            return false;
+        }
         if (isSecondTry) {
             LockScripts.writeEval(out, verb, request);
         } else {
             LockScripts.writeEvalSha(out, verb, request);
         }
-        writeAlone(request, RequestRing.tag(verb, CommandForm.SCRIPT, sequence, isSecondTry), out);
+        return writeAlone(request, RequestRing.tag(verb, CommandForm.SCRIPT, sequence, isSecondTry), out);
     }
 
-    private void writeAlone(final Object request, final int tag, final ByteBuf command) {
+    private boolean writeAlone(final Object request, final int tag, final ByteBuf command) {
         fanOut.sealReleases();
         fanOut.writeShared(this);
-        connection.add(request, tag);
+        if (!connection.add(request, tag)) {
+            command.release();
+            return false;
+        }
         connection.write(command);
         fanOut.scheduleFlush();
+        return true;
     }
 
-    /** Sends a request of the node's own. */
-    void sendValue(final ByteBuf command, final ValueRequest request) {
+    /**
+     * Sends a request of the node's own.
+     *
+     * @param command its bytes, which belong to this call; null if there was no memory for them
+     * @param request gets the answer
+     * @return false if there is no memory for it
+     */
+    boolean sendValue(final ByteBuf command, final ValueRequest request) {
+        if (command == null) {
+            return false;
+        }
         if (state.isConnected()) {
             fanOut.writeShared(this);
         }
-        connection.add(request, 0);
+        if (!connection.add(request, 0)) {
+            command.release();
+            return false;
+        }
         connection.write(command);
         fanOut.scheduleFlush();
+        return true;
+    }
+
+    /** A buffer for a command of the node's own; null if there is no memory for it. */
+    ByteBuf newCommand(final int capacity) {
+        return fanOut.buffers().take(capacity);
+    }
+
+    ByteBuf timeCommand() {
+        return fanOut.timeCommand();
     }
 
     // ---- answers ----------------------------------------------------------------------------------------------------
@@ -428,10 +531,9 @@ public final class Node {
             onReply(request, tag, 1);
         } else if (verb.isAcquire()) {
             onReply(request, tag, LockRequest.REFUSED_UNTOLD);
-        } else if (isSecondTryPossible(request, verb, sequence)) {
-            // The key is missing or somebody else's. The script knows which, and mends what is missing.
-            sendAlone(request, verb, sequence, false);
-        } else {
+        } else if (!isSecondTryPossible(request, verb, sequence) || !sendAlone(request, verb, sequence, false)) {
+            // The key is missing or somebody else's. The script knows which, and mends what is missing; without it
+            // there is nobody to ask.
             onReply(request, tag, 0);
         }
     }
@@ -448,8 +550,8 @@ public final class Node {
         if (isUnknownCommand) {
             dialect = dialect.without(RequestRing.formOf(tag));
         }
-        if ((isUnknownScript || isUnknownCommand) && isSecondTryPossible(request, verb, sequence)) {
-            sendAlone(request, verb, sequence, isUnknownScript);
+        if ((isUnknownScript || isUnknownCommand) && isSecondTryPossible(request, verb, sequence)
+                && sendAlone(request, verb, sequence, isUnknownScript)) {
             return;
         }
         statistics.onError();
@@ -468,15 +570,21 @@ public final class Node {
 
     void onBatchError(final ReleaseBatch releases, final int tag, final VoteFailure failure) {
         if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag)
-                && refusalOf(Verb.RELEASE) == VoteFailure.NONE) {
-            final ByteBuf out = fanOut.allocator().directBuffer(LockScripts.roomFor(releases, true));
-            LockScripts.writeBatch(out, releases, true);
-            writeAlone(releases, RequestRing.tag(releases.verb(), CommandForm.SCRIPT, 0, true), out);
+                && refusalOf(Verb.RELEASE) == VoteFailure.NONE && sendAgain(releases)) {
             return;
         }
         statistics.onError();
         releases.onError(this, failure);
         fanOut.onBatchAnswered(releases);
+    }
+
+    private boolean sendAgain(final ReleaseBatch releases) {
+        final ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(releases, true));
+        if (out == null) {
+            return false;
+        }
+        LockScripts.writeBatch(out, releases, true);
+        return writeAlone(releases, RequestRing.tag(releases.verb(), CommandForm.SCRIPT, 0, true), out);
     }
 
     void onBatchUnknown(final ReleaseBatch releases) {
@@ -505,8 +613,9 @@ public final class Node {
     private void payDebt() {
         while (state.isConnected() && debt.length() > 0 && !connection.isCongested()) {
             final ReleaseDebt.Entry entry = debt.poll(nowNs());
-            if (entry != null) {
-                sendAlone(new DebtRequest(this, entry), Verb.RELEASE, 0, false);
+            if (entry != null && !sendAlone(new DebtRequest(this, entry), Verb.RELEASE, 0, false)) {
+                debt.putBack(entry);
+                break;
             }
         }
         statistics.onDebt(debt.length(), debt.droppedCount());
@@ -531,11 +640,12 @@ public final class Node {
         if (!state.isConnected()) {
             return;
         }
+        // First of all: whatever the rest does, the next look must come.
+        context.timers().start(watchTimer, nowNs + WATCH_PERIOD_MS * MS);
         if (connection.watch(nowNs, options.unansweredTimeoutMs() * MS)) {
             disconnect("it has not answered for " + options.unansweredTimeoutMs() + " ms");
             return;
         }
-        payDebt();
         if (shortConnections > 0) {
             forgetFailuresIfLasting(nowNs);
             if (shortConnections == 0 && state == NodeState.READY) {
@@ -546,20 +656,30 @@ public final class Node {
             sampleClock(nowNs);
         }
         armWatch(nowNs);
+        payDebt();
     }
 
     /** A sample is sent when it is due and not at the next look: validity allows for the time between two. */
     private void armWatch(final long nowNs) {
         final long nextNs = nowNs + WATCH_PERIOD_MS * MS;
-        context.timers().start(watchTimer, !isTimePending && sampleDueNs - nextNs < 0 ? sampleDueNs : nextNs);
+        final boolean isSampleNext = !isTimePending && sampleDueNs - nextNs < 0;
+        if (isSampleNext && sampleDueNs - nowNs <= 0) {
+            // There was no memory for the sample: soon, but not in a busy loop.
+            context.timers().start(watchTimer, nowNs + SAMPLE_RETRY_MS * MS);
+        } else {
+            context.timers().start(watchTimer, isSampleNext ? sampleDueNs : nextNs);
+        }
     }
 
+    /** Where there is no memory for it the sample stays due. */
     private void sampleClock(final long nowNs) {
-        isTimePending = true;
         timeSentNs = nowNs();
-        // With the clock watch off, TIME still tells the round trip and keeps a dead connection from going unnoticed.
-        sampleDueNs = nowNs + (options.clockSampleMs() > 0 ? options.clockSampleMs() : IDLE_SAMPLE_MS) * MS;
-        sendValue(Handshake.timeCommand(fanOut.allocator()), this::onTime);
+        if (sendValue(timeCommand(), this::onTime)) {
+            isTimePending = true;
+            // With the clock watch off, TIME still tells the round trip and keeps a dead connection from going
+            // unnoticed.
+            sampleDueNs = nowNs + (options.clockSampleMs() > 0 ? options.clockSampleMs() : IDLE_SAMPLE_MS) * MS;
+        }
     }
 
     private void onTime(final RespValue value) {
@@ -614,9 +734,7 @@ public final class Node {
         context.timers().stop(quarantineTimer);
         context.timers().stop(watchTimer);
         setState(NodeState.CLOSED);
-        if (opening != null) {
-            opening.close();
-        }
+        stopConnecting();
         if (connection != null) {
             connection.close();
         }

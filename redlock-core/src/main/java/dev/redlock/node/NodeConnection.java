@@ -45,7 +45,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
 
     private final Node node;
     private final RequestRing ring;
-    private final ReadBuffer readBuffer = new ReadBuffer();
+    private final ReadBuffer readBuffer;
     private final RespValueReader valueReader = new RespValueReader(new ValueSink());
     private Channel channel;
     private Seen seen = Seen.NOTHING;
@@ -60,8 +60,9 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
     private long watchedCount;
     private long watchedSinceNs;
 
-    NodeConnection(final Node node, final NodeOptions options) {
+    NodeConnection(final Node node, final NodeOptions options, final DirectBuffers buffers) {
         this.node = node;
+        this.readBuffer = new ReadBuffer(buffers);
         this.ring = new RequestRing(options.inFlightMax());
     }
 
@@ -73,8 +74,18 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
 
     // ---- sending ----------------------------------------------------------------------------------------------------
 
-    void add(final Object request, final int tag) {
-        ring.add(request, tag);
+    /**
+     * Notes a request whose bytes follow.
+     *
+     * @return false if there is no memory to note it
+     */
+    boolean add(final Object request, final int tag) {
+        try {
+            ring.add(request, tag);
+            return true;
+        } catch (final OutOfMemoryError e) {
+            return false;
+        }
     }
 
     /** Hands bytes to the channel, which releases them. */
@@ -118,13 +129,22 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
             final Object request = ring.head();
             final int tag = ring.headTag();
             ring.removeHead();
-            if (request instanceof LockRequest lockRequest) {
-                node.onUnknown(lockRequest, tag);
-            } else if (request instanceof ReleaseBatch releases) {
-                node.onBatchUnknown(releases);
-            } else {
-                ((ValueRequest) request).onValue(null);
+            try {
+                fail(request, tag);
+            } catch (final RuntimeException | Error e) {
+                // The others have to be answered all the same.
+                Log.error("a request threw at the end of its connection; the client goes on", e);
             }
+        }
+    }
+
+    private void fail(final Object request, final int tag) {
+        if (request instanceof LockRequest lockRequest) {
+            node.onUnknown(lockRequest, tag);
+        } else if (request instanceof ReleaseBatch releases) {
+            node.onBatchUnknown(releases);
+        } else {
+            ((ValueRequest) request).onValue(null);
         }
     }
 

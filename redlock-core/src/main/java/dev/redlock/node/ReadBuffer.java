@@ -18,8 +18,13 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
     /** Some 4000 lock replies; what does not fit comes with the next read. */
     static final int LENGTH = 16 * 1024;
 
+    private final DirectBuffers buffers;
     private ByteBuf buffer;
     private boolean isClosed;
+
+    ReadBuffer(final DirectBuffers buffers) {
+        this.buffers = buffers;
+    }
 
     @Override
     @SuppressWarnings("deprecation") // it is what the channels of Netty 4.2 ask for
@@ -36,7 +41,11 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
             buffer = null;
         }
         if (buffer == null) {
-            buffer = LongLivedBuffers.direct(allocator, LENGTH);
+            buffer = buffers.takeLongLived(allocator, LENGTH);
+        }
+        if (buffer == null) {
+            // The channel takes this for the end of the connection, which is opened again.
+            throw new OutOfMemoryError("no direct memory to read into");
         }
         return buffer.clear().retain();
     }

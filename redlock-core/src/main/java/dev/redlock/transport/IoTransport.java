@@ -1,6 +1,8 @@
 package dev.redlock.transport;
 
 import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoHandlerFactory;
@@ -19,6 +21,11 @@ public interface IoTransport {
 
     /** @return the I/O side of a new event loop */
     IoHandlerFactory newIoHandlerFactory();
+
+    /** @return where buffers of commands come from; slices of a pooled buffer are pooled too */
+    default ByteBufAllocator allocator() {
+        return PooledByteBufAllocator.DEFAULT;
+    }
 
     /**
      * The channel type for an address.

@@ -26,7 +26,9 @@ import io.netty.channel.uring.IoUringSocketChannel;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.net.UnknownHostException;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 
@@ -222,24 +224,29 @@ public enum IoTransports implements IoTransport {
             return;
         }
         // A look-up can block for seconds, so it gets a thread of its own; there is at most one per node at a time.
-        final Thread lookup = new Thread(() -> lookUp(address, loop, answer), "redlock-lookup-" + address);
+        final Callable<SocketAddress> asked = () -> new InetSocketAddress(InetAddress.getByName(address.host()),
+                address.port());
+        final Thread lookup = new Thread(() -> lookUp(asked, loop, answer), "redlock-lookup-" + address);
         lookup.setDaemon(true);
         lookup.start();
     }
 
-    private static void lookUp(final NodeAddress address, final EventLoop loop,
+    /** Answers on the loop, whatever the look-up throws: a node waits for it. */
+    static void lookUp(final Callable<SocketAddress> asked, final Executor loop,
             final BiConsumer<SocketAddress, Throwable> answer) {
         SocketAddress found = null;
         Throwable failure = null;
         try {
-            found = new InetSocketAddress(InetAddress.getByName(address.host()), address.port());
-        } catch (final UnknownHostException e) {
+            found = asked.call();
+        } catch (final Exception | Error e) {
             failure = e;
         }
         final SocketAddress socketAddress = found;
         final Throwable cause = failure;
-        if (!loop.isShuttingDown()) {
+        try {
             loop.execute(() -> answer.accept(socketAddress, cause));
+        } catch (final RejectedExecutionException e) {
+            // The loop has ended, or takes no tasks now. Then the node's deadline tries again.
         }
     }
 

@@ -70,7 +70,7 @@ class FanOutTest {
         for (int i = 0; i < nodes.length; i++) {
             nodes[i] = new Node(i, null, context);
         }
-        return new FanOut(loop, allocator, nodes, 64);
+        return new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), nodes, 64);
     }
 
     /** The test tool ends at an error of this kind, instead of telling who let it through. */

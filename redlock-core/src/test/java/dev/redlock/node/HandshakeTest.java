@@ -67,7 +67,8 @@ class HandshakeTest {
 
     @Test
     void asksForTheTime() {
-        final ByteBuf out = Handshake.timeCommand(UnpooledByteBufAllocator.DEFAULT);
+        final ByteBuf out = UnpooledByteBufAllocator.DEFAULT.directBuffer(Handshake.TIME_BYTES);
+        Handshake.writeTime(out);
         assertEquals("*1\r\n$4\r\nTIME\r\n", out.toString(StandardCharsets.US_ASCII));
         out.release();
     }

@@ -3,8 +3,11 @@ package dev.redlock.sim;
 import dev.redlock.transport.IoTransport;
 import dev.redlock.transport.NodeAddress;
 import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.local.LocalAddress;
@@ -15,6 +18,7 @@ import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.util.Map;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /** Bytes travel inside the process. One transport for each client, so that a node knows whose connection it has. */
 public final class FakeTransport implements IoTransport {
@@ -29,6 +33,14 @@ public final class FakeTransport implements IoTransport {
     private int connectionCount;
     private int lookupCount;
     private Error thrownAtNextLookup;
+    private ByteBufAllocator allocator = PooledByteBufAllocator.DEFAULT;
+    private Resolver resolver = (found, answer) -> answer.accept(found);
+
+    /** How an answer of a look-up is delivered. It is called on the loop. */
+    @FunctionalInterface
+    public interface Resolver {
+        void resolve(SocketAddress found, Consumer<SocketAddress> answer);
+    }
 
     /** Tells its listener when the client asks whether it takes a command, and before and behind each write. */
     public static final class ListenedChannel extends LocalChannel {
@@ -70,6 +82,16 @@ public final class FakeTransport implements IoTransport {
         thrownAtNextLookup = thrown;
     }
 
+    /** Commands are written to, and replies kept in, memory from here; for a client that has not begun to connect. */
+    public void allocator(final ByteBufAllocator newAllocator) {
+        allocator = newAllocator;
+    }
+
+    /** Look-ups are answered in another way from now on: late, often or never. */
+    public void resolver(final Resolver newResolver) {
+        resolver = newResolver;
+    }
+
     public int lookupCount() {
         return lookupCount;
     }
@@ -77,6 +99,11 @@ public final class FakeTransport implements IoTransport {
     @Override
     public String description() {
         return "in-process";
+    }
+
+    @Override
+    public ByteBufAllocator allocator() {
+        return allocator;
     }
 
     @Override
@@ -91,6 +118,7 @@ public final class FakeTransport implements IoTransport {
 
     @Override
     public void tune(final Bootstrap bootstrap, final NodeAddress address, final int userTimeoutMs) {
+        bootstrap.option(ChannelOption.ALLOCATOR, allocator);
         bootstrap.localAddress(new LocalAddress(client + "#" + connectionCount++));
         bootstrap.attr(SEND_LISTENER, () -> sendListener.run());
     }
@@ -105,6 +133,7 @@ public final class FakeTransport implements IoTransport {
             throw thrown;
         }
         final LocalAddress place = places.get(address.toString());
-        loop.execute(() -> answer.accept(place, place == null ? new UnknownHostException(address.host()) : null));
+        loop.execute(() -> resolver.resolve(place, found -> answer.accept(found,
+                found == null ? new UnknownHostException(address.host()) : null)));
     }
 }

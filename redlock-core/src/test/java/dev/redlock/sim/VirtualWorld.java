@@ -2,6 +2,7 @@ package dev.redlock.sim;
 
 import dev.redlock.RedlockContext;
 import dev.redlock.TestClient;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.local.LocalAddress;
 import io.netty.channel.local.LocalIoHandler;
@@ -96,10 +97,12 @@ public final class VirtualWorld implements Timeline {
         private boolean isKilled;
         private long turnCount;
 
-        private Client(final String name, final RedlockContext context, final long seed) {
+        private Client(final String name, final RedlockContext context, final long seed,
+                final ByteBufAllocator allocator) {
             this.name = name;
             this.transport = new FakeTransport(world + "/" + name, places);
-            this.client = new TestClient(context, loop, transport, this::clockNs, seed, memory);
+            this.transport.allocator(allocator == null ? memory : allocator);
+            this.client = new TestClient(context, loop, transport, this::clockNs, seed);
         }
 
         private long clockNs() {
@@ -256,7 +259,13 @@ public final class VirtualWorld implements Timeline {
 
     /** A new client process over all nodes; it has begun to connect. */
     public Client newClient(final String name, final RedlockContext context, final long seed) {
-        final Client client = new Client(name, context, seed);
+        return newClient(name, context, seed, null);
+    }
+
+    /** The same with an allocator instead of the memory that a test may use up; null for that memory. */
+    public Client newClient(final String name, final RedlockContext context, final long seed,
+            final ByteBufAllocator allocator) {
+        final Client client = new Client(name, context, seed, allocator);
         clients.add(client);
         client.engine().open();
         return client;

@@ -17,11 +17,14 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.epoll.EpollChannelOption;
 import io.netty.channel.unix.DomainSocketAddress;
 import io.netty.channel.uring.IoUringChannelOption;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
 import java.util.concurrent.CompletableFuture;
 import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
@@ -158,6 +161,31 @@ class IoTransportsTest {
     void aNameThatCannotBeLookedUpIsAFailure() {
         // RFC 6761: names under .invalid never exist.
         assertTrue(resolved(NodeAddress.parse("no-such-host.invalid:1")) instanceof UnknownHostException);
+    }
+
+    @Test
+    void whateverALookUpThrowsIsItsAnswer() {
+        for (final Throwable thrown : List.of(new IllegalStateException("a bug, thrown by a test"),
+                new OutOfMemoryError("no thread, thrown by a test"), new IOException("a file, thrown by a test"))) {
+            final List<Object> answers = new ArrayList<>();
+            IoTransports.lookUp(() -> {
+                if (thrown instanceof Error error) {
+                    throw error;
+                }
+                throw (Exception) thrown;
+            }, Runnable::run, (found, failure) -> answers.add(failure));
+            assertEquals(List.of(thrown), answers);
+        }
+    }
+
+    /** The thread of the look-up is nobody's: an exception would end up on the process's standard error. */
+    @Test
+    void anAnswerThatTheLoopRejectsIsDropped() {
+        final List<Object> answers = new ArrayList<>();
+        IoTransports.lookUp(() -> new InetSocketAddress(1), task -> {
+            throw new RejectedExecutionException("a full queue, thrown by a test");
+        }, (found, failure) -> answers.add(found));
+        assertEquals(List.of(), answers);
     }
 
     /** A test that needs an event loop. */

@@ -1,0 +1,115 @@
+package dev.redlock.node;
+
+import dev.redlock.time.NanoClock;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.util.concurrent.Executor;
+
+/**
+ * Direct memory of one event loop. It belongs to the whole process, and others may have used it up. An allocator may
+ * take long to notice: the JDK waits about half a second for the garbage collector before it throws. So a failure
+ * starts a pause, in which every request fails at once. The pause is a multiple of the time that the failure took, so
+ * that failing allocations take a fifth of the loop's time at most.
+ *
+ * <p>Whatever the allocator throws counts as a lack of memory. The caller gets null and has to do without.
+ *
+ * @threading event-loop-confined
+ */
+public final class DirectBuffers {
+
+    private static final long PAUSE_NS_MIN = 20_000_000;
+    private static final long PAUSE_NS_MAX = 2_000_000_000;
+    private static final int PAUSE_MULTIPLE = 4;
+    /** Memory may be short and not short many times a second. */
+    private static final long LOG_PERIOD_NS = 10_000_000_000L;
+
+    private final Executor loop;
+    private final ByteBufAllocator allocator;
+    private final NanoClock clock;
+    private boolean isUsedUp;
+    private boolean isLogged;
+    private long pauseEndNs;
+    private long loggedNs;
+
+    /**
+     * Nothing is allocated yet.
+     *
+     * @param loop      the event loop, which logs
+     * @param allocator where buffers come from
+     * @param clock     monotonic time
+     */
+    public DirectBuffers(final Executor loop, final ByteBufAllocator allocator, final NanoClock clock) {
+        this.loop = loop;
+        this.allocator = allocator;
+        this.clock = clock;
+    }
+
+    /**
+     * A buffer for one message.
+     *
+     * @param capacity bytes; it grows beyond that if it has to
+     * @return owned by the caller; null where there is no memory
+     */
+    ByteBuf take(final int capacity) {
+        if (isPausing()) {
+            return null;
+        }
+        final long startNs = clock.nanoTime();
+        try {
+            final ByteBuf buffer = allocator.directBuffer(capacity);
+            isUsedUp = false;
+            return buffer;
+        } catch (final RuntimeException | Error e) {
+            onFailed(startNs, e);
+            return null;
+        }
+    }
+
+    /**
+     * A buffer that is used over and over.
+     *
+     * @param capacity bytes; it never grows
+     * @return owned by the caller; null where there is no memory
+     */
+    ByteBuf takeLongLived(final int capacity) {
+        return takeLongLived(allocator, capacity);
+    }
+
+    /**
+     * A buffer that is used over and over, of another allocator. The memory is the same, and so is the pause.
+     *
+     * @param other    where from
+     * @param capacity bytes; it never grows
+     * @return owned by the caller; null where there is no memory
+     */
+    ByteBuf takeLongLived(final ByteBufAllocator other, final int capacity) {
+        if (isPausing()) {
+            return null;
+        }
+        final long startNs = clock.nanoTime();
+        try {
+            final ByteBuf buffer = LongLivedBuffers.direct(other, capacity);
+            isUsedUp = false;
+            return buffer;
+        } catch (final RuntimeException | Error e) {
+            onFailed(startNs, e);
+            return null;
+        }
+    }
+
+    private boolean isPausing() {
+        return isUsedUp && clock.nanoTime() - pauseEndNs < 0;
+    }
+
+    private void onFailed(final long startNs, final Throwable failure) {
+        final long nowNs = clock.nanoTime();
+        final long pauseNs = Math.max(PAUSE_NS_MIN, Math.min(PAUSE_MULTIPLE * (nowNs - startNs), PAUSE_NS_MAX));
+        isUsedUp = true;
+        pauseEndNs = nowNs + pauseNs;
+        if (!isLogged || nowNs - loggedNs >= LOG_PERIOD_NS) {
+            isLogged = true;
+            loggedNs = nowNs;
+            Log.later(loop, System.Logger.Level.WARNING, "no direct memory, commands are not sent: {0}", failure);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.ScarceAllocator;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.IntPredicate;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Direct memory belongs to the whole process: without it a client does less, and all of it again when it is back. */
+class AllocationFaultsTest extends VirtualTest {
+
+    /** Netty logs what an in-process channel throws where a socket would close. Kept, or it forgets its level. */
+    private static final Logger NETTY = Logger.getLogger("io.netty");
+
+    private final ScarceAllocator allocator = new ScarceAllocator();
+    private VirtualWorld.Client client;
+    private int askedBefore;
+
+    @BeforeAll
+    static void quietNetty() {
+        NETTY.setLevel(Level.OFF);
+    }
+
+    @AfterAll
+    static void restoreNetty() {
+        NETTY.setLevel(null);
+    }
+
+    /** What an allocator throws. */
+    enum Thrown {
+        OUT_OF_MEMORY {
+            @Override
+            Throwable make() {
+                return new OutOfMemoryError("direct memory is used up, thrown by a test");
+            }
+        },
+        BUG {
+            @Override
+            Throwable make() {
+                return new IllegalStateException("a bug of the allocator, thrown by a test");
+            }
+        };
+
+        abstract Throwable make();
+    }
+
+    private void scarceWorld(final CommandMode commands) {
+        world = new VirtualWorld(3);
+        client = client(context().commands(commands).restartGuard(RestartGuardMode.OFF), allocator);
+    }
+
+    private void assertReady() {
+        world.await("all nodes are ready", 5_000, () -> client.redlock()
+                .nodes()
+                .stream()
+                .allMatch(node -> node.state() == NodeStatus.State.READY));
+    }
+
+    /** A clock sample is due each second. */
+    @ParameterizedTest
+    @EnumSource(Thrown.class)
+    void aJumpOfAClockIsNoticedAfterFailedAllocations(final Thrown thrown) {
+        scarceWorld(CommandMode.AUTO);
+        allocator.thrown(thrown::make);
+        allocator.exhausted(true);
+        world.runMs(3_000);
+        allocator.exhausted(false);
+        node(0).redis().clockJump(3_600_000);
+        world.runMs(2_500);
+        assertEquals(1, status(client, 0).clockJumpCount());
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+    }
+
+    /** Else a client that finds its batch in place goes on locking and sees no clock. */
+    @Test
+    void aJumpOfAClockIsNoticedWhileMemoryIsUsedUp() {
+        scarceWorld(CommandMode.AUTO);
+        allocator.exhausted(true);
+        world.runMs(5_000);
+        node(0).redis().clockJump(3_600_000);
+        world.runMs(2_500);
+        assertEquals(1, status(client, 0).clockJumpCount());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Thrown.class)
+    void aSilentNodeIsNoticedAfterFailedAllocations(final Thrown thrown) {
+        scarceWorld(CommandMode.AUTO);
+        allocator.thrown(thrown::make);
+        allocator.exhausted(true);
+        world.runMs(3_000);
+        allocator.exhausted(false);
+        node(0).pause();
+        world.runMs(5_000);
+        assertTrue(status(client, 0).state() != NodeStatus.State.READY, () -> status(client, 0).toString());
+        node(0).resume();
+    }
+
+    /**
+     * Everything that a client does on a node: it connects, locks, extends, finds no scripts, releases, reconnects, pays
+     * what it owes, and looks at the clock. Whichever allocation of that fails, the end is the same.
+     */
+    @ParameterizedTest
+    @EnumSource(Thrown.class)
+    void whicheverAllocationFailsNothingIsStuckAndNothingIsLost(final Thrown thrown) {
+        int number = 0;
+        do {
+            final int failing = number;
+            playWithout(thrown, CommandMode.SCRIPTS, asked -> asked == failing, "allocation " + failing);
+            number++;
+        } while (allocator.askedCount() - askedBefore > number);
+        assertTrue(number > 20, number + " allocations of the scenario were made to fail");
+    }
+
+    /** The same with all that follow for a while: a second one must not make worse what the first one left. */
+    @ParameterizedTest
+    @EnumSource(CommandMode.class)
+    void whereverMemoryEndsForAWhileNothingIsStuckAndNothingIsLost(final CommandMode commands) {
+        for (int first = 0; first < 60; first += 3) {
+            final int from = first;
+            playWithout(Thrown.OUT_OF_MEMORY, commands, asked -> asked >= from && asked < from + 15,
+                    "allocations from " + from + " on");
+        }
+    }
+
+    private void playWithout(final Thrown thrown, final CommandMode commands, final IntPredicate failing,
+            final String what) {
+        allocator.thrown(thrown::make);
+        askedBefore = allocator.askedCount();
+        allocator.failIf(asked -> failing.test(asked - askedBefore));
+        scarceWorld(commands);
+        final List<CompletableFuture<?>> all = new ArrayList<>();
+        for (int round = 0; round < 3; round++) {
+            playRound(round, all);
+        }
+        world.runMs(5_000);
+        all.forEach(future -> assertTrue(future.isDone(), () -> what + ": a caller has no answer: " + all));
+        assertReady();
+        assertEquals(0, client.engine().attemptsOut(), () -> what + ": attempts that are not answered");
+        assertEquals(0, keyCount(), () -> what + ": a key of 60 s is left, so its release was lost");
+        node(0).redis().clockJump(3_600_000);
+        world.runMs(2_500);
+        assertEquals(1, status(client, 0).clockJumpCount(), () -> what + ": the clock is not watched");
+        client.engine().close(Duration.ofMillis(100));
+        world.runMs(200);
+        world.end();
+    }
+
+    private void playRound(final int round, final List<CompletableFuture<?>> all) {
+        final CompletableFuture<AcquireOutcome> acquired = client.redlock()
+                .acquireAsync("orders", AcquireOptions.ofTtl(Duration.ofSeconds(60)))
+                .toCompletableFuture();
+        all.add(acquired);
+        world.runMs(100);
+        if (round == 1) {
+            eachNode(node -> node.redis().flushScripts());
+        }
+        final AcquireOutcome outcome = acquired.join();
+        if (outcome.isAcquired()) {
+            all.add(outcome.lease().extendAsync(Duration.ofSeconds(60)).toCompletableFuture());
+            world.runMs(100);
+            eachNode(node -> node.redis().flushScripts());
+            if (round == 2) {
+                node(2).breakConnections();
+                world.settle();
+            }
+            all.add(outcome.lease().releaseAsync().toCompletableFuture());
+        }
+        world.runMs(100);
+        node(round).breakConnections();
+        world.runMs(1_500);
+    }
+
+    /** A node that cannot be reached is owed the release, also where the memory for it is missing at first. */
+    @Test
+    void aReleaseThatIsOwedOutlivesALackOfMemory() {
+        scarceWorld(CommandMode.SCRIPTS);
+        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(60))));
+        world.runMs(5);
+        allocator.exhausted(true);
+        node(0).breakConnections();
+        world.settle();
+        release(lease);
+        world.runMs(2_000);
+        assertNotNull(key(0), "this test wants it to be owed");
+        assertEquals(1, status(client, 0).debtLength());
+        allocator.exhausted(false);
+        assertReady();
+        world.runMs(500);
+        assertNull(key(0));
+        assertEquals(0, status(client, 0).debtLength());
+    }
+
+    /** Each try may hold the loop for half a second. */
+    @Test
+    void memoryThatIsUsedUpIsNotAskedForAgainAtEachCommand() {
+        scarceWorld(CommandMode.AUTO);
+        allocator.exhausted(true);
+        eachNode(node -> node.breakConnections());
+        world.runMs(20);
+        final int failedBefore = allocator.failedCount();
+        for (int i = 0; i < 5_000; i++) {
+            begin(client, options());
+            world.runMs(1);
+        }
+        final int tries = allocator.failedCount() - failedBefore;
+        assertTrue(tries > 0 && tries <= 5_000 / 20 + 1, tries + " tries in 5 s");
+        allocator.exhausted(false);
+        assertReady();
+        assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
+    }
+}

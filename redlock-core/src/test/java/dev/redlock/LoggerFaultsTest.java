@@ -1,0 +1,361 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.LiveNodes;
+import dev.redlock.sim.ScarceAllocator;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A handler of the log is code of the user's: whatever it does at each line, the client's state is right. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class LoggerFaultsTest extends VirtualTest {
+
+    private static final Logger LOG = Logger.getLogger("dev.redlock");
+    private static final Duration LONG = Duration.ofSeconds(60);
+
+    private Handler[] usualHandlers;
+    private HostileHandler hostile;
+    private VirtualWorld.Client client;
+
+    /** What a handler does at each record. */
+    enum Fault {
+        EXCEPTION, ERROR, CALLS_BACK, CALLS_BACK_AND_THROWS
+    }
+
+    private final class HostileHandler extends Handler {
+        private final Fault fault;
+        private int recordCount;
+        private int depth;
+
+        HostileHandler(final Fault fault) {
+            this.fault = fault;
+        }
+
+        @Override
+        public void publish(final LogRecord message) {
+            recordCount++;
+            if (client != null && depth == 0 && fault.name().startsWith("CALLS_BACK")) {
+                depth++;
+                try {
+                    callBack();
+                } finally {
+                    depth--;
+                }
+            }
+            if (fault == Fault.ERROR) {
+                throw new AssertionError("a handler of the log, thrown by a test");
+            }
+            if (fault != Fault.CALLS_BACK) {
+                throw new IllegalStateException("a handler of the log, thrown by a test");
+            }
+        }
+
+        /** On the loop, about everything there is. */
+        private void callBack() {
+            final Redlock redlock = client.redlock();
+            redlock.acquireAsync("logged", options()).whenComplete((outcome, failure) -> {
+                if (outcome.isAcquired()) {
+                    outcome.lease().releaseAsync();
+                }
+            });
+            held.removeIf(lease -> lease.state().isFinal());
+            if (!held.isEmpty() && recordCount % 3 == 0) {
+                held.remove(0).releaseAsync();
+            }
+            if (!held.isEmpty() && recordCount % 3 == 1) {
+                try {
+                    held.get(0).extendAsync(LONG);
+                } catch (final IllegalStateException e) {
+                    // One is under way.
+                }
+            }
+            redlock.toString();
+        }
+
+        @Override
+        public void flush() {
+            // nothing is kept back
+        }
+
+        @Override
+        public void close() {
+            // nothing to close
+        }
+    }
+
+    private final List<Lease> held = new ArrayList<>();
+
+    @BeforeEach
+    void keepHandlers() {
+        usualHandlers = LOG.getHandlers();
+        for (final Handler handler : usualHandlers) {
+            LOG.removeHandler(handler);
+        }
+    }
+
+    @AfterEach
+    void restoreHandlers() {
+        LOG.removeHandler(hostile);
+        for (final Handler handler : usualHandlers) {
+            LOG.addHandler(handler);
+        }
+        LOG.setLevel(Level.SEVERE);
+        LOG.setUseParentHandlers(true);
+    }
+
+    private void logTo(final Fault fault) {
+        hostile = new HostileHandler(fault);
+        LOG.setUseParentHandlers(false);
+        LOG.addHandler(hostile);
+        LOG.setLevel(Level.ALL);
+    }
+
+    /** Nothing is READY that has no connection, at any moment at which nothing is left to do. */
+    private void watch() {
+        world.observer(() -> {
+            for (final NodeStatus status : client == null ? List.<NodeStatus>of() : client.redlock().nodes()) {
+                if (status.state() == NodeStatus.State.READY) {
+                    assertTrue(node(status.index()).connectionCount() > 0, () -> status + " has no connection");
+                }
+            }
+        });
+    }
+
+    private void hostileWorld(final Fault fault) {
+        world = new VirtualWorld(3);
+        logTo(fault);
+        watch();
+        client = client(context().restartGuard(RestartGuardMode.OFF));
+    }
+
+    private void assertWorks() {
+        assertTrue(hostile.recordCount > 0, "something was logged, or the test shows nothing");
+        world.await("all nodes are ready", 70_000, () -> client.redlock()
+                .nodes()
+                .stream()
+                .allMatch(status -> status.state() == NodeStatus.State.READY));
+        final Lease lease = acquired(get(client.redlock().acquireAsync("next", options())));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        world.runMs(100);
+        held.forEach(Lease::close);
+        world.runMs(1_000);
+        assertEquals(0, client.engine().attemptsOut(), "attempts that are not answered");
+        assertEquals(0, client.engine().heldCount(), "leases that are held");
+    }
+
+    private Lease hold(final String resource, final AcquireOptions options) {
+        final Lease lease = acquired(get(client.redlock().acquireAsync(resource, options)));
+        held.add(lease);
+        return lease;
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void nodesThatComeAndGo(final Fault fault) {
+        hostileWorld(fault);
+        for (int round = 0; round < 9; round++) {
+            final int index = round % 3;
+            final CompletableFuture<AcquireOutcome> before = begin(client, options());
+            switch (round / 3) {
+                case 0 -> node(index).breakConnections();
+                case 1 -> {
+                    node(index).crash();
+                    world.runMs(300);
+                    node(index).restart(true);
+                }
+                default -> {
+                    node(index).pause();
+                    world.runMs(3_000);
+                    node(index).resume();
+                }
+            }
+            final CompletableFuture<AcquireOutcome> behind = begin(client, options());
+            world.runMs(2_500);
+            for (final CompletableFuture<AcquireOutcome> future : List.of(before, behind)) {
+                assertTrue(future.isDone(), "a caller has no answer");
+                if (future.join().isAcquired()) {
+                    future.join().lease().close();
+                }
+            }
+            world.runMs(100);
+        }
+        assertWorks();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void nodesThatAreDownAtTheStart(final Fault fault) {
+        world = new VirtualWorld(3);
+        node(0).crash();
+        node(1).crash();
+        logTo(fault);
+        watch();
+        client = client(context().restartGuard(RestartGuardMode.OFF));
+        world.runMs(5_000);
+        node(0).restart(true);
+        node(1).restart(true);
+        assertWorks();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void clocksThatJumpUnderLeasesWhoseListenersThrow(final Fault fault) {
+        hostileWorld(fault);
+        final int[] lost = new int[1];
+        final AcquireOptions options = AcquireOptions.ofTtl(LONG).listener((lease, state) -> {
+            lost[0]++;
+            throw new IllegalStateException("a listener, thrown by a test");
+        });
+        final List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            leases.add(acquired(get(client.redlock().acquireAsync("orders/" + i, options))));
+        }
+        final CompletableFuture<AcquireOutcome> waiting = client.redlock()
+                .acquireAsync("orders/3", AcquireOptions.ofTtl(LONG).waitUpTo(Duration.ofMinutes(3)))
+                .toCompletableFuture();
+        world.runMs(10);
+        node(0).redis().clockJump(3_600_000);
+        node(1).redis().clockJump(3_600_000);
+        world.runMs(1_500);
+        assertEquals(1, status(client, 0).clockJumpCount());
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 1).state());
+        leases.forEach(lease -> assertEquals(LeaseState.LOST, lease.state(), lease::toString));
+        assertEquals(6, lost[0], "listeners that were told");
+        get(waiting).lease().close();
+        assertWorks();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void callbacksAndPoliciesThatThrow(final Fault fault) {
+        hostileWorld(fault);
+        final int[] told = new int[3];
+        final Lease lease = client.redlock().newLease();
+        final RuntimeException bug = new IllegalStateException("a callback, thrown by a test");
+        client.redlock().acquire(client.redlock().key("orders"), options(), lease, outcome -> {
+            told[0]++;
+            throw bug;
+        });
+        world.runMs(10);
+        lease.extend(20_000, (extended, outcome) -> {
+            told[1]++;
+            throw bug;
+        });
+        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(Duration.ofSeconds(30))
+                .retryPolicy((attempts, reason, ttl, random) -> {
+                    throw bug;
+                }));
+        eachNode(node -> node.redis().set("others", "foreign", 2_000));
+        final CompletableFuture<AcquireOutcome> refused = client.redlock()
+                .acquireAsync("others", options().waitUpTo(Duration.ofSeconds(5))
+                        .retryPolicy((attempts, reason, ttl, random) -> {
+                            throw new AssertionError("a policy, thrown by a test");
+                        }))
+                .toCompletableFuture();
+        world.runMs(10);
+        assertTrue(lease.isHeld());
+        assertFalse(waiting.isDone());
+        lease.release((released, outcome) -> {
+            told[2]++;
+            throw bug;
+        });
+        get(waiting).lease().close();
+        get(refused).lease().close();
+        assertEquals(List.of(1, 1, 1), List.of(told[0], told[1], told[2]), "each callback is run once");
+        assertWorks();
+    }
+
+    /** The line about it is written while a command is being sent. */
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void memoryThatIsUsedUp(final Fault fault) {
+        world = new VirtualWorld(3);
+        final ScarceAllocator allocator = new ScarceAllocator();
+        allocator.exhausted(true);
+        logTo(fault);
+        watch();
+        client = client(context().restartGuard(RestartGuardMode.OFF), allocator);
+        world.runMs(2_000);
+        final CompletableFuture<AcquireOutcome> without = begin(client, options());
+        world.runMs(200);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, without.join().kind());
+        // Room for the handshakes, none for the first batch behind them.
+        allocator.failIf(number -> false);
+        world.await("all nodes are ready", 5_000, () -> client.redlock()
+                .nodes()
+                .stream()
+                .allMatch(status -> status.state() == NodeStatus.State.READY));
+        allocator.exhausted(true);
+        final CompletableFuture<AcquireOutcome> unsent = begin(client, options());
+        world.runMs(200);
+        assertTrue(unsent.isDone(), "a caller has no answer");
+        allocator.exhausted(false);
+        world.runMs(3_000);
+        if (unsent.join().isAcquired()) {
+            unsent.join().lease().close();
+        }
+        assertWorks();
+    }
+
+    /** They are logged by the call that ends the client, on its caller's thread. */
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    void locksThatCouldNotBeReleasedAtTheEnd(final Fault fault) throws Exception {
+        try (LiveNodes nodes = new LiveNodes(1)) {
+            final TestClient engine = new TestClient(
+                    new RedlockContext().nodes(nodes.addresses())
+                            .restartGuard(RestartGuardMode.OFF)
+                            .closeTimeout(Duration.ofMillis(50)),
+                    nodes.clientLoop(), nodes.newTransport(), System::nanoTime, 1);
+            engine.open().join();
+            Await.until("ready", () -> engine.redlock().nodes().get(0).state() == NodeStatus.State.READY);
+            final Lease lease = engine.redlock().tryAcquire("orders", TTL).lease();
+            logTo(fault);
+            nodes.onLoop(() -> {
+                nodes.node(0).pause();
+                return null;
+            });
+            engine.redlock().close();
+            assertTrue(hostile.recordCount > 0, "the release is not confirmed, which is logged");
+            assertFalse(lease.isHeld());
+            nodes.onLoop(() -> {
+                nodes.node(0).resume();
+                return null;
+            });
+        }
+    }
+
+    @Test
+    void theTimersGoOnBehindOneThatThrows() {
+        hostileWorld(Fault.EXCEPTION);
+        client.engine().conductor().execute(() -> client.engine()
+                .conductor()
+                .startTimer(new dev.redlock.time.DeadlineTimer(nowNs -> {
+                    throw new IllegalStateException("a timer, thrown by a test");
+                }), world.nowNs()));
+        world.runMs(10);
+        assertEquals(1, hostile.recordCount, "the timer that threw is logged");
+        final Lease lease = lease(client);
+        world.runMs(11_000);
+        assertEquals(LeaseState.EXPIRED, lease.state(), "its end is a timer too");
+        assertWorks();
+    }
+}

@@ -1,0 +1,84 @@
+package dev.redlock.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.ScarceAllocator;
+import io.netty.buffer.ByteBuf;
+import java.util.concurrent.RejectedExecutionException;
+import org.junit.jupiter.api.Test;
+
+/** The JDK waits half a second for the garbage collector before it says that direct memory is used up. */
+class DirectBuffersTest {
+
+    private static final long MS = 1_000_000;
+
+    private final ScarceAllocator allocator = new ScarceAllocator();
+    private long nowNs = Long.MAX_VALUE - 10;
+    private final DirectBuffers buffers = new DirectBuffers(task -> {
+        throw new RejectedExecutionException("a loop that has ended, thrown by a test");
+    }, allocator, () -> nowNs);
+
+    private long lostNs(final long tryNs, final long periodNs) {
+        allocator.onFailure(() -> nowNs += tryNs);
+        long lostNs = 0;
+        final long startNs = nowNs;
+        while (nowNs - startNs < periodNs) {
+            final long beforeNs = nowNs;
+            assertNull(buffers.takeLongLived(64));
+            lostNs += nowNs - beforeNs;
+            nowNs += MS;
+        }
+        return lostNs;
+    }
+
+    @Test
+    void slowFailuresTakeAFifthOfTheTime() {
+        allocator.exhausted(true);
+        final long periodNs = 60_000 * MS;
+        final long lostNs = lostNs(500 * MS, periodNs);
+        assertTrue(lostNs > 0 && lostNs <= periodNs / 5 + 500 * MS, lostNs / MS + " ms of 60 s");
+    }
+
+    @Test
+    void quickFailuresAreTriedAgainSoon() {
+        allocator.exhausted(true);
+        lostNs(0, 1_000 * MS);
+        assertTrue(allocator.failedCount() > 40 && allocator.failedCount() <= 51, allocator.failedCount() + " tries");
+    }
+
+    /** After a stop of the whole process, which is no fault of the allocator's. */
+    @Test
+    void oneVerySlowFailureDoesNotEndItForLong() {
+        allocator.exhausted(true);
+        allocator.onFailure(() -> nowNs += 60_000 * MS);
+        assertNull(buffers.take(64));
+        allocator.exhausted(false);
+        nowNs += 1_999 * MS;
+        assertNull(buffers.take(64), "in the pause");
+        nowNs += MS;
+        take();
+    }
+
+    @Test
+    void allKindsOfBuffersShareThePause() {
+        allocator.exhausted(true);
+        assertNull(buffers.take(64));
+        allocator.exhausted(false);
+        assertNull(buffers.take(64));
+        assertNull(buffers.takeLongLived(64));
+        assertNull(buffers.takeLongLived(new ScarceAllocator(), 64));
+        nowNs += 20 * MS;
+        take();
+        take();
+        assertEquals(3, allocator.askedCount(), "the allocator was asked");
+    }
+
+    private void take() {
+        final ByteBuf buffer = buffers.take(64);
+        assertNotNull(buffer);
+        buffer.release();
+    }
+}

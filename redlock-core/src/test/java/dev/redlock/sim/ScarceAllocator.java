@@ -1,0 +1,70 @@
+package dev.redlock.sim;
+
+import io.netty.buffer.AbstractByteBufAllocator;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.function.IntPredicate;
+import java.util.function.Supplier;
+
+/** Direct memory that a test can use up, and what was asked for. */
+public final class ScarceAllocator extends AbstractByteBufAllocator {
+
+    private Supplier<Throwable> thrown = () -> new OutOfMemoryError("direct memory is used up, thrown by a test");
+    private IntPredicate isFailing = number -> false;
+    private Runnable onFailure = () -> {
+    };
+    private int askedCount;
+    private int failedCount;
+
+    /** Which allocations fail, by their number: the first one is 0. */
+    public void failIf(final IntPredicate failing) {
+        isFailing = failing;
+    }
+
+    public void exhausted(final boolean isExhausted) {
+        isFailing = number -> isExhausted;
+    }
+
+    /** What a failing allocation throws. */
+    public void thrown(final Supplier<Throwable> newThrown) {
+        thrown = newThrown;
+    }
+
+    /** What happens before it throws. */
+    public void onFailure(final Runnable task) {
+        onFailure = task;
+    }
+
+    public int askedCount() {
+        return askedCount;
+    }
+
+    public int failedCount() {
+        return failedCount;
+    }
+
+    @Override
+    public boolean isDirectBufferPooled() {
+        return false;
+    }
+
+    @Override
+    protected ByteBuf newHeapBuffer(final int initialCapacity, final int maxCapacity) {
+        return Unpooled.buffer(initialCapacity, maxCapacity);
+    }
+
+    @Override
+    protected ByteBuf newDirectBuffer(final int initialCapacity, final int maxCapacity) {
+        if (isFailing.test(askedCount++)) {
+            failedCount++;
+            onFailure.run();
+            final Throwable failure = thrown.get();
+            if (failure instanceof Error error) {
+                throw error;
+            }
+            throw (RuntimeException) failure;
+        }
+        return UnpooledByteBufAllocator.DEFAULT.directBuffer(initialCapacity, maxCapacity);
+    }
+}
