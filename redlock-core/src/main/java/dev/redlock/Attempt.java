@@ -4,6 +4,7 @@ import dev.redlock.node.LockRequest;
 import dev.redlock.node.Verb;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.FenceRule;
+import dev.redlock.quorum.LateExtensions;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.Vote;
@@ -45,6 +46,7 @@ final class Attempt implements LockRequest {
     final Round releaseRound;
     final Round raiseRound;
     final FenceRule fence;
+    final LateExtensions lateExtensions = new LateExtensions();
     final Token token = new Token();
     /** The run of hand-overs that its lease belongs to, while it is held. */
     final HandOverRun run = new HandOverRun();
@@ -112,7 +114,10 @@ final class Attempt implements LockRequest {
         shortestRemainingTtlMs = -1;
         mayHold = 0;
         holders = 0;
-        extendSequence = 0;
+        if (extendSequence != 0) {
+            extendSequence = 0;
+            lateExtensions.reset();
+        }
         isExtending = false;
         isCounterApart = false;
         presumedFence = 0;
@@ -167,6 +172,11 @@ final class Attempt implements LockRequest {
     @Override
     public void onError(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
         onNoReply(nodeIndex, verb, sequence, Vote.FAILED, failure);
+    }
+
+    @Override
+    public void onMayShortenLate(final int nodeIndex, final int sequence) {
+        lateExtensions.onUnanswered(nodeIndex, sequence == extendSequence);
     }
 
     @Override

@@ -17,8 +17,8 @@ final class ExtendOperation {
 
     private static final long MS = 1_000_000;
     private static final long HELD_REPLY = 1;
-    /** As many bits as come back with each answer. */
-    private static final int SEQUENCE_MASK = (1 << 24) - 1;
+    /** As many bits as come back with each answer; 0 is no extension. */
+    private static final int SEQUENCE_MAX = (1 << 24) - 1;
 
     private final Conductor conductor;
 
@@ -30,7 +30,8 @@ final class ExtendOperation {
     void start(final Attempt attempt, final long ttlMs) {
         final LeaseSlot lease = attempt.lease;
         attempt.isExtending = true;
-        attempt.extendSequence = attempt.extendSequence + 1 & SEQUENCE_MASK;
+        attempt.lateExtensions.onSent(ttlMs);
+        attempt.extendSequence = attempt.extendSequence % SEQUENCE_MAX + 1;
         attempt.extendRound.reset();
         attempt.ttlMs = ttlMs;
         attempt.ttlMsMax = Math.max(attempt.ttlMsMax, ttlMs);
@@ -39,7 +40,7 @@ final class ExtendOperation {
         attempt.extendedUntilNs = Validity.validUntilNs(t1Ns, ttlMs * MS,
                 conductor.context().drift().ofNs(ttlMs * MS));
         if (attempt.extendedUntilNs - lease.validUntilNs() < 0) {
-            // A shorter ttl shortens the keys as soon as it arrives, so the holder must not rely on more from now on.
+            // The holder asked for less, and a conditional set shortens the key as soon as it arrives.
             lease.setValidUntilNs(attempt.extendedUntilNs);
             conductor.startTimer(attempt.holdTimer, attempt.extendedUntilNs);
         }
@@ -70,7 +71,7 @@ final class ExtendOperation {
         if (sequence != attempt.extendSequence) {
             return;
         }
-        final Vote vote = answer == Vote.GRANTED && conductor.isInQuarantine(nodeIndex) ? Vote.UNKNOWN : answer;
+        final Vote vote = answer == Vote.GRANTED && !isProof(attempt, nodeIndex) ? Vote.UNKNOWN : answer;
         if (attempt.isExtending) {
             attempt.extendRound.onVote(nodeIndex, vote);
             decide(attempt);
@@ -78,6 +79,11 @@ final class ExtendOperation {
             // A straggler: one more node is known to hold the token for the validity that the lease has.
             attempt.holders |= 1L << nodeIndex;
         }
+    }
+
+    /** Whether a renewed key is sure to stand for the ttl. */
+    private boolean isProof(final Attempt attempt, final int nodeIndex) {
+        return !conductor.isInQuarantine(nodeIndex) && !attempt.lateExtensions.mayShorten(nodeIndex, attempt.ttlMs);
     }
 
     private void decide(final Attempt attempt) {

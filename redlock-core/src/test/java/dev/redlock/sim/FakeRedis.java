@@ -561,11 +561,13 @@ public final class FakeRedis {
             set(key, token, ttlMs);
             return 2;
         }
-        if (holder.equals(token)) {
-            set(key, token, ttlMs);
-            return 1;
+        if (!holder.equals(token)) {
+            return 0;
         }
-        return 0;
+        if (pttl(key) < ttlMs) {
+            set(key, token, ttlMs);
+        }
+        return 1;
     }
 
     private RespValue plainSet(final Session session, final List<String> words) {
