@@ -72,7 +72,10 @@ final class Attempt implements LockRequest {
     long shortestRemainingTtlMs;
     /** Nodes on which the token may stand. */
     long mayHold;
-    /** Nodes whose grant the lease rests on. */
+    /**
+     * Nodes that the lease rests on: each has proved that its key stands for the validity at least. They change by proof
+     * alone, and fewer than a quorum of them end the lease.
+     */
     long holders;
     /** Nodes that have been asked how long the holder's key will stand, and have not answered. */
     long asked;
@@ -175,6 +178,11 @@ final class Attempt implements LockRequest {
     }
 
     @Override
+    public void onRefusedAhead(final int nodeIndex) {
+        conductor.extending().onNotHeld(this, nodeIndex);
+    }
+
+    @Override
     public void onMayShortenLate(final int nodeIndex, final int sequence) {
         lateExtensions.onUnanswered(nodeIndex, sequence == extendSequence);
     }
@@ -195,7 +203,7 @@ final class Attempt implements LockRequest {
             case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
             case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
             case REMAINING_TTL -> conductor.inquiring().onNoReply(this, nodeIndex);
-            case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote);
+            case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote, failure);
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
                     .onNoReply(this, nodeIndex, sequence, vote);
         }

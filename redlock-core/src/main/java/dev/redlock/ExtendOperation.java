@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import dev.redlock.node.Verb;
+import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Validity;
@@ -10,6 +11,10 @@ import dev.redlock.quorum.Vote;
  * The extension round. Only nodes that still held the token count; one that had lost it sets it again, which helps the
  * next round but not this one. One round at a time for a lease; answers to an older one are told apart by their
  * sequence.
+ *
+ * <p>An answer that the node does not hold the token takes it out of the lease's holders, whichever round it belongs to
+ * and whether or not that is decided: what made the node a holder was executed before. Below a quorum of holders the
+ * lease is lost at once.
  *
  * @threading event-loop-confined
  */
@@ -51,15 +56,32 @@ final class ExtendOperation {
     }
 
     void onReply(final Attempt attempt, final int nodeIndex, final int sequence, final long value) {
+        if (value == HELD_REPLY) {
+            vote(attempt, nodeIndex, sequence, Vote.GRANTED);
+            return;
+        }
         // A later extension may have put the key there in the meantime.
         if (value == 0 && sequence == attempt.extendSequence) {
             attempt.mayHold &= ~(1L << nodeIndex);
         }
-        vote(attempt, nodeIndex, sequence, value == HELD_REPLY ? Vote.GRANTED : Vote.REFUSED);
+        onNotHeld(attempt, nodeIndex);
+        vote(attempt, nodeIndex, sequence, Vote.REFUSED);
     }
 
-    void onNoReply(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote) {
+    void onNoReply(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote,
+            final VoteFailure failure) {
+        if (failure == VoteFailure.WRONGTYPE) {
+            // Somebody has put something else in the place of the key.
+            onNotHeld(attempt, nodeIndex);
+        }
         vote(attempt, nodeIndex, sequence, vote);
+    }
+
+    /** A node has proved that it does not hold the token. */
+    void onNotHeld(final Attempt attempt, final int nodeIndex) {
+        if (attempt.phase == Attempt.Phase.HELD) {
+            conductor.keeper().dropHolder(attempt, nodeIndex);
+        }
     }
 
     void onTimeout(final Attempt attempt) {
@@ -72,12 +94,13 @@ final class ExtendOperation {
             return;
         }
         final Vote vote = answer == Vote.GRANTED && !isProof(attempt, nodeIndex) ? Vote.UNKNOWN : answer;
+        if (attempt.phase == Attempt.Phase.HELD && vote == Vote.GRANTED) {
+            // Also before or behind the decision: the validity that the lease has is never longer than this proves.
+            attempt.holders |= 1L << nodeIndex;
+        }
         if (attempt.isExtending) {
             attempt.extendRound.onVote(nodeIndex, vote);
             decide(attempt);
-        } else if (attempt.phase == Attempt.Phase.HELD && vote == Vote.GRANTED) {
-            // A straggler: one more node is known to hold the token for the validity that the lease has.
-            attempt.holders |= 1L << nodeIndex;
         }
     }
 
@@ -90,8 +113,6 @@ final class ExtendOperation {
         final Decision decision = attempt.extendRound.decision();
         if (decision == Decision.WON) {
             onWon(attempt);
-        } else if (attempt.extendRound.isRefusedForCertain()) {
-            conductor.keeper().lose(attempt, LeaseState.LOST);
         } else if (decision == Decision.NO_QUORUM || attempt.extendRound.pending() == 0) {
             end(attempt, ExtendOutcome.NOT_EXTENDED);
         }

@@ -389,6 +389,7 @@ public final class Node {
     private void onSetIfEqualRefused(final LockRequest request, final int tag) {
         final Verb verb = RequestRing.verbOf(tag);
         final int sequence = RequestRing.sequenceOf(tag);
+        request.onRefusedAhead(index);
         if (isSecondTryPossible(request, verb, sequence)) {
             sendAlone(request, verb, sequence, false);
         } else {
