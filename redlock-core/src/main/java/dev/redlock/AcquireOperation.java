@@ -169,7 +169,7 @@ final class AcquireOperation {
             case HELD, RAISING -> {
                 // A straggler: it changes nothing that was decided, but one more node is known to hold the token.
                 attempt.acquireRound.onLateVote(nodeIndex, vote);
-                if (vote == Vote.GRANTED) {
+                if (vote == Vote.GRANTED && !isExtended(attempt)) {
                     attempt.holders |= 1L << nodeIndex;
                 }
             }
@@ -177,6 +177,11 @@ final class AcquireOperation {
                 // The release that follows on the same connection undoes whatever the straggler did.
             }
         }
+    }
+
+    /** Whether the lease is valid for longer than a grant of the acquire can prove. */
+    private static boolean isExtended(final Attempt attempt) {
+        return attempt.phase == Attempt.Phase.HELD && attempt.lease.validUntilNs() - attempt.validUntilNs > 0;
     }
 
     /** A node's clock has jumped: what it granted in a round that is not over is worth nothing any more. */

@@ -4,6 +4,7 @@ import dev.redlock.node.LockRequest;
 import dev.redlock.node.Verb;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.FenceRule;
+import dev.redlock.quorum.LateExtensions;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.Vote;
@@ -45,6 +46,7 @@ final class Attempt implements LockRequest {
     final Round releaseRound;
     final Round raiseRound;
     final FenceRule fence;
+    final LateExtensions lateExtensions = new LateExtensions();
     final Token token = new Token();
     /** The run of hand-overs that its lease belongs to, while it is held. */
     final HandOverRun run = new HandOverRun();
@@ -70,7 +72,10 @@ final class Attempt implements LockRequest {
     long shortestRemainingTtlMs;
     /** Nodes on which the token may stand. */
     long mayHold;
-    /** Nodes whose grant the lease rests on. */
+    /**
+     * Nodes that the lease rests on: each has proved that its key stands for the validity at least. They change by proof
+     * alone, and fewer than a quorum of them end the lease.
+     */
     long holders;
     /** Nodes that have been asked how long the holder's key will stand, and have not answered. */
     long asked;
@@ -112,7 +117,10 @@ final class Attempt implements LockRequest {
         shortestRemainingTtlMs = -1;
         mayHold = 0;
         holders = 0;
-        extendSequence = 0;
+        if (extendSequence != 0) {
+            extendSequence = 0;
+            lateExtensions.reset();
+        }
         isExtending = false;
         isCounterApart = false;
         presumedFence = 0;
@@ -170,6 +178,16 @@ final class Attempt implements LockRequest {
     }
 
     @Override
+    public void onRefusedAhead(final int nodeIndex) {
+        conductor.extending().onNotHeld(this, nodeIndex);
+    }
+
+    @Override
+    public void onMayShortenLate(final int nodeIndex, final int sequence) {
+        lateExtensions.onUnanswered(nodeIndex, sequence == extendSequence);
+    }
+
+    @Override
     public void onUnknown(final int nodeIndex, final Verb verb, final int sequence) {
         onNoReply(nodeIndex, verb, sequence, Vote.UNKNOWN, VoteFailure.CONNECTION_LOST);
     }
@@ -185,7 +203,7 @@ final class Attempt implements LockRequest {
             case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
             case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
             case REMAINING_TTL -> conductor.inquiring().onNoReply(this, nodeIndex);
-            case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote);
+            case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote, failure);
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
                     .onNoReply(this, nodeIndex, sequence, vote);
         }

@@ -589,7 +589,7 @@ final class Conductor implements NodeListener {
                 acquiring.distrust(acquisition.attempt, node.index());
             }
         }
-        keeper.distrust(node.index(), Quorum.sizeOf(nodes.length));
+        keeper.distrust(node.index());
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import dev.redlock.node.Verb;
+import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Validity;
@@ -11,14 +12,18 @@ import dev.redlock.quorum.Vote;
  * next round but not this one. One round at a time for a lease; answers to an older one are told apart by their
  * sequence.
  *
+ * <p>An answer that the node does not hold the token takes it out of the lease's holders, whichever round it belongs to
+ * and whether or not that is decided: what made the node a holder was executed before. Below a quorum of holders the
+ * lease is lost at once.
+ *
  * @threading event-loop-confined
  */
 final class ExtendOperation {
 
     private static final long MS = 1_000_000;
     private static final long HELD_REPLY = 1;
-    /** As many bits as come back with each answer. */
-    private static final int SEQUENCE_MASK = (1 << 24) - 1;
+    /** As many bits as come back with each answer; 0 is no extension. */
+    private static final int SEQUENCE_MAX = (1 << 24) - 1;
 
     private final Conductor conductor;
 
@@ -30,7 +35,8 @@ final class ExtendOperation {
     void start(final Attempt attempt, final long ttlMs) {
         final LeaseSlot lease = attempt.lease;
         attempt.isExtending = true;
-        attempt.extendSequence = attempt.extendSequence + 1 & SEQUENCE_MASK;
+        attempt.lateExtensions.onSent(ttlMs);
+        attempt.extendSequence = attempt.extendSequence % SEQUENCE_MAX + 1;
         attempt.extendRound.reset();
         attempt.ttlMs = ttlMs;
         attempt.ttlMsMax = Math.max(attempt.ttlMsMax, ttlMs);
@@ -39,7 +45,7 @@ final class ExtendOperation {
         attempt.extendedUntilNs = Validity.validUntilNs(t1Ns, ttlMs * MS,
                 conductor.context().clockAllowance().ofNs(ttlMs * MS));
         if (attempt.extendedUntilNs - lease.validUntilNs() < 0) {
-            // A shorter ttl shortens the keys as soon as it arrives, so the holder must not rely on more from now on.
+            // The holder asked for less, and a conditional set shortens the key as soon as it arrives.
             lease.setValidUntilNs(attempt.extendedUntilNs);
             conductor.startTimer(attempt.holdTimer, attempt.extendedUntilNs);
         }
@@ -50,15 +56,32 @@ final class ExtendOperation {
     }
 
     void onReply(final Attempt attempt, final int nodeIndex, final int sequence, final long value) {
+        if (value == HELD_REPLY) {
+            vote(attempt, nodeIndex, sequence, Vote.GRANTED);
+            return;
+        }
         // A later extension may have put the key there in the meantime.
         if (value == 0 && sequence == attempt.extendSequence) {
             attempt.mayHold &= ~(1L << nodeIndex);
         }
-        vote(attempt, nodeIndex, sequence, value == HELD_REPLY ? Vote.GRANTED : Vote.REFUSED);
+        onNotHeld(attempt, nodeIndex);
+        vote(attempt, nodeIndex, sequence, Vote.REFUSED);
     }
 
-    void onNoReply(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote) {
+    void onNoReply(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote,
+            final VoteFailure failure) {
+        if (failure == VoteFailure.WRONGTYPE) {
+            // Somebody has put something else in the place of the key.
+            onNotHeld(attempt, nodeIndex);
+        }
         vote(attempt, nodeIndex, sequence, vote);
+    }
+
+    /** A node has proved that it does not hold the token. */
+    void onNotHeld(final Attempt attempt, final int nodeIndex) {
+        if (attempt.phase == Attempt.Phase.HELD) {
+            conductor.keeper().dropHolder(attempt, nodeIndex);
+        }
     }
 
     void onTimeout(final Attempt attempt) {
@@ -70,22 +93,26 @@ final class ExtendOperation {
         if (sequence != attempt.extendSequence) {
             return;
         }
-        final Vote vote = answer == Vote.GRANTED && conductor.isInQuarantine(nodeIndex) ? Vote.UNKNOWN : answer;
+        final Vote vote = answer == Vote.GRANTED && !isProof(attempt, nodeIndex) ? Vote.UNKNOWN : answer;
+        if (attempt.phase == Attempt.Phase.HELD && vote == Vote.GRANTED) {
+            // Also before or behind the decision: the validity that the lease has is never longer than this proves.
+            attempt.holders |= 1L << nodeIndex;
+        }
         if (attempt.isExtending) {
             attempt.extendRound.onVote(nodeIndex, vote);
             decide(attempt);
-        } else if (attempt.phase == Attempt.Phase.HELD && vote == Vote.GRANTED) {
-            // A straggler: one more node is known to hold the token for the validity that the lease has.
-            attempt.holders |= 1L << nodeIndex;
         }
+    }
+
+    /** Whether a renewed key is sure to stand for the ttl. */
+    private boolean isProof(final Attempt attempt, final int nodeIndex) {
+        return !conductor.isInQuarantine(nodeIndex) && !attempt.lateExtensions.mayShorten(nodeIndex, attempt.ttlMs);
     }
 
     private void decide(final Attempt attempt) {
         final Decision decision = attempt.extendRound.decision();
         if (decision == Decision.WON) {
             onWon(attempt);
-        } else if (attempt.extendRound.isRefusedForCertain()) {
-            conductor.keeper().lose(attempt, LeaseState.LOST);
         } else if (decision == Decision.NO_QUORUM || attempt.extendRound.pending() == 0) {
             end(attempt, ExtendOutcome.NOT_EXTENDED);
         }

@@ -9,10 +9,14 @@ public enum ExtendOutcome {
     /** A quorum still held the token and renewed it: the lease has a new validity. */
     EXTENDED,
     /**
-     * Fewer than a quorum answered; the validity that the lease had stands until it ends, and another try may succeed.
+     * Fewer than a quorum renewed it; the validity that the lease had, or the shorter one that was asked for, goes on
+     * until it ends, and another try may succeed.
      */
     NOT_EXTENDED,
-    /** A quorum does not hold the token any more: the lease is lost. */
+    /**
+     * A node does not hold the token any more, and the nodes that are known to hold it are fewer than a quorum: the
+     * lease is lost.
+     */
     LOST,
     /** The validity had ended before a quorum had answered, or before the call. */
     EXPIRED,

@@ -67,6 +67,10 @@ public interface Lease extends AutoCloseable {
     /**
      * Renews the lock and waits for the answer, at most two node timeouts.
      *
+     * <p>A ttl that is shorter than what is left shortens the validity at once, whatever the nodes answer. The keys on
+     * the nodes may stand until the longer expiry that they had. They are deleted when the lease is released or expires;
+     * if this process dies first, others wait for the longer expiry.
+     *
      * @param ttl the new time to live, from now; may be shorter than what is left
      * @return what happened
      * @throws IllegalArgumentException if the ttl is out of range
@@ -75,7 +79,8 @@ public interface Lease extends AutoCloseable {
     ExtendOutcome extend(Duration ttl);
 
     /**
-     * Renews the lock without waiting. Allocates nothing.
+     * Renews the lock without waiting. Allocates nothing. A shorter ttl shortens the validity, as in
+     * {@link #extend(Duration)}.
      *
      * @param ttlMs    the new time to live, milliseconds from now
      * @param callback told what happened
@@ -85,7 +90,7 @@ public interface Lease extends AutoCloseable {
     void extend(long ttlMs, ExtendCallback callback);
 
     /**
-     * Renews the lock.
+     * Renews the lock. A shorter ttl shortens the validity, as in {@link #extend(Duration)}.
      *
      * @param ttl the new time to live, from now
      * @return completed with what {@link #extend(Duration)} would return

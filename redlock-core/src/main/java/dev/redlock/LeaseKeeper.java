@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import dev.redlock.node.Log;
+import dev.redlock.quorum.Quorum;
 
 /**
  * Looks after held leases: ends them when their validity ends, extends them automatically within their limits, and
@@ -166,19 +167,24 @@ final class LeaseKeeper {
         return lease.attempt != null && lease.attempt.phase == Attempt.Phase.HELD;
     }
 
+    /** A held lease does not rest on a node any more; without a quorum of others it is lost. */
+    void dropHolder(final Attempt attempt, final int nodeIndex) {
+        attempt.holders &= ~(1L << nodeIndex);
+        if (Long.bitCount(attempt.holders) < Quorum.sizeOf(conductor.nodeCount())) {
+            loseGuarded(attempt);
+        }
+    }
+
     /** A node's grants are worth nothing any more: leases that need them are lost. */
-    void distrust(final int nodeIndex, final int quorum) {
+    void distrust(final int nodeIndex) {
         LeaseSlot lease = firstHeld;
         while (lease != null) {
             final LeaseSlot next = lease.nextHeld;
             final Attempt attempt = lease.attempt;
-            attempt.holders &= ~(1L << nodeIndex);
             if (attempt.isExtending) {
                 attempt.extendRound.distrust(nodeIndex);
             }
-            if (Long.bitCount(attempt.holders) < quorum) {
-                loseGuarded(attempt);
-            }
+            dropHolder(attempt, nodeIndex);
             // A listener may have let go of the next one, whose release can be under way still: then start over; what
             // was looked at is looked at again for nothing.
             lease = next != null && !isHeld(next) ? firstHeld : next;

@@ -12,7 +12,7 @@ package dev.redlock;
  * <tr><td>HELD</td><td>an extension succeeded, or failed without loss</td><td>HELD</td></tr>
  * <tr><td>HELD</td><td>release, close, or the client closes</td><td>RELEASING</td></tr>
  * <tr><td>HELD</td><td>the validity ended</td><td>EXPIRED</td></tr>
- * <tr><td>HELD</td><td>an extension or the clock watch found that a quorum is gone</td><td>LOST</td></tr>
+ * <tr><td>HELD</td><td>an extension or the clock watch left fewer than a quorum of holders</td><td>LOST</td></tr>
  * <tr><td>RELEASING</td><td>the release was decided, whatever its outcome</td><td>RELEASED</td></tr>
  * <tr><td>NOT_ACQUIRED, RELEASED, EXPIRED, LOST</td><td>release, close, extend</td><td>no change</td></tr>
  * </table>

@@ -43,6 +43,38 @@ class LockScriptsOnNodesTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void anExtensionNeverSetsAnEarlierExpiry(final Source source) throws IOException {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+                RawRedis redis = nodes.node(0).connect()) {
+            redis.call("SET", "r", "token", "PX", "600000");
+            assertEquals(1L, extend(redis, "60000"), "ours");
+            assertExpiry(redis, 600_000);
+            assertEquals(1L, extend(redis, "900000"), "ours");
+            assertExpiry(redis, 900_000);
+            redis.call("PERSIST", "r");
+            assertEquals(1L, extend(redis, "60000"), "ours, and it would never have expired");
+            assertExpiry(redis, 60_000);
+            redis.call("DEL", "r");
+            assertEquals(2L, extend(redis, "300000"), "missing");
+            assertExpiry(redis, 300_000);
+            assertEquals("token", redis.call("GET", "r"), "put back");
+            redis.call("SET", "r", "somebody else's", "PX", "60000");
+            assertEquals(0L, extend(redis, "300000"), "not ours");
+            assertExpiry(redis, 60_000);
+        }
+    }
+
+    private static Object extend(final RawRedis redis, final String ttlMs) throws IOException {
+        return redis.call("EVAL", script(Verb.EXTEND), "1", "r", "token", ttlMs);
+    }
+
+    private static void assertExpiry(final RawRedis redis, final long ttlMs) throws IOException {
+        final long leftMs = (long) redis.call("PTTL", "r");
+        assertTrue(leftMs <= ttlMs && leftMs > ttlMs - 50_000, "about " + ttlMs + " ms: " + leftMs);
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void manyReleasesInOneCallEachDeleteTheirOwn(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 RawRedis redis = nodes.node(0).connect()) {

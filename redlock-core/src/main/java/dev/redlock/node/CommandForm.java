@@ -37,6 +37,11 @@ enum CommandForm {
         return this == DELEX || this == DELIFEQ || this == SET_IFEQ;
     }
 
+    /** Whether it replaces the expiry of a key of ours, also by an earlier one. The scripts never do. */
+    boolean isShortening() {
+        return this == SET_IFEQ;
+    }
+
     /** Whether yes is {@code +OK} and no is null; otherwise the answer is an integer. */
     boolean isAnsweredByOk() {
         return isAnsweredByOk;

@@ -64,6 +64,25 @@ public interface LockRequest {
     void onError(int nodeIndex, Verb verb, int sequence, VoteFailure failure);
 
     /**
+     * The node does not hold the token: the extension was refused. Called ahead of the reply, which may be that of a
+     * second command that is sent to learn why, and may never come.
+     *
+     * @param nodeIndex which node
+     */
+    default void onRefusedAhead(final int nodeIndex) {
+    }
+
+    /**
+     * The connection broke before the answer, as {@link #onUnknown} tells next, and the command replaces the expiry of
+     * the key: should the node execute it late, it shortens what a longer one has set meanwhile.
+     *
+     * @param nodeIndex which node
+     * @param sequence  as given when it was sent
+     */
+    default void onMayShortenLate(final int nodeIndex, final int sequence) {
+    }
+
+    /**
      * The connection broke before the answer.
      *
      * @param nodeIndex which node

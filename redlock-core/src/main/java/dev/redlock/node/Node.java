@@ -525,15 +525,21 @@ public final class Node {
 
     /** {@code +OK} or null, the answer to a SET. */
     void onSetReply(final LockRequest request, final int tag, final boolean isOk) {
-        final Verb verb = RequestRing.verbOf(tag);
-        final int sequence = RequestRing.sequenceOf(tag);
         if (isOk) {
             onReply(request, tag, 1);
-        } else if (verb.isAcquire()) {
+        } else if (RequestRing.verbOf(tag).isAcquire()) {
             onReply(request, tag, LockRequest.REFUSED_UNTOLD);
-        } else if (!isSecondTryPossible(request, verb, sequence) || !sendAlone(request, verb, sequence, false)) {
-            // The key is missing or somebody else's. The script knows which, and mends what is missing; without it
-            // there is nobody to ask.
+        } else {
+            onSetIfEqualRefused(request, tag);
+        }
+    }
+
+    /** The key is missing or somebody else's. The script knows which, and mends what is missing. */
+    private void onSetIfEqualRefused(final LockRequest request, final int tag) {
+        final Verb verb = RequestRing.verbOf(tag);
+        final int sequence = RequestRing.sequenceOf(tag);
+        request.onRefusedAhead(index);
+        if (!isSecondTryPossible(request, verb, sequence) || !sendAlone(request, verb, sequence, false)) {
             onReply(request, tag, 0);
         }
     }
@@ -593,6 +599,9 @@ public final class Node {
     }
 
     void onUnknown(final LockRequest request, final int tag) {
+        if (RequestRing.formOf(tag).isShortening()) {
+            request.onMayShortenLate(index, RequestRing.sequenceOf(tag));
+        }
         request.onUnknown(index, RequestRing.verbOf(tag), RequestRing.sequenceOf(tag));
     }
 

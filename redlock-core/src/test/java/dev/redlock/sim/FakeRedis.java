@@ -48,7 +48,7 @@ public final class FakeRedis {
     private String password;
     private boolean isResp3Known = true;
     private boolean isLogging;
-    private boolean isShortening = true;
+    private boolean isShortening;
     private LongUnaryOperator fencedReply = value -> value;
     private Kind kind = Kind.REDIS_7;
     private Kind claimedKind;
@@ -633,11 +633,11 @@ public final class FakeRedis {
             set(key, token, ttlMs);
             return 2;
         }
-        if (holder.equals(token)) {
-            renew(key, token, ttlMs);
-            return 1;
+        if (!holder.equals(token)) {
+            return 0;
         }
-        return 0;
+        renew(key, token, ttlMs);
+        return 1;
     }
 
     private void renew(final String key, final String token, final long ttlMs) {

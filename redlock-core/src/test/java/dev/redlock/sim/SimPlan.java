@@ -74,8 +74,8 @@ public final class SimPlan {
     Set<Fault> faults;
     boolean isTidy;
     boolean isLateExecuted;
-    /** Extensions to a shorter ttl shorten keys on the nodes. */
-    boolean isShorteningOnNodes = true;
+    /** Extensions to a shorter ttl shorten keys on the nodes, which no node may do. */
+    boolean isShorteningOnNodes;
     /** No more than the rate of the drift allows for between two samples, with what {@link Fault#CLOCK_RATE} adds. */
     int smallStepMsMax = 8;
     /** The checker knows which keys were lost, and does not take that for the client's fault. */

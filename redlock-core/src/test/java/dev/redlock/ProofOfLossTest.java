@@ -1,0 +1,213 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.FakeRedis;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A node that answers that it does not hold the token holds the lease no more, whatever the others say. */
+class ProofOfLossTest extends VirtualTest {
+
+    private final List<LeaseState> told = new ArrayList<>();
+
+    /** A lease that nodes 0 and 1 hold; node 2 hangs. */
+    private Lease leaseOnTwo(final VirtualWorld.Client client, final AcquireOptions options) {
+        node(2).pause();
+        final Lease lease = acquired(acquire(client, options.listener((lost, state) -> told.add(state))));
+        world.runMs(1);
+        return lease;
+    }
+
+    /** Takes the lock away on a node. */
+    private void lose(final int nodeIndex, final String how) {
+        switch (how) {
+            case "foreign" -> node(nodeIndex).redis().set("orders", "somebody else's", 60_000);
+            case "missing" -> node(nodeIndex).redis().delete("orders");
+            default -> node(nodeIndex).redis()
+                    .failNext("extend", "WRONGTYPE Operation against a key holding the wrong kind of value", 1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"foreign", "missing", "of another type"})
+    void aLeaseIsLostAtOnceWhenARefusalLeavesNoQuorumOfHolders(final String how) {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = leaseOnTwo(client, options());
+        lose(1, how);
+        final long startMs = nowMs();
+        assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "node 0 alone holds it");
+        assertEquals(startMs, nowMs(), "at once");
+        assertEquals(LeaseState.LOST, lease.state());
+        assertEquals(List.of(LeaseState.LOST), told, "the holder is told");
+        assertEquals(1, client.redlock().counters().lostCount(), "counted");
+        world.runMs(1);
+        assertEquals(how.equals("foreign") ? 1 : 0, keyCount(), "what is ours is given back: it stands nowhere");
+    }
+
+    @Test
+    void anAutomaticExtensionFindsTheLoss() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = leaseOnTwo(client, options().autoExtend());
+        lose(1, "foreign");
+        world.runMs(3_340);
+        assertEquals(LeaseState.LOST, lease.state(), "found by the first of them, after a third of the ttl");
+        assertEquals(List.of(LeaseState.LOST), told, "the holder is told");
+    }
+
+    @Test
+    void anErrorThatSaysNothingAboutTheKeyIsNoLoss() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = leaseOnTwo(client, options());
+        node(1).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "an error says nothing about the key");
+        assertTrue(lease.isHeld(), lease::toString);
+    }
+
+    @Test
+    void aRefusalThatLeavesAQuorumOfHoldersIsNoLoss() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        world.runMs(1);
+        lose(0, "foreign");
+        node(1).pause();
+        node(2).pause();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "one refusal, two are silent");
+        assertTrue(lease.isHeld(), "nodes 1 and 2 hold it, as far as is known: " + lease);
+        node(1).resume();
+        node(2).resume();
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "and so they do");
+    }
+
+    /** The round has ended before the refusal comes. */
+    @Test
+    void aLateRefusalIsAProofToo() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = leaseOnTwo(client, options());
+        lose(1, "foreign");
+        node(1).delay(() -> 100_000_000);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "node 1 has not answered yet");
+        assertTrue(lease.isHeld(), lease::toString);
+        world.runMs(200);
+        assertEquals(LeaseState.LOST, lease.state(), "now it has");
+    }
+
+    /** It answers an extension that another one has followed: what it proves is true all the same. */
+    @Test
+    void aRefusalOfAnEarlierExtensionIsAProofToo() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = leaseOnTwo(client, options());
+        lose(1, "foreign");
+        node(1).delay(() -> 50_000_000);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "node 1 has not answered yet");
+        node(1).delay(() -> 200_000_000);
+        final CompletableFuture<ExtendOutcome> second = lease.extendAsync(TTL).toCompletableFuture();
+        world.settle();
+        assertFalse(second.isDone(), "this test wants the second one under way");
+        node(1).delay(() -> 0);
+        assertEquals(ExtendOutcome.LOST, get(second), "by the answer to the first");
+    }
+
+    /** The conditional set says no, and the connection ends before the script that follows it says why. */
+    @ParameterizedTest
+    @ValueSource(strings = {"foreign", "missing"})
+    void aConditionalSetThatFailsIsAProofAlready(final String how) {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.redis().kind(FakeRedis.Kind.REDIS_8_4));
+        final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
+        final Lease lease = leaseOnTwo(client, options());
+        lose(1, how);
+        node(1).delay(() -> 5_000_000);
+        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
+        world.runMs(11);
+        node(1).breakConnections();
+        assertEquals(ExtendOutcome.LOST, get(extended), "node 0 alone holds it");
+        assertEquals(0, node(1).redis().commandCount("extend"), "there is nothing to put back any more");
+    }
+
+    /** Nodes 0 to 3 of five hold the lease; 3 loses its key, is mended, and counts again when it has renewed. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void aMendedKeyCountsFromTheNextExtensionOn(final int extensions) {
+        final VirtualWorld.Client client = world(5);
+        node(4).pause();
+        final Lease lease = lease(client);
+        world.runMs(1);
+        lose(3, "missing");
+        for (int i = 0; i < extensions; i++) {
+            assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "by a quorum");
+            world.runMs(1);
+        }
+        assertEquals(4, keyCount(), "node 3 has it again");
+        node(0).redis().clockJump(60_000);
+        world.runMs(1_300);
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is seen");
+        assertEquals(extensions == 1 ? LeaseState.LOST : LeaseState.HELD, lease.state(), "three are needed");
+    }
+
+    /** A node that proves to hold the token is a holder before the round is decided. */
+    @Test
+    void aGrantOfARoundThatIsNotDecidedMakesUpForARefusal() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = leaseOnTwo(client, options());
+        node(2).resume();
+        world.runMs(1);
+        node(2).redis().set("orders", node(0).redis().get("orders"), 10_000);
+        lose(1, "foreign");
+        node(1).delay(() -> 5_000_000);
+        node(0).delay(() -> 10_000_000);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "nodes 0 and 2 hold it");
+    }
+
+    /** Node 2 grants the acquire, for ten seconds, but answers when the lease has been extended for thirty. */
+    @Test
+    void aLateGrantOfTheAcquireDoesNotBackALongerValidity() {
+        final VirtualWorld.Client client = world(3);
+        node(2).delay(() -> 20_000_000);
+        final Lease lease = lease(client);
+        node(2).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofSeconds(30)), "nodes 0 and 1");
+        world.runMs(50);
+        node(0).redis().clockJump(60_000);
+        world.runMs(1_300);
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is seen");
+        assertEquals(LeaseState.LOST, lease.state(), "node 2 keeps the key for ten seconds only");
+    }
+
+    @Test
+    void aLateGrantOfTheAcquireBacksTheValidityThatItWasAskedFor() {
+        final VirtualWorld.Client client = world(3);
+        node(2).delay(() -> 20_000_000);
+        final Lease lease = lease(client);
+        world.runMs(50);
+        node(0).redis().clockJump(60_000);
+        world.runMs(1_300);
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is seen");
+        assertEquals(LeaseState.HELD, lease.state(), "nodes 1 and 2 hold it");
+    }
+
+    /** What a node answers to a release proves nothing against a lease: it has ended. */
+    @Test
+    void theRefusalOfAReleaseIsAnOutcomeOfTheRelease() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = leaseOnTwo(client, options());
+        lose(0, "foreign");
+        lose(1, "foreign");
+        assertEquals(ReleaseOutcome.EXPIRED, releaseWhileTheThirdAnswers(lease), "two do not hold it");
+        assertEquals(LeaseState.RELEASED, lease.state());
+        assertEquals(List.of(), told, "not a loss");
+    }
+
+    private ReleaseOutcome releaseWhileTheThirdAnswers(final Lease lease) {
+        node(2).resume();
+        return release(lease);
+    }
+}

@@ -1,0 +1,382 @@
+package dev.redlock.quorum;
+
+import java.util.Arrays;
+
+/**
+ * Visits every state that a lease on three nodes can reach by extensions, and looks in each whether somebody else can
+ * hold the lock while the lease is valid. What can happen, in any order and for any time: an extension by any ttl begins,
+ * whether or not the one before was decided; a node executes the next command of its connection and answers; a command
+ * fails or is not sent; a connection is replaced, and what it carried is executed at any time or never, in any order;
+ * time passes; keys expire; another client takes any node that is free and leaves it again.
+ *
+ * <p>What makes it small, and why nothing is missed:
+ * <ul>
+ * <li>Times are counted from now on, in whole units, so a run has no end and the states are finite all the same.
+ * <li>Another client may take a free node at any moment and leave it again. So a node without our key is one state: what
+ * sets our key if the node is free either does or does not. Two holders are possible as soon as a quorum of nodes is
+ * without our key while the lease is valid.
+ * <li>A late command stays late when it is executed: another one of the same kind may be behind it.
+ * <li>A command that is executed and whose answer is lost is one whose connection is replaced, and that is executed at
+ * that moment.
+ * <li>On a connection one or two extensions are unanswered.
+ * <li>Nodes that are asked in the same form are alike: states that differ in their order only are one state.
+ * </ul>
+ */
+final class LateExtensionSearch {
+
+    static final int NODES = 3;
+    static final int ALL_NATIVE = (1 << NODES) - 1;
+    private static final int QUORUM = 2;
+    private static final int NONE = 0;
+
+    /** What an extension does at a node, and whose answer counts. */
+    enum Rule {
+        /** The product's: scripts only lengthen, and {@link LateExtensions} says which other answers count. */
+        PRODUCT,
+        /** Wrong: scripts set the expiry, whatever it was. */
+        SCRIPTS_SHORTEN,
+        /** Wrong: every answer to a conditional set counts. */
+        EVERY_ANSWER_COUNTS,
+        /** Wrong: every extension that may be late is taken for the one that was sent last. */
+        LAST_TTL_ONLY
+    }
+
+    // The lease's part of the state.
+    private static final int VALID = 0;
+    private static final int ROUND_LEFT = 1;
+    private static final int LAST_SENT = 2;
+    private static final int SHORTEST_SENT = 3;
+    private static final int SHORTEST_LATE = 4;
+    private static final int IS_OPEN = 5;
+    private static final int HEAD_LENGTH = 6;
+    // A node's part: for how long our key stands, the unanswered ones of its connection, those that may come late.
+    private static final int KEY = 0;
+    private static final int FIRST = 1;
+    private static final int SECOND = 2;
+    private static final int LATE = 3;
+    private static final int IS_MARKED = 4;
+    private static final int IS_GRANTED = 5;
+    private static final int NODE_LENGTH = 6;
+    private static final int LENGTH = HEAD_LENGTH + NODES * NODE_LENGTH;
+
+    /** An unanswered extension: its ttl, and whether it is the one that was sent last. */
+    private static final int IS_LAST = 1 << 2;
+    private static final int TTL_MASK = IS_LAST - 1;
+    /** In the set of what may come late: the acquire, by the longest ttl; bits 1 to 3 are extensions by those ttls. */
+    private static final int LATE_ACQUIRE = 1;
+
+    private static final int[] HEAD_BITS = {2, 2, 2, 2, 2, 1};
+    private static final int[] NODE_BITS = {2, 3, 3, 4, 1, 1};
+    private static final int NODE_BITS_SUM = Arrays.stream(NODE_BITS).sum();
+
+    private final Rule rule;
+    private final int nativeMask;
+    private final int ttlMax;
+    private final int unansweredMax;
+    private final LateExtensions late = new LateExtensions();
+    private final PackedStates visited = new PackedStates();
+    private long[] open = new long[1 << 16];
+    private int openLength;
+    private String violation;
+
+    /**
+     * A search over nodes of which those of a mask are asked by conditional sets, the others by scripts.
+     *
+     * @param ttlMax        ttls are 1 to this, at most 3
+     * @param unansweredMax most extensions that a connection carries, 1 or 2
+     */
+    LateExtensionSearch(final Rule rule, final int nativeMask, final int ttlMax, final int unansweredMax) {
+        this.rule = rule;
+        this.nativeMask = nativeMask;
+        this.ttlMax = ttlMax;
+        this.unansweredMax = unansweredMax;
+    }
+
+    /** Runs until every state is visited or a violation is found; returns the violation or null. */
+    String run() {
+        for (int ttl = 1; ttl <= ttlMax; ttl++) {
+            for (int valid = 1; valid <= ttl; valid++) {
+                for (int missing = 0; missing < NODES; missing++) {
+                    visitAcquired(ttl, valid, missing, ttl);
+                    visitAcquired(ttl, valid, missing, 0);
+                }
+            }
+        }
+        while (violation == null && openLength > 0) {
+            expand(unpack(open[--openLength]));
+        }
+        return violation;
+    }
+
+    long stateCount() {
+        return visited.size();
+    }
+
+    /** A lease that has just been acquired on all nodes, or on all but one, which may execute the acquire late. */
+    private void visitAcquired(final int ttl, final int valid, final int missing, final int missingKey) {
+        final byte[] state = new byte[LENGTH];
+        state[VALID] = (byte) valid;
+        for (int i = 0; i < NODES; i++) {
+            state[node(i) + KEY] = (byte) (i == missing ? missingKey : ttl);
+        }
+        visit(state);
+        state[node(missing) + LATE] = LATE_ACQUIRE;
+        visit(state);
+    }
+
+    private static int node(final int i) {
+        return HEAD_LENGTH + i * NODE_LENGTH;
+    }
+
+    private boolean isNative(final int i) {
+        return (nativeMask & 1 << i) != 0;
+    }
+
+    // ---- what can happen --------------------------------------------------------------------------------------------
+
+    private void expand(final byte[] state) {
+        tick(state.clone());
+        for (int ttl = 1; ttl <= ttlMax; ttl++) {
+            start(state.clone(), ttl);
+        }
+        for (int i = 0; i < NODES; i++) {
+            if (state[node(i) + FIRST] != NONE) {
+                execute(state, i);
+                fail(state, i);
+                replaceConnection(state.clone(), i);
+            }
+            executeLate(state, i);
+        }
+    }
+
+    private void tick(final byte[] next) {
+        next[VALID]--;
+        next[ROUND_LEFT] = (byte) Math.max(0, next[ROUND_LEFT] - 1);
+        for (int i = 0; i < NODES; i++) {
+            next[node(i) + KEY] = (byte) Math.max(0, next[node(i) + KEY] - 1);
+        }
+        visit(next);
+    }
+
+    /** A shorter ttl shortens the validity before anything is sent. */
+    private void start(final byte[] next, final int ttl) {
+        for (int i = 0; i < NODES; i++) {
+            if (next[node(i) + (unansweredMax == 1 ? FIRST : SECOND)] != NONE) {
+                return;
+            }
+        }
+        next[VALID] = (byte) Math.min(next[VALID], ttl);
+        next[ROUND_LEFT] = (byte) ttl;
+        next[IS_OPEN] = 1;
+        next[LAST_SENT] = (byte) ttl;
+        next[SHORTEST_SENT] = (byte) (next[SHORTEST_SENT] == NONE ? ttl : Math.min(next[SHORTEST_SENT], ttl));
+        for (int i = 0; i < NODES; i++) {
+            next[node(i) + IS_GRANTED] = 0;
+            next[node(i) + FIRST] &= TTL_MASK;
+            next[node(i) + (next[node(i) + FIRST] == NONE ? FIRST : SECOND)] = (byte) (ttl | IS_LAST);
+        }
+        visit(next);
+    }
+
+    private void execute(final byte[] state, final int i) {
+        final int command = state[node(i) + FIRST];
+        final int ttl = command & TTL_MASK;
+        if (state[node(i) + KEY] > 0) {
+            final byte[] next = withoutFirst(state, i);
+            next[node(i) + KEY] = (byte) keyAfter(state, i, ttl);
+            if ((command & IS_LAST) != 0 && next[IS_OPEN] == 1) {
+                count(next, i, ttl);
+            }
+            visit(next);
+        } else {
+            // Refused; or the node is free, and the key is put back and not counted.
+            visit(withoutFirst(state, i));
+            final byte[] repaired = withoutFirst(state, i);
+            repaired[node(i) + KEY] = (byte) ttl;
+            visit(repaired);
+        }
+    }
+
+    /** For how long a key of ours stands after an extension. */
+    private int keyAfter(final byte[] state, final int i, final int ttl) {
+        return isNative(i) || rule == Rule.SCRIPTS_SHORTEN ? ttl : Math.max(state[node(i) + KEY], ttl);
+    }
+
+    private void count(final byte[] next, final int i, final int ttl) {
+        if (rule != Rule.EVERY_ANSWER_COUNTS && lateOf(next).mayShorten(i, ttl)) {
+            return;
+        }
+        next[node(i) + IS_GRANTED] = 1;
+        int granted = 0;
+        for (int j = 0; j < NODES; j++) {
+            granted += next[node(j) + IS_GRANTED];
+        }
+        if (granted >= QUORUM && next[ROUND_LEFT] > 0) {
+            next[VALID] = next[ROUND_LEFT];
+            next[IS_OPEN] = 0;
+        }
+    }
+
+    /** It is answered by an error, or was never sent. */
+    private void fail(final byte[] state, final int i) {
+        visit(withoutFirst(state, i));
+        if (state[node(i) + SECOND] != NONE) {
+            final byte[] next = state.clone();
+            next[node(i) + SECOND] = NONE;
+            visit(next);
+        }
+    }
+
+    private static byte[] withoutFirst(final byte[] state, final int i) {
+        final byte[] next = state.clone();
+        next[node(i) + FIRST] = next[node(i) + SECOND];
+        next[node(i) + SECOND] = NONE;
+        return next;
+    }
+
+    private void replaceConnection(final byte[] next, final int i) {
+        final LateExtensions known = lateOf(next);
+        for (final int place : new int[]{FIRST, SECOND}) {
+            final int command = next[node(i) + place];
+            if (command != NONE) {
+                next[node(i) + LATE] |= (byte) (1 << (command & TTL_MASK));
+                if (isNative(i)) {
+                    known.onUnanswered(i, rule == Rule.LAST_TTL_ONLY || (command & IS_LAST) != 0);
+                    next[node(i) + IS_MARKED] = 1;
+                }
+            }
+            next[node(i) + place] = NONE;
+        }
+        next[SHORTEST_LATE] = (byte) shortestLate(next, known);
+        visit(next);
+    }
+
+    private void executeLate(final byte[] state, final int i) {
+        final int set = state[node(i) + LATE];
+        final int key = state[node(i) + KEY];
+        if ((set & LATE_ACQUIRE) != 0 && key == 0) {
+            visitWithKey(state, i, ttlMax);
+        }
+        for (int ttl = 1; ttl <= ttlMax; ttl++) {
+            // Nobody is there any more to send the script behind a conditional set that has failed.
+            if ((set & 1 << ttl) != 0 && (key > 0 || !isNative(i))) {
+                visitWithKey(state, i, key > 0 ? keyAfter(state, i, ttl) : ttl);
+            }
+        }
+    }
+
+    private void visitWithKey(final byte[] state, final int i, final int key) {
+        final byte[] next = state.clone();
+        next[node(i) + KEY] = (byte) key;
+        visit(next);
+    }
+
+    // ---- what the client remembers ----------------------------------------------------------------------------------
+
+    /** The product's memory, brought to where it stands in a state. The shortest late one was sent, too. */
+    private LateExtensions lateOf(final byte[] state) {
+        late.reset();
+        for (int i = 0; i < NODES; i++) {
+            if (state[node(i) + IS_MARKED] == 1) {
+                late.onSent(state[SHORTEST_LATE]);
+                late.onUnanswered(i, true);
+            }
+        }
+        if (state[SHORTEST_SENT] != NONE) {
+            late.onSent(state[SHORTEST_SENT]);
+            late.onSent(state[LAST_SENT]);
+        }
+        return late;
+    }
+
+    private int shortestLate(final byte[] state, final LateExtensions known) {
+        for (int i = 0; i < NODES; i++) {
+            if (state[node(i) + IS_MARKED] == 1) {
+                int ttl = ttlMax;
+                while (ttl > 1 && known.mayShorten(i, ttl)) {
+                    ttl--;
+                }
+                return ttl;
+            }
+        }
+        return NONE;
+    }
+
+    // ---- the states -------------------------------------------------------------------------------------------------
+
+    /** Puts a state among the open ones unless it has been seen. Where the lease is over nothing can go wrong. */
+    private void visit(final byte[] state) {
+        if (state[VALID] <= 0) {
+            return;
+        }
+        int free = 0;
+        for (int i = 0; i < NODES; i++) {
+            free += state[node(i) + KEY] == 0 ? 1 : 0;
+        }
+        if (free >= QUORUM) {
+            violation = "a quorum is free for somebody else, the lease is valid for " + state[VALID] + " more: "
+                    + Arrays.toString(state);
+        }
+        forget(state);
+        final long packed = pack(state);
+        if (visited.add(1L << 63 | packed, 0)) {
+            if (openLength == open.length) {
+                open = Arrays.copyOf(open, 2 * openLength);
+            }
+            open[openLength++] = packed;
+        }
+    }
+
+    /** What is not read any more is set to one value. */
+    private static void forget(final byte[] state) {
+        if (state[IS_OPEN] == 0) {
+            state[ROUND_LEFT] = 0;
+            for (int i = 0; i < NODES; i++) {
+                state[node(i) + IS_GRANTED] = 0;
+            }
+        }
+    }
+
+    private long pack(final byte[] state) {
+        final long[] columns = new long[NODES];
+        for (int i = 0; i < NODES; i++) {
+            columns[i] = packPart(state, node(i), NODE_BITS);
+        }
+        if (nativeMask == 0 || nativeMask == ALL_NATIVE) {
+            Arrays.sort(columns);
+        }
+        long bits = packPart(state, 0, HEAD_BITS);
+        for (final long column : columns) {
+            bits = bits << NODE_BITS_SUM | column;
+        }
+        return bits;
+    }
+
+    private static long packPart(final byte[] state, final int start, final int[] widths) {
+        long bits = 0;
+        for (int field = 0; field < widths.length; field++) {
+            assert state[start + field] >= 0 && state[start + field] < 1 << widths[field] : "it fits its bits";
+            bits = bits << widths[field] | state[start + field];
+        }
+        return bits;
+    }
+
+    private static byte[] unpack(final long packed) {
+        final byte[] state = new byte[LENGTH];
+        long bits = packed;
+        for (int i = NODES - 1; i >= 0; i--) {
+            bits = unpackPart(bits, state, node(i), NODE_BITS);
+        }
+        unpackPart(bits, state, 0, HEAD_BITS);
+        return state;
+    }
+
+    private static long unpackPart(final long packed, final byte[] state, final int start, final int[] widths) {
+        long bits = packed;
+        for (int field = widths.length - 1; field >= 0; field--) {
+            state[start + field] = (byte) (bits & (1 << widths[field]) - 1);
+            bits >>>= widths[field];
+        }
+        return bits;
+    }
+}

@@ -1,0 +1,77 @@
+package dev.redlock.quorum;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import org.junit.jupiter.api.Test;
+
+/** Which answers count after an extension was left unanswered. */
+class LateExtensionsTest {
+
+    private final LateExtensions late = new LateExtensions();
+
+    private void assertMayShorten(final int nodeIndex, final long shortestLateTtlMs) {
+        assertFalse(late.mayShorten(nodeIndex, shortestLateTtlMs - 1), "a shorter one");
+        assertFalse(late.mayShorten(nodeIndex, shortestLateTtlMs), "an equal one");
+        assertEquals(true, late.mayShorten(nodeIndex, shortestLateTtlMs + 1), "a longer one");
+    }
+
+    private void assertMayNotShorten(final int nodeIndex) {
+        assertFalse(late.mayShorten(nodeIndex, Long.MAX_VALUE), "node " + nodeIndex);
+    }
+
+    @Test
+    void withoutAnUnansweredExtensionEveryAnswerCounts() {
+        assertMayNotShorten(0);
+        late.onSent(300);
+        assertMayNotShorten(0);
+        assertMayNotShorten(62);
+    }
+
+    @Test
+    void anAnswerToALongerOneDoesNotCountAtTheNodeThatOwesAnAnswer() {
+        late.onSent(300);
+        late.onUnanswered(62, true);
+        assertMayShorten(62, 300);
+        assertMayNotShorten(61);
+        late.onSent(500);
+        assertMayShorten(62, 300);
+    }
+
+    @Test
+    void ofTheLastOneTheTtlIsKnown() {
+        late.onSent(300);
+        late.onSent(500);
+        late.onUnanswered(1, true);
+        assertMayShorten(1, 500);
+    }
+
+    @Test
+    void anEarlierOneIsTakenForTheShortest() {
+        late.onSent(300);
+        late.onSent(500);
+        late.onUnanswered(1, false);
+        assertMayShorten(1, 300);
+    }
+
+    @Test
+    void theShortestIsKept() {
+        late.onSent(300);
+        late.onUnanswered(1, true);
+        late.onSent(500);
+        late.onUnanswered(2, true);
+        assertMayShorten(1, 300);
+        assertMayShorten(2, 300);
+    }
+
+    @Test
+    void aNewTokenStartsAnew() {
+        late.onSent(300);
+        late.onUnanswered(1, true);
+        late.reset();
+        assertMayNotShorten(1);
+        late.onSent(500);
+        late.onUnanswered(1, false);
+        assertMayShorten(1, 500);
+    }
+}
