@@ -340,6 +340,13 @@ public final class FanOut {
         }
     }
 
+    /** Gives up some of what was not needed since the last call; to be called at regular times. */
+    public void trim() {
+        plain.trim();
+        fenced.trim();
+        unsentCommands.trim();
+    }
+
     /** Gives the buffers back. */
     public void close() {
         while (isReleasePending() || !unsentCommands.isEmpty()) {
