@@ -644,6 +644,11 @@ final class Conductor implements NodeListener {
         endCloseIfQuiet();
     }
 
+    /** The event loop has ended, or is about to, before the client was closed: only memory is left to give back. */
+    void freeBehindLoop() {
+        loop.terminationFuture().addListener(future -> fanOut.free());
+    }
+
     private void noteReleasedAtClose(final LeaseSlot lease, final ReleaseOutcome outcome) {
         if (outcome == ReleaseOutcome.UNKNOWN) {
             unreleased.add(lease.resource());

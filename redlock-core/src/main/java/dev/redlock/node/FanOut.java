@@ -353,6 +353,11 @@ public final class FanOut {
             sealReleases();
             unsentCommands.report(this);
         }
+        free();
+    }
+
+    /** Gives the buffers back and does nothing else; any thread may do that when the event loop has ended. */
+    public void free() {
         if (batch != null) {
             batch.release();
             batch = null;
