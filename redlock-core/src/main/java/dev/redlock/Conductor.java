@@ -2,6 +2,7 @@ package dev.redlock;
 
 import dev.redlock.node.DirectBuffers;
 import dev.redlock.node.FanOut;
+import dev.redlock.node.FreeList;
 import dev.redlock.node.Log;
 import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
@@ -14,7 +15,6 @@ import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
 import io.netty.channel.EventLoop;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -33,6 +33,9 @@ final class Conductor implements NodeListener {
     /** Half of the longest delay between attempts where the retry policy throws. */
     private static final long RETRY_DELAY_NS_MIN = 25_000_000;
     private static final int CALL_DEPTH_MAX = 16;
+    /** Objects that each pool keeps: about a megabyte of attempts. */
+    private static final int POOLED_MIN = 1024;
+    private static final long TRIM_PERIOD_NS = 1_000_000_000;
 
     private final EventLoop loop;
     private final NanoClock clock;
@@ -50,15 +53,16 @@ final class Conductor implements NodeListener {
     private final ReleaseOperation releasing = new ReleaseOperation(this);
     private final FenceGuard fenceGuard;
     private final LeaseKeeper keeper = new LeaseKeeper(this);
-    private final ArrayDeque<Attempt> freeAttempts = new ArrayDeque<>();
-    private final ArrayDeque<Acquisition> freeAcquisitions = new ArrayDeque<>();
-    private final ArrayDeque<WaitQueue> freeQueues = new ArrayDeque<>();
+    private final FreeList<Attempt> freeAttempts = new FreeList<>(POOLED_MIN);
+    private final FreeList<Acquisition> freeAcquisitions = new FreeList<>(POOLED_MIN);
+    private final FreeList<WaitQueue> freeQueues = new FreeList<>(POOLED_MIN);
     private final Object2ObjectHashMap<ResourceKey, WaitQueue> queues = new Object2ObjectHashMap<>();
     private final Runnable alarmTask = this::onAlarm;
     private final List<String> unreleased = new ArrayList<>();
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
     private Acquisition firstActive;
     private long alarmNs;
+    private long trimmedNs;
     private boolean isAlarmSet;
     private long settledMask;
     private int attemptsOut;
@@ -79,7 +83,8 @@ final class Conductor implements NodeListener {
         this.clock = clock;
         this.tokens = tokens;
         this.random = random;
-        this.timers = new TimerWheel(clock.nanoTime(), this::onTimerStarted);
+        this.trimmedNs = clock.nanoTime();
+        this.timers = new TimerWheel(trimmedNs, this::onTimerStarted);
         this.nodes = new Node[context.nodes().size()];
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), nodes,
                 context.nodeOptions().releaseBatchMax());
@@ -193,7 +198,8 @@ final class Conductor implements NodeListener {
             startTimer(acquisition.timer, acquisition.deadlineNs);
             return;
         }
-        final WaitQueue queue = freeQueues.isEmpty() ? new WaitQueue() : freeQueues.pop();
+        final WaitQueue pooled = freeQueues.poll();
+        final WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
         queue.key = acquisition.lease.key;
         queue.run.end();
         queues.put(queue.key, queue);
@@ -467,8 +473,9 @@ final class Conductor implements NodeListener {
     // ---- pools ------------------------------------------------------------------------------------------------------
 
     Attempt takeAttempt() {
+        final Attempt pooled = freeAttempts.poll();
+        final Attempt attempt = pooled == null ? new Attempt(this, nodes.length) : pooled;
         attemptsOut++;
-        final Attempt attempt = freeAttempts.isEmpty() ? new Attempt(this, nodes.length) : freeAttempts.pop();
         attempt.reset();
         return attempt;
     }
@@ -486,7 +493,8 @@ final class Conductor implements NodeListener {
     }
 
     private Acquisition takeAcquisition(final LeaseSlot lease) {
-        final Acquisition acquisition = freeAcquisitions.isEmpty() ? new Acquisition(this) : freeAcquisitions.pop();
+        final Acquisition pooled = freeAcquisitions.poll();
+        final Acquisition acquisition = pooled == null ? new Acquisition(this) : pooled;
         acquisition.reset(lease);
         lease.acquisition = acquisition;
         acquisition.previousActive = null;
@@ -513,6 +521,24 @@ final class Conductor implements NodeListener {
         acquisition.turn++;
         acquisition.state = Acquisition.State.FREE;
         freeAcquisitions.push(acquisition);
+    }
+
+    /** What an outage has filled shrinks again. Timers run also in a client that does nothing: it watches its nodes. */
+    private void trimIfDue(final long nowNs) {
+        if (nowNs - trimmedNs < TRIM_PERIOD_NS) {
+            return;
+        }
+        trimmedNs = nowNs;
+        freeAttempts.trim();
+        freeAcquisitions.trim();
+        freeQueues.trim();
+        fanOut.trim();
+        for (final Node node : nodes) {
+            node.trim();
+        }
+        if (queues.capacity() > 4 * POOLED_MIN && queues.size() < queues.capacity() / 8) {
+            queues.compact();
+        }
     }
 
     // ---- time -------------------------------------------------------------------------------------------------------
@@ -552,6 +578,7 @@ final class Conductor implements NodeListener {
         isAlarmSet = false;
         try {
             timers.poll(nowNs);
+            trimIfDue(nowNs);
         } catch (final RuntimeException | Error e) {
             // The loop would keep it to itself. What this poll did not come to is due at once.
             setAlarm(nowNs);
@@ -617,6 +644,11 @@ final class Conductor implements NodeListener {
         }
         startTimer(closeTimer, nowNs() + Math.min(timeoutNs, Long.MAX_VALUE / 4));
         endCloseIfQuiet();
+    }
+
+    /** The event loop has ended, or is about to, before the client was closed: only memory is left to give back. */
+    void freeBehindLoop() {
+        loop.terminationFuture().addListener(future -> fanOut.free());
     }
 
     private void noteReleasedAtClose(final LeaseSlot lease, final ReleaseOutcome outcome) {
@@ -751,5 +783,10 @@ final class Conductor implements NodeListener {
     /** Attempts that are not back in their pool. */
     int attemptsOut() {
         return attemptsOut;
+    }
+
+    /** Attempts in their pool. */
+    int pooledAttempts() {
+        return freeAttempts.length();
     }
 }

@@ -424,6 +424,7 @@ public final class Redlock implements AutoCloseable {
                 conductor.execute(() -> conductor.close(timeoutNs, part));
             } catch (final RejectedExecutionException e) {
                 // A given event loop has ended before the client: its connections and timers have ended with it.
+                conductor.freeBehindLoop();
                 part.complete(new CloseReport(0, List.of()));
             }
         }

@@ -48,6 +48,11 @@ public final class TestClient {
         return conductor.attemptsOut();
     }
 
+    /** @return attempts in the pool */
+    public int pooledAttempts() {
+        return conductor.pooledAttempts();
+    }
+
     /** @return leases that the keeper believes to be held */
     public int heldCount() {
         return conductor.keeper().heldCount();

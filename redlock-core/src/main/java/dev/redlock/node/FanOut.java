@@ -369,12 +369,24 @@ public final class FanOut {
         }
     }
 
+    /** Gives up some of what was not needed since the last call; to be called at regular times. */
+    public void trim() {
+        plain.trim();
+        fenced.trim();
+        unsentCommands.trim();
+    }
+
     /** Gives the buffers back. */
     public void close() {
         while (isReleasePending() || !unsentCommands.isEmpty()) {
             sealReleases();
             unsentCommands.report(this);
         }
+        free();
+    }
+
+    /** Gives the buffers back and does nothing else; any thread may do that when the event loop has ended. */
+    public void free() {
         if (batch != null) {
             batch.release();
             batch = null;

@@ -723,6 +723,13 @@ public final class Node {
         context.listener().onClockJump(this);
     }
 
+    /** Gives up room that was not needed since the last call; to be called at regular times. */
+    public void trim() {
+        if (connection != null) {
+            connection.trim();
+        }
+    }
+
     // ---- closing ----------------------------------------------------------------------------------------------------
 
     /** From now on only releases are sent. */

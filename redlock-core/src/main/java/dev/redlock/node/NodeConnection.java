@@ -119,6 +119,11 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         return nowNs - watchedSinceNs >= timeoutNs;
     }
 
+    /** Gives up room that was not needed since the last call; to be called at regular times. */
+    void trim() {
+        ring.trim();
+    }
+
     void close() {
         channel.close();
     }

@@ -1,7 +1,5 @@
 package dev.redlock.node;
 
-import java.util.ArrayDeque;
-
 /**
  * The releases of one kind that have come together in a duty cycle, and the batches that are free to hold them.
  *
@@ -9,9 +7,11 @@ import java.util.ArrayDeque;
  */
 final class PendingReleases {
 
+    private static final int POOLED_MIN = 64;
+
     private final Verb single;
     private final Verb many;
-    private final ArrayDeque<ReleaseBatch> free = new ArrayDeque<>();
+    private final FreeList<ReleaseBatch> free = new FreeList<>(POOLED_MIN);
     private ReleaseBatch pending;
 
     /** Nothing pending; one release is sent as the first verb, several are as the second. */
@@ -31,7 +31,8 @@ final class PendingReleases {
     /** Adds one, and gives the batch that it stands in. */
     ReleaseBatch add(final LockRequest request) {
         if (pending == null) {
-            pending = free.isEmpty() ? new ReleaseBatch(many) : free.pop();
+            final ReleaseBatch pooled = free.poll();
+            pending = pooled == null ? new ReleaseBatch(many) : pooled;
         }
         pending.add(request);
         return pending;
@@ -47,5 +48,9 @@ final class PendingReleases {
     void recycle(final ReleaseBatch releases) {
         releases.reset();
         free.push(releases);
+    }
+
+    void trim() {
+        free.trim();
     }
 }

@@ -12,7 +12,11 @@ import java.util.ArrayDeque;
  */
 final class ReleaseDebt {
 
-    private final ArrayDeque<Entry> entries = new ArrayDeque<>();
+    /** What an outage leaves is given up when it is paid: an array deque never gets smaller by itself. */
+    private static final int KEPT_LENGTH_MAX = 1024;
+
+    private ArrayDeque<Entry> entries = new ArrayDeque<>();
+    private int lengthMax;
     private final int limit;
     private long droppedCount;
 
@@ -45,6 +49,7 @@ final class ReleaseDebt {
             droppedCount++;
         }
         entries.addLast(new Entry(resourceBulk, new Token().copyOf(token), untilNs));
+        lengthMax = Math.max(lengthMax, entries.size());
     }
 
     /** Takes the oldest entry that is still worth sending, or null. */
@@ -52,6 +57,10 @@ final class ReleaseDebt {
         Entry entry = entries.pollFirst();
         while (entry != null && entry.untilNs - nowNs <= 0) {
             entry = entries.pollFirst();
+        }
+        if (lengthMax > KEPT_LENGTH_MAX && entries.isEmpty()) {
+            entries = new ArrayDeque<>();
+            lengthMax = 0;
         }
         return entry;
     }

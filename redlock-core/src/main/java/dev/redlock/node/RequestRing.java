@@ -1,16 +1,17 @@
 package dev.redlock.node;
 
-import java.util.Arrays;
-
 /**
  * The requests that a connection has sent and that are not answered, oldest first. Redis answers in order, so the head
- * is always what the next reply belongs to. Grows by doubling up to a limit; allocates nothing once it has grown.
+ * is always what the next reply belongs to. Grows by doubling up to a limit, and by {@link #trim} shrinks again to what
+ * is needed; allocates nothing in between.
  *
  * @threading event-loop-confined
  */
 final class RequestRing {
 
     private static final int CAPACITY_INITIAL = 256;
+    /** A ring of this many requests is never made smaller: some 48 KiB. */
+    private static final int CAPACITY_KEPT = 4096;
     private static final int VERB_BITS = 4;
     private static final int FORM_BITS = 3;
     private static final int SECOND_TRY_BIT = 1 << VERB_BITS + FORM_BITS;
@@ -22,6 +23,8 @@ final class RequestRing {
     private final int limit;
     private Object[] requests;
     private int[] tags;
+    /** The length at which {@link #onMark} is called: a power of two that is not below any length since the last trim. */
+    private int mark;
     private long headCursor;
     private long tailCursor;
 
@@ -31,6 +34,7 @@ final class RequestRing {
         final int capacity = Math.min(CAPACITY_INITIAL, powerOfTwoAtLeast(limit));
         requests = new Object[capacity];
         tags = new int[capacity];
+        mark = capacity;
     }
 
     private static int powerOfTwoAtLeast(final int value) {
@@ -82,8 +86,8 @@ final class RequestRing {
     }
 
     void add(final Object request, final int tag) {
-        if (length() == requests.length) {
-            grow();
+        if (length() >= mark) {
+            onMark();
         }
         final int slot = (int) tailCursor & requests.length - 1;
         assert requests[slot] == null : "slot is free when it is taken";
@@ -107,16 +111,35 @@ final class RequestRing {
         headCursor++;
     }
 
-    private void grow() {
-        final int capacity = requests.length;
-        final Object[] grownRequests = new Object[capacity * 2];
-        final int[] grownTags = new int[capacity * 2];
-        for (long cursor = headCursor; cursor < tailCursor; cursor++) {
-            grownRequests[(int) cursor & capacity * 2 - 1] = requests[(int) cursor & capacity - 1];
-            grownTags[(int) cursor & capacity * 2 - 1] = tags[(int) cursor & capacity - 1];
+    /** More requests than before wait: there may be room for them from earlier times. */
+    private void onMark() {
+        if (length() == requests.length) {
+            resize(requests.length * 2);
         }
-        Arrays.fill(requests, null);
-        requests = grownRequests;
-        tags = grownTags;
+        mark = Math.min(mark * 2, requests.length);
+    }
+
+    /** Halves the room if not even a quarter was used since the last call; to be called at regular times. */
+    void trim() {
+        if (requests.length > CAPACITY_KEPT && mark <= requests.length / 4) {
+            resize(requests.length / 2);
+        }
+        mark = Math.min(requests.length, Math.max(CAPACITY_INITIAL, powerOfTwoAtLeast(length())));
+    }
+
+    int capacity() {
+        return requests.length;
+    }
+
+    private void resize(final int newCapacity) {
+        final int capacity = requests.length;
+        final Object[] newRequests = new Object[newCapacity];
+        final int[] newTags = new int[newCapacity];
+        for (long cursor = headCursor; cursor < tailCursor; cursor++) {
+            newRequests[(int) cursor & newCapacity - 1] = requests[(int) cursor & capacity - 1];
+            newTags[(int) cursor & newCapacity - 1] = tags[(int) cursor & capacity - 1];
+        }
+        requests = newRequests;
+        tags = newTags;
     }
 }

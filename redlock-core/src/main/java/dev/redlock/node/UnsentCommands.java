@@ -11,8 +11,11 @@ import java.util.ArrayDeque;
  */
 final class UnsentCommands {
 
-    private final ArrayDeque<Entry> entries = new ArrayDeque<>();
-    private final ArrayDeque<Entry> free = new ArrayDeque<>();
+    private static final int POOLED_MIN = 1024;
+
+    private final FreeList<Entry> free = new FreeList<>(POOLED_MIN);
+    private ArrayDeque<Entry> entries = new ArrayDeque<>();
+    private int lengthMax;
 
     /**
      * One command and the nodes, as a mask, that could not be sent it.
@@ -42,11 +45,22 @@ final class UnsentCommands {
     }
 
     private Entry take(final Verb verb, final long nodes) {
-        final Entry entry = free.isEmpty() ? new Entry() : free.pop();
+        final Entry pooled = free.poll();
+        final Entry entry = pooled == null ? new Entry() : pooled;
         entry.verb = verb;
         entry.nodes = nodes;
         entries.add(entry);
+        lengthMax = Math.max(lengthMax, entries.size());
         return entry;
+    }
+
+    /** An array deque never gets smaller by itself. */
+    void trim() {
+        free.trim();
+        if (entries.isEmpty() && lengthMax > POOLED_MIN) {
+            entries = new ArrayDeque<>();
+            lengthMax = 0;
+        }
     }
 
     /** Tells what has come together. What that brings is kept for the next time, so this has an end. */

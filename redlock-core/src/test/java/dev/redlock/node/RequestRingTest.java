@@ -21,6 +21,56 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RequestRingTest {
 
     @Test
+    void roomThatIsNotNeededIsGivenUpAndTheOrderStays() {
+        final RequestRing ring = new RequestRing(65_536);
+        long added = 0;
+        long removed = 0;
+        while (ring.length() < 40_000) {
+            ring.add(added++, 0);
+        }
+        assertEquals(65_536, ring.capacity());
+        ring.trim();
+        ring.trim();
+        assertEquals(65_536, ring.capacity(), "all of it is needed");
+        while (ring.length() > 3_000) {
+            assertEquals(removed++, ring.head());
+            ring.removeHead();
+        }
+        for (int period = 0; period < 10; period++) {
+            ring.trim();
+        }
+        assertEquals(8_192, ring.capacity(), "between twice and four times what is needed");
+        while (ring.length() < 5_000) {
+            ring.add(added++, 0);
+        }
+        while (!ring.isEmpty()) {
+            assertEquals(removed++, ring.head());
+            ring.removeHead();
+        }
+        assertEquals(added, removed);
+        for (int period = 0; period < 10; period++) {
+            ring.trim();
+        }
+        assertEquals(4_096, ring.capacity(), "a small one is kept");
+    }
+
+    /** What is needed for a moment in each period is needed. */
+    @Test
+    void roomThatIsUsedInEachPeriodIsKept() {
+        final RequestRing ring = new RequestRing(65_536);
+        for (int period = 0; period < 5; period++) {
+            while (ring.length() < 30_000) {
+                ring.add(period, 0);
+            }
+            while (!ring.isEmpty()) {
+                ring.removeHead();
+            }
+            ring.trim();
+            assertEquals(32_768, ring.capacity(), "period " + period);
+        }
+    }
+
+    @Test
     void answersInTheOrderOfTheQuestions() {
         final RequestRing ring = new RequestRing(1_000);
         ring.add("a", 1);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.RestartGuardMode;
 import dev.redlock.sim.SimPlan.Fault;
+import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
@@ -72,6 +73,18 @@ class SimulationTest {
             System.gc();
         }
         assertEquals(0, runs.stream().filter(run -> run.get() != null).count(), "runs that something still refers to");
+    }
+
+    /** A client that is killed gives no buffer back, and a run kills many. */
+    @Test
+    void noDirectMemoryOfARunIsKept() {
+        final long before = PooledByteBufAllocator.DEFAULT.pinnedDirectMemory();
+        for (int seed = 1; seed <= 3; seed++) {
+            final SimPlan plan = SimPlan.only(seed, Fault.KILL_CLIENT, Fault.PAUSE_CLIENT, Fault.BREAK);
+            plan.faultPeriodMs = 100;
+            new Simulation(plan).run();
+        }
+        assertEquals(before, PooledByteBufAllocator.DEFAULT.pinnedDirectMemory(), "bytes in use");
     }
 
     @Test

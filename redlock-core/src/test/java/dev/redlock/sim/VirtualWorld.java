@@ -9,6 +9,7 @@ import io.netty.channel.local.LocalIoHandler;
 import io.netty.util.concurrent.MockTicker;
 import io.netty.util.concurrent.Ticker;
 import java.util.ArrayDeque;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -376,6 +377,9 @@ public final class VirtualWorld implements Timeline {
         clients.addAll(killed);
         killed.forEach(client -> client.isKilled = false);
         clients.forEach(Client::resume);
+        settle();
+        // A killed process takes its memory with it; here that is the memory of all runs.
+        clients.forEach(client -> client.engine().close(Duration.ZERO));
         settle();
     }
 

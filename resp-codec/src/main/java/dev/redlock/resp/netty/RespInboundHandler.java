@@ -75,9 +75,11 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
 
     private void read(ChannelHandlerContext ctx, ByteBuf in) {
         isReading = true;
+        boolean isRead = false;
         try {
             owner.onReadStart();
             accumulator.read(ctx.alloc(), in, parse);
+            isRead = true;
         } catch (RespProtocolException e) {
             isDone = true;
             owner.onProtocolError(e);
@@ -86,11 +88,15 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
             owner.onVisitorError(e);
         } finally {
             isReading = false;
+            isDone |= !isRead;
             endRead(ctx);
         }
     }
 
-    /** Also after an {@link Error}, which is nobody's to catch: the parser has failed then, and nothing else knows. */
+    /**
+     * Also after an {@link Error}, which is nobody's to catch: the parser has failed then, or bytes could not be kept
+     * for the next read. Nothing else knows.
+     */
     private void endRead(ChannelHandlerContext ctx) {
         isDone |= parser.hasFailed();
         if (isDone) {

@@ -10,6 +10,8 @@ import dev.redlock.resp.RespProtocolException;
 import dev.redlock.resp.RespVisitor;
 import dev.redlock.resp.Wire;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.ArrayList;
 import java.util.List;
@@ -118,6 +120,34 @@ class RespInboundHandlerTest {
         read(channel, ":1\r\n:2\r\n$9");
         assertFalse(channel.isOpen());
         assertEquals(List.of(thrown), errors);
+        assertFalse(channel.finish());
+    }
+
+    /** The unfinished end of the read is lost, so what follows would be read as something else. */
+    @Test
+    void anUnfinishedEndThatCannotBeKeptClosesTheChannel() {
+        EmbeddedChannel channel = channel();
+        channel.config().setAllocator(new PooledByteBufAllocator() {
+            @Override
+            protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
+                throw new OutOfMemoryError("no memory, thrown by a test");
+            }
+
+            @Override
+            protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
+                throw new OutOfMemoryError("no memory, thrown by a test");
+            }
+        });
+        boolean isThrown = false;
+        try {
+            channel.writeInbound(Unpooled.wrappedBuffer(Wire.bytes(":1\r\n$9\r\nabc")));
+        } catch (OutOfMemoryError e) {
+            // JUnit ends at an error of this kind.
+            isThrown = true;
+        }
+        assertTrue(isThrown);
+        assertFalse(channel.isOpen());
+        assertEquals(List.of("integer 1", "reply end"), log.events());
         assertFalse(channel.finish());
     }
 

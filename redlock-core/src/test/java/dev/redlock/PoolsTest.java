@@ -1,0 +1,65 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a client needs at its worst moment it does not keep for ever. */
+class PoolsTest extends VirtualTest {
+
+    private static final int ATTEMPTS = 8_000;
+    private static final int BOUND = 1_024;
+
+    private VirtualWorld.Client client;
+
+    private void lockAll(final int count) {
+        final List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            client.redlock()
+                    .acquireAsync("orders/" + i, options())
+                    .thenAccept(outcome -> leases.add(outcome.lease()));
+            if (i % 500 == 0) {
+                world.settle();
+            }
+        }
+        world.settle();
+        assertEquals(count, leases.size(), "locks");
+        leases.forEach(lease -> lease.releaseAsync());
+        world.settle();
+    }
+
+    @Test
+    void attemptsThatAFrozenNodeHeldAreGivenUpAfterwards() {
+        client = world(3);
+        node(0).pause();
+        lockAll(ATTEMPTS);
+        assertEquals(ATTEMPTS, client.engine().attemptsOut(), "attempts that node 0 has not answered");
+        world.runMs(500);
+        node(0).resume();
+        world.settle();
+        assertEquals(0, client.engine().attemptsOut());
+        assertTrue(client.engine().pooledAttempts() >= ATTEMPTS, "all of them are in the pool");
+        world.runMs(60_000);
+        final int pooled = client.engine().pooledAttempts();
+        assertTrue(pooled > 0 && pooled <= BOUND, pooled + " attempts in the pool");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
+    }
+
+    /** A load that goes up and down within a second allocates nothing. */
+    @Test
+    void attemptsThatAreUsedInEachSecondStayInThePool() {
+        client = world(1);
+        lockAll(2_500);
+        final int pooled = client.engine().pooledAttempts();
+        assertTrue(pooled >= 2_500, pooled + " attempts in the pool");
+        for (int second = 0; second < 6; second++) {
+            lockAll(2_500);
+            world.runMs(1_000);
+        }
+        assertEquals(pooled, client.engine().pooledAttempts());
+    }
+}
