@@ -50,7 +50,8 @@ public final class PlainDelete implements Scenario {
             timeline.tell("the second client takes it");
             ReleaseOutcome outcome = late.release();
             timeline.expect("the first client's release says " + outcome, outcome == ReleaseOutcome.EXPIRED);
-            timeline.expect("the second client still holds the lock", next.isHeld() && stage.count("r") == 3);
+            // By a majority: where the first client's key stood a moment longer, the second one was refused.
+            timeline.expect("the second client still holds the lock", next.isHeld() && stage.count("r") >= 2);
         }
     }
 }
