@@ -73,8 +73,8 @@ final class Attempt implements LockRequest {
     /** Nodes on which the token may stand. */
     long mayHold;
     /**
-     * Nodes that the lease rests on: each has proved that its key stands for the validity at least. They change by proof
-     * alone, and fewer than a quorum of them end the lease.
+     * Nodes that the lease rests on: each has proved that its key stands for the validity at least. They change by
+     * proof alone, and fewer than a quorum of them end the lease.
      */
     long holders;
     /** Nodes that have been asked how long the holder's key will stand, and have not answered. */

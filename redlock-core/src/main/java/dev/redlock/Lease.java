@@ -68,8 +68,8 @@ public interface Lease extends AutoCloseable {
      * Renews the lock and waits for the answer, at most two node timeouts.
      *
      * <p>A ttl that is shorter than what is left shortens the validity at once, whatever the nodes answer. The keys on
-     * the nodes may stand until the longer expiry that they had. They are deleted when the lease is released or expires;
-     * if this process dies first, others wait for the longer expiry.
+     * the nodes may stand until the longer expiry that they had. They are deleted when the lease is released or
+     * expires; if this process dies first, others wait for the longer expiry.
      *
      * @param ttl the new time to live, from now; may be shorter than what is left
      * @return what happened

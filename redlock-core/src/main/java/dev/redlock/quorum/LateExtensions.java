@@ -3,17 +3,17 @@ package dev.redlock.quorum;
 /**
  * Remembers at which nodes an extension of a lease may still be executed although its answer will never come, because
  * the connection was replaced. Commands are ordered on one connection only, so such an extension may be executed after
- * a later one. Where it replaces the key's expiry instead of only lengthening it, it shortens the key under the validity
- * that the later one gave.
+ * a later one. Where it replaces the key's expiry instead of only lengthening it, it shortens the key under the
+ * validity that the later one gave.
  *
  * <p>The rule: an answer of such a node counts only if the extension that it answers is not longer than the shortest
- * that may be late there. Why that is enough: a late extension by ttl L that is executed at a time x lets the key expire
- * at x + L. An extension by ttl M that was sent at s and is executed at e gives a validity of at most s + M. If x is
- * before e, the later one has replaced what the late one did. Otherwise x + L &gt;= e + L &gt;= s + M where L &gt;= M. Where L is
- * less than M, the key may expire before the validity ends.
+ * that may be late there. Why that is enough: a late extension by ttl L that is executed at a time x lets the key
+ * expire at x + L. An extension by ttl M that was sent at s and is executed at e gives a validity of at most s + M. If
+ * x is before e, the later one has replaced what the late one did. Otherwise x + L &gt;= e + L &gt;= s + M where L
+ * &gt;= M. Where L is less than M, the key may expire before the validity ends.
  *
- * <p>One shortest ttl is kept for all nodes of the mask, and a late extension that is not the last one sent is taken for
- * the shortest that was sent: both only make fewer answers count. Renewals by one and the same ttl always count.
+ * <p>One shortest ttl is kept for all nodes of the mask, and a late extension that is not the last one sent is taken
+ * for the shortest that was sent: both only make fewer answers count. Renewals by one and the same ttl always count.
  *
  * @threading caller-confined
  */

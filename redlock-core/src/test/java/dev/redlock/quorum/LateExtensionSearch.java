@@ -4,17 +4,17 @@ import java.util.Arrays;
 
 /**
  * Visits every state that a lease on three nodes can reach by extensions, and looks in each whether somebody else can
- * hold the lock while the lease is valid. What can happen, in any order and for any time: an extension by any ttl begins,
- * whether or not the one before was decided; a node executes the next command of its connection and answers; a command
- * fails or is not sent; a connection is replaced, and what it carried is executed at any time or never, in any order;
- * time passes; keys expire; another client takes any node that is free and leaves it again.
+ * hold the lock while the lease is valid. What can happen, in any order and for any time: an extension by any ttl
+ * begins, whether or not the one before was decided; a node executes the next command of its connection and answers; a
+ * command fails or is not sent; a connection is replaced, and what it carried is executed at any time or never, in any
+ * order; time passes; keys expire; another client takes any node that is free and leaves it again.
  *
  * <p>What makes it small, and why nothing is missed:
  * <ul>
  * <li>Times are counted from now on, in whole units, so a run has no end and the states are finite all the same.
- * <li>Another client may take a free node at any moment and leave it again. So a node without our key is one state: what
- * sets our key if the node is free either does or does not. Two holders are possible as soon as a quorum of nodes is
- * without our key while the lease is valid.
+ * <li>Another client may take a free node at any moment and leave it again. So a node without our key is one state:
+ * what sets our key if the node is free either does or does not. Two holders are possible as soon as a quorum of nodes
+ * is without our key while the lease is valid.
  * <li>A late command stays late when it is executed: another one of the same kind may be behind it.
  * <li>A command that is executed and whose answer is lost is one whose connection is replaced, and that is executed at
  * that moment.

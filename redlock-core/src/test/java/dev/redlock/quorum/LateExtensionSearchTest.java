@@ -43,6 +43,8 @@ class LateExtensionSearchTest {
     @CsvSource({"SCRIPTS_SHORTEN, 0", "SCRIPTS_SHORTEN, 1", "SCRIPTS_SHORTEN, 3", "EVERY_ANSWER_COUNTS, 1",
         "EVERY_ANSWER_COUNTS, 3", "EVERY_ANSWER_COUNTS, 7", "LAST_TTL_ONLY, 7"})
     void aTemptingRuleIsWrong(final LateExtensionSearch.Rule rule, final int nativeMask) {
-        assertNotNull(new LateExtensionSearch(rule, nativeMask, 2, rule == LateExtensionSearch.Rule.LAST_TTL_ONLY ? 2 : 1).run());
+        assertNotNull(
+                new LateExtensionSearch(rule, nativeMask, 2, rule == LateExtensionSearch.Rule.LAST_TTL_ONLY ? 2 : 1)
+                        .run());
     }
 }
