@@ -115,8 +115,8 @@ class AllocationFaultsTest extends VirtualTest {
     }
 
     /**
-     * Everything that a client does on a node: it connects, locks, extends, finds no scripts, releases, reconnects, pays
-     * what it owes, and looks at the clock. Whichever allocation of that fails, the end is the same.
+     * Everything that a client does on a node: it connects, locks, extends, finds no scripts, releases, reconnects,
+     * pays what it owes, and looks at the clock. Whichever allocation of that fails, the end is the same.
      */
     @ParameterizedTest
     @EnumSource(Thrown.class)

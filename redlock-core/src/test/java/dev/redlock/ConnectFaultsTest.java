@@ -68,8 +68,9 @@ class ConnectFaultsTest extends VirtualTest {
     @Test
     void anAnswerThatComesLateIsUsedByTheNextTry() {
         final VirtualWorld.Client client = world(3);
-        client.transport().resolver((found, answer) -> world.after(13_000_000_000L,
-                () -> client.engine().conductor().execute(() -> answer.accept(found))));
+        client.transport()
+                .resolver((found, answer) -> world.after(13_000_000_000L,
+                        () -> client.engine().conductor().execute(() -> answer.accept(found))));
         node(0).breakConnections();
         assertReady(client, 30_000);
         world.runMs(60_000);

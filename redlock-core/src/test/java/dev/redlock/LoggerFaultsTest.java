@@ -346,11 +346,13 @@ class LoggerFaultsTest extends VirtualTest {
     @Test
     void theTimersGoOnBehindOneThatThrows() {
         hostileWorld(Fault.EXCEPTION);
-        client.engine().conductor().execute(() -> client.engine()
+        client.engine()
                 .conductor()
-                .startTimer(new dev.redlock.time.DeadlineTimer(nowNs -> {
-                    throw new IllegalStateException("a timer, thrown by a test");
-                }), world.nowNs()));
+                .execute(() -> client.engine()
+                        .conductor()
+                        .startTimer(new dev.redlock.time.DeadlineTimer(nowNs -> {
+                            throw new IllegalStateException("a timer, thrown by a test");
+                        }), world.nowNs()));
         world.runMs(10);
         assertEquals(1, hostile.recordCount, "the timer that threw is logged");
         final Lease lease = lease(client);

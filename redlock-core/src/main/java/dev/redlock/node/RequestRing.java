@@ -23,7 +23,7 @@ final class RequestRing {
     private final int limit;
     private Object[] requests;
     private int[] tags;
-    /** The length at which {@link #onMark} is called: a power of two that is not below any length since the last trim. */
+    /** The length that calls {@link #onMark}: a power of two, not below any length since the last trim. */
     private int mark;
     private long headCursor;
     private long tailCursor;
