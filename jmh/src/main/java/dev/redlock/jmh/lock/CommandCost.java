@@ -12,12 +12,15 @@ import java.io.InputStream;
 import java.io.PrintWriter;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -114,7 +117,7 @@ public final class CommandCost implements Callable<Integer> {
     }
 
     private void report(final PrintWriter out) throws IOException {
-        final Form[] forms = forms();
+        final Form[] forms = Stream.concat(Arrays.stream(forms()), nativeForms().stream()).toArray(Form[]::new);
         final double[][] costsUs = new double[forms.length][repetitions];
         for (int repetition = 0; repetition < repetitions; repetition++) {
             for (int i = 0; i < forms.length; i++) {
@@ -146,6 +149,7 @@ public final class CommandCost implements Callable<Integer> {
         final String acquire = load("acquire");
         final String acquireFenced = load("acquire_fenced");
         final String release = load("release");
+        final String extend = load("extend");
         final String releaseFenced = load("release_fenced");
         return new Form[]{
             new Form("SET NX PX", 1, Before.NOTHING, 1,
@@ -159,12 +163,31 @@ public final class CommandCost implements Callable<Integer> {
             releaseMany(2),
             releaseMany(8),
             releaseMany(32),
+            releaseMany(64),
+            new Form("extend", 1, Before.LOCKS, 1, i -> command("EVALSHA", extend, "1", resource(i), TOKEN, TTL_MS)),
             new Form("release_fenced", 1, Before.LOCKS_AND_COUNTERS, 1,
                     i -> command("EVALSHA", releaseFenced, "2", resource(i), counter(i), TOKEN, FENCE,
                             COUNTER_TTL_MS)),
             releaseManyFenced(2),
             releaseManyFenced(8),
             releaseManyFenced(32)};
+    }
+
+    /** The conditional commands that this server has. */
+    private List<Form> nativeForms() throws IOException {
+        final List<Form> found = new ArrayList<>();
+        if (control.call("DELEX", resource(0), "IFEQ", TOKEN) instanceof Long) {
+            found.add(new Form("DELEX IFEQ", 1, Before.LOCKS, 0,
+                    i -> command("DELEX", resource(i), "IFEQ", TOKEN)));
+        }
+        if (control.call("DELIFEQ", resource(0), TOKEN) instanceof Long) {
+            found.add(new Form("DELIFEQ", 1, Before.LOCKS, 0, i -> command("DELIFEQ", resource(i), TOKEN)));
+        }
+        if (control.call("SET", resource(0), TOKEN, "IFEQ", TOKEN, "PX", TTL_MS) == null) {
+            found.add(new Form("SET IFEQ PX", 1, Before.LOCKS, 1,
+                    i -> command("SET", resource(i), TOKEN, "IFEQ", TOKEN, "PX", TTL_MS)));
+        }
+        return found;
     }
 
     private Form releaseMany(final int count) throws IOException {

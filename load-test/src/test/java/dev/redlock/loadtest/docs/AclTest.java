@@ -149,6 +149,8 @@ class AclTest {
         return new RedlockContext()
                 .nodes("redis://redlock:" + PASSWORD + "@" + node.address().host() + ":" + node.address().port())
                 .restartGuard(RestartGuardMode.OFF)
+                // A busy machine takes its time; connect() waits no longer than this.
+                .connectTimeoutMs(20_000)
                 .nodeTimeout(Duration.ofSeconds(5));
     }
 
