@@ -43,8 +43,9 @@ final class FenceGuard {
         final long dropped = attempt.fence.dropOutOfRange(clockLimit());
         for (long left = dropped; left != 0; left &= left - 1) {
             final int nodeIndex = Long.numberOfTrailingZeros(left);
-            attempt.acquireRound.distrust(nodeIndex);
-            attempt.noteFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
+            if (attempt.acquireRound.distrust(nodeIndex)) {
+                attempt.noteFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
+            }
         }
         for (long left = dropped; left != 0; left &= left - 1) {
             final int nodeIndex = Long.numberOfTrailingZeros(left);
@@ -66,7 +67,7 @@ final class FenceGuard {
             LOG.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.address()
                     + ") granted a fenced lock with its counter at " + value + ", which is out of range: the nodes' "
                     + "clocks allow " + clockLimit() + ", and too few other nodes stand there. The grant does not "
-                    + "count; delete the counter on this node");
+                    + "count; if no other node stands as high, delete the counter on this one");
         } catch (final RuntimeException | Error e) {
             // A log handler that throws must not keep the attempt from being decided.
         }

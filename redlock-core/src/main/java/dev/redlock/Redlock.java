@@ -325,7 +325,8 @@ public final class Redlock implements AutoCloseable {
      *
      * @param resource what to lock
      * @return its key
-     * @throws IllegalArgumentException if it is empty or too long
+     * @throws IllegalArgumentException if it is empty or too long, or contains {@code :redlock:fence} with the prefix,
+     *                                  which names fencing counters
      */
     public ResourceKey key(final String resource) {
         return ResourceKey.of(context.keyPrefix(), resource, context.resourceLengthMax());

@@ -103,12 +103,17 @@ public final class RedlockContext {
      *
      * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
      * @return this
-     * @throws IllegalArgumentException if it ends inside a character or begins inside of one
+     * @throws IllegalArgumentException if it ends inside a character or begins inside of one, or contains
+     *                                  {@code :redlock:fence}, which names fencing counters
      */
     public RedlockContext keyPrefix(final String prefix) {
         checkOpen();
         Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
         ResourceKey.checkEncodable("key prefix", prefix);
+        if (prefix.contains(ResourceKey.COUNTER_MARK)) {
+            throw new IllegalArgumentException("key prefix \"" + prefix + "\" contains \"" + ResourceKey.COUNTER_MARK
+                    + "\", which only names of fencing counters may: choose another prefix");
+        }
         keyPrefix = prefix;
         return this;
     }

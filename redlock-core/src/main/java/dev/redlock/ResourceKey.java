@@ -11,8 +11,8 @@ import java.util.Arrays;
  */
 public final class ResourceKey {
 
-    /** What the counter's key has behind the resource's. */
-    static final String COUNTER_SUFFIX = ":redlock:fence";
+    /** What the counter's key has behind the lock's. No lock's key may contain it, so none is a counter. */
+    static final String COUNTER_MARK = ":redlock:fence";
 
     private final String resource;
     private final byte[] bulk;
@@ -40,8 +40,23 @@ public final class ResourceKey {
                     + "...\" is " + name.length + " bytes long with its prefix: at most " + lengthBytesMax
                     + " are allowed (RedlockContext.resourceLengthMax)");
         }
-        final byte[] counter = (prefix + resource + COUNTER_SUFFIX).getBytes(StandardCharsets.UTF_8);
-        return new ResourceKey(resource, bulkOf(name), bulkOf(counter));
+        final String key = prefix + resource;
+        if (key.contains(COUNTER_MARK)) {
+            throw new IllegalArgumentException("resource \"" + resource + "\" contains \"" + COUNTER_MARK
+                    + "\" with its prefix, which only names of fencing counters may: choose another name");
+        }
+        return new ResourceKey(resource, bulkOf(name), bulkOf(counterName(key).getBytes(StandardCharsets.UTF_8)));
+    }
+
+    /**
+     * The counter of a lock, by the lock's complete key and by nothing else: clients with different prefixes may mean
+     * the same lock. It begins with that key, so that a key pattern that allows the lock allows its counter. It has the
+     * hash tag that keeps it in the lock's slot of a cluster: the lock's own, or the whole key where that has none. A
+     * key that has a brace but no tag can have no such counter.
+     */
+    static String counterName(final String key) {
+        final boolean hasBrace = key.indexOf('{') >= 0 || key.indexOf('}') >= 0;
+        return hasBrace ? key + COUNTER_MARK : key + COUNTER_MARK + ":{" + key + "}";
     }
 
     /** Half a character has no bytes of its own: the encoder would put a question mark, and two names would be one. */

@@ -133,7 +133,7 @@ class CommandFormTest extends VirtualTest {
         assertEquals(0, count(0, "SET NX"));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         assertEquals(1, count(0, "DELEX"), "no counter to bring up");
-        node(2).redis().set("orders" + ResourceKey.COUNTER_SUFFIX, "7000000000000000", -1);
+        node(2).redis().set(ResourceKey.counterName("orders"), "1887437000000000", -1);
         assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))));
         assertEquals(1, count(0, "release_fenced"), "one to bring up");
     }

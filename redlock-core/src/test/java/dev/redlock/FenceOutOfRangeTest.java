@@ -35,18 +35,12 @@ class FenceOutOfRangeTest extends VirtualTest {
         }
     }
 
-    private static String counterName() {
-        final String bulk = new String(ResourceKey.of("", "orders", 512).counterBulk(),
-                java.nio.charset.StandardCharsets.UTF_8);
-        return bulk.substring(bulk.indexOf('\n') + 1, bulk.length() - 2);
-    }
-
     private void counter(final int nodeIndex, final long value) {
-        node(nodeIndex).redis().set(counterName(), Long.toString(value), 86_400_000);
+        node(nodeIndex).redis().set(ResourceKey.counterName("orders"), Long.toString(value), 86_400_000);
     }
 
     private long counter(final int nodeIndex) {
-        return Long.parseLong(node(nodeIndex).redis().get(counterName()));
+        return Long.parseLong(node(nodeIndex).redis().get(ResourceKey.counterName("orders")));
     }
 
     private static AcquireOptions fenced() {
@@ -59,6 +53,8 @@ class FenceOutOfRangeTest extends VirtualTest {
 
     private Lease acquiredAndReleased() {
         final Lease lease = acquired(acquire(client, fenced()));
+        // Long enough for every node to have answered.
+        world.runMs(5);
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "given back");
         world.runMs(5);
         return lease;
@@ -133,9 +129,11 @@ class FenceOutOfRangeTest extends VirtualTest {
         nodesWithCounters(7, 7, END - 10);
         node(0).redis().set("orders", "foreign", -1);
         node(1).redis().set("orders", "foreign", -1);
+        node(1).delay(() -> 3_000_000);
         final AcquireOutcome outcome = acquire(client, fenced());
+        assertEquals(1, outcome.grantedCount(), "the wrong one has answered before the last refusal");
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
-        world.runMs(5);
+        world.runMs(10);
         assertEquals(List.of(7L, 7L), List.of(counter(0), counter(1)), "nobody was pushed");
     }
 
@@ -171,7 +169,7 @@ class FenceOutOfRangeTest extends VirtualTest {
         final List<Lease> leases = new ArrayList<>(List.of(acquired(acquire(client, fenced()))));
         for (int i = 0; i < 3; i++) {
             final String resource = "other/" + i;
-            node(2).redis().set(counterName().replace("orders", resource), Long.toString(END - 10), -1);
+            node(2).redis().set(ResourceKey.counterName(resource), Long.toString(END - 10), -1);
             leases.add(acquired(get(client.redlock().acquireAsync(resource, fenced()))));
         }
         leases.forEach(Lease::releaseAsync);

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FencedTest extends VirtualTest {
 
     private static final long TRIP_NS = 2_000_000;
-    private static final String COUNTER = "orders" + ResourceKey.COUNTER_SUFFIX;
+    private static final String COUNTER = ResourceKey.counterName("orders");
 
     private VirtualWorld.Client client;
 

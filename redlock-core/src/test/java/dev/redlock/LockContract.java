@@ -595,7 +595,7 @@ public abstract class LockContract {
     private static final AcquireOptions FENCED = AcquireOptions.ofTtl(LONG).fenced().waitUpTo(LONG);
 
     private String counter() {
-        return resource + ResourceKey.COUNTER_SUFFIX;
+        return ResourceKey.counterName(resource);
     }
 
     /** One grant by each form of the API; returns their fencing tokens. */
@@ -669,6 +669,51 @@ public abstract class LockContract {
             assertTrue(node(i).pttl(counter()) > 80_000_000, "a day for the counter of node " + i);
             node(i).delete(counter());
         }
+    }
+
+    /** Where users choose names, one who holds a lock must not break another one. */
+    @Test
+    void noLockStandsWhereACounterDoes() throws InterruptedException {
+        final Redlock client = client();
+        final String alike = resource + ":redlock:fence";
+        for (final String name : List.of(alike, counter(), "{" + resource + "}:redlock:fence")) {
+            assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(name, LONG), name);
+        }
+        for (int i = 0; i < nodeCount(); i++) {
+            assertTrue(node(i).setIfAbsent(alike, "somebody's lock by the published pattern", 60_000), "node " + i);
+        }
+        try {
+            final Lease first = acquired(client.acquire(client.key(resource), FENCED));
+            final long fencingToken = first.fencingToken();
+            assertEquals(ReleaseOutcome.RELEASED, first.release(), "given back");
+            final Lease second = acquired(client.acquire(client.key(resource), FENCED));
+            assertTrue(second.fencingToken() > fencingToken, "counted on");
+            assertEquals(ReleaseOutcome.RELEASED, second.release(), "given back");
+            for (int i = 0; i < nodeCount(); i++) {
+                assertEquals("somebody's lock by the published pattern", node(i).get(alike), "node " + i);
+            }
+        } finally {
+            deleteEverywhere(alike);
+            deleteEverywhere(counter());
+        }
+    }
+
+    /** One counter is ahead of what any node's clock allows: the others make the tokens, and are not pushed. */
+    @Test
+    void aCounterThatIsOutOfRangeOnOneNodeDisablesNobody() throws InterruptedException {
+        final Redlock client = client();
+        assertTrue(node(0).setIfAbsent(counter(), "9007199254740989", 60_000), "the last numbers");
+        long before = 0;
+        for (int i = 0; i < 6; i++) {
+            final Lease lease = acquired(client.acquire(client.key(resource), FENCED));
+            assertTrue(lease.fencingToken() > before && lease.fencingToken() < 1L << 52, lease::toString);
+            before = lease.fencingToken();
+            assertEquals(ReleaseOutcome.RELEASED, lease.release(), "given back");
+        }
+        for (int i = 1; i < nodeCount(); i++) {
+            assertTrue(Long.parseLong(node(i).get(counter())) < 1L << 52, "node " + i + " was pushed");
+        }
+        deleteEverywhere(counter());
     }
 
     /** Numbers of Lua are exact up to 2^53 - 1; the last of them is handed out, and nothing after it. */

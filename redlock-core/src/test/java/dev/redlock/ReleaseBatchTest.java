@@ -18,6 +18,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Releases that fall together go to a node as one script call, and everything about each stays as it was. */
 class ReleaseBatchTest extends VirtualTest {
 
+    /** A counter that is ahead of those that start from the clock, and in range. */
+    private static final String AHEAD = "1887437000000000";
+
     private List<Lease> leases(final VirtualWorld.Client client, final int count) {
         return leases(client, count, options());
     }
@@ -45,7 +48,7 @@ class ReleaseBatchTest extends VirtualTest {
     /** Node 0 has counted further than the others, so that releases have to bring them together. */
     private void countersApart(final String... resources) {
         for (final String resource : resources) {
-            node(0).redis().set(resource + ":redlock:fence", "7000000000000000", -1);
+            node(0).redis().set(ResourceKey.counterName(resource), AHEAD, -1);
         }
     }
 
@@ -227,13 +230,13 @@ class ReleaseBatchTest extends VirtualTest {
     @Test
     void aFencedBatchBringsTheCountersOfAllNodesTogether() {
         final VirtualWorld.Client client = world(3);
-        node(2).redis().set("orders/1:redlock:fence", "7000000000000000", -1);
+        node(2).redis().set(ResourceKey.counterName("orders/1"), AHEAD, -1);
         final List<Lease> leases = leases(client, 3, options().fenced());
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
-        assertEquals("7000000000000001", node(2).redis().get("orders/1:redlock:fence"));
+        assertEquals("1887437000000001", node(2).redis().get(ResourceKey.counterName("orders/1")));
         for (int i = 0; i < 3; i++) {
-            final String counter = "orders/" + i + ":redlock:fence";
+            final String counter = ResourceKey.counterName("orders/" + i);
             assertEquals(node(0).redis().get(counter), node(1).redis().get(counter));
             assertEquals(node(0).redis().get(counter), node(2).redis().get(counter));
         }

@@ -19,7 +19,8 @@ class ResourceKeyTest {
     void isTheBulkStringOfItsName() {
         final ResourceKey key = ResourceKey.of("", "orders/42", 512);
         assertEquals("$9\r\norders/42\r\n", bulk(key));
-        assertEquals("$23\r\norders/42:redlock:fence\r\n", new String(key.counterBulk(), StandardCharsets.UTF_8));
+        assertEquals("$35\r\norders/42:redlock:fence:{orders/42}\r\n",
+                new String(key.counterBulk(), StandardCharsets.UTF_8));
         assertEquals("orders/42", key.resource());
         assertEquals("orders/42", key.toString());
     }
@@ -29,6 +30,21 @@ class ResourceKeyTest {
         final ResourceKey key = ResourceKey.of("app:", "x", 512);
         assertEquals("$5\r\napp:x\r\n", bulk(key));
         assertEquals("x", key.resource());
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "order:redlock:fence | ''", "order:redlock:fence:{order} | ''", "{order}:redlock:fence | ''",
+        ":redlock:fence | ''", "a:redlock:fences | ''", ":fence | order:redlock", "fence:{order} | order:redlock:"})
+    void isNoNameOfACounter(final String resource, final String prefix) {
+        Refusal.ofArgument("resource \"" + resource + "\" contains \":redlock:fence\" with its prefix, which only names"
+                + " of fencing counters may: choose another name", () -> ResourceKey.of(prefix, resource, 512));
+    }
+
+    @Test
+    void noPrefixIsThatOfACounter() {
+        Refusal.ofArgument("key prefix \"a:redlock:fence:\" contains \":redlock:fence\", which only names of fencing"
+                + " counters may: choose another prefix", () -> new RedlockContext().keyPrefix("a:redlock:fence:"));
     }
 
     @Test

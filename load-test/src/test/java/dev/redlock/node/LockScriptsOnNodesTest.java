@@ -204,7 +204,7 @@ class LockScriptsOnNodesTest {
     }
 
     private static String counter(final String resource) {
-        return resource + ":redlock:fence";
+        return resource + ":redlock:fence:{" + resource + "}";
     }
 
     private static void assertRefused(final RawRedis redis, final String resource, final String reason,

@@ -119,6 +119,64 @@ class FenceRuleProperties {
         }
     }
 
+    /** Good nodes stand within a span, all others say anything; returns the mask of the good ones. */
+    private static long grantAll(final FenceRule rule, final int nodeCount, final long lowest, final long span,
+            final Random random) {
+        final List<Integer> nodes = new ArrayList<>();
+        for (int i = 0; i < nodeCount; i++) {
+            nodes.add(i);
+        }
+        Collections.shuffle(nodes, random);
+        final int badCount = random.nextInt(nodeCount - nodeCount / 2);
+        final long[] anything = {1, lowest, lowest + span, lowest + span + 1_024, lowest + span + 1_025, 1L << 52,
+            FenceRule.VALUE_MAX};
+        long good = 0;
+        for (int i = 0; i < nodeCount; i++) {
+            final boolean isGood = i >= badCount;
+            good |= isGood ? 1L << nodes.get(i) : 0;
+            rule.onGrant(nodes.get(i), isGood
+                    ? lowest + random.nextLong(span + 1)
+                    : anything[random.nextInt(anything.length)]);
+        }
+        return good;
+    }
+
+    /** A minority says anything: the others are kept, make a quorum, and are not pushed far. */
+    @Property
+    void aMinorityNeitherPutsTheOthersOutOfRangeNorPushesThemBeyondTheClock(
+            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed) {
+        final Random random = new Random(seed);
+        final FenceRule rule = new FenceRule(nodeCount);
+        final long clock = 1 + random.nextInt(1_000_000);
+        final long good = grantAll(rule, nodeCount, 1, clock - 1, random);
+        assertEquals(0, rule.dropOutOfRange(clock) & good, "a good one was left out");
+        assertTrue(rule.highest() <= clock + 1_024, () -> rule.highest() + " is far beyond the clock " + clock);
+        final long standing = rule.lagging() | rule.standingAt(rule.highest());
+        assertTrue(Long.bitCount(standing & good) >= nodeCount / 2 + 1, "they make a quorum");
+    }
+
+    @Property
+    void aMinorityDoesNotPutNodesBeyondTheClockOutOfRange(
+            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed) {
+        final FenceRule rule = new FenceRule(nodeCount);
+        final long good = grantAll(rule, nodeCount, 5_000_000, 1_024, new Random(seed));
+        assertEquals(0, rule.dropOutOfRange(50) & good, "a good one was left out");
+        assertTrue(rule.highest() <= 5_000_000 + 2 * 1_024, () -> rule.highest() + " was passed on");
+    }
+
+    @Property
+    void aValueAtWhichAQuorumStandsIsNeverOutOfRange(
+            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed,
+            @ForAll @LongRange(min = 0) final long clock) {
+        final FenceRule rule = new FenceRule(nodeCount);
+        grantAll(rule, nodeCount, 1L << 52, 1, new Random(seed));
+        final long token = rule.agreed();
+        final long standing = rule.standingAt(token);
+        rule.dropOutOfRange(clock);
+        assertEquals(token, rule.agreed());
+        assertEquals(standing, rule.standingAt(token));
+    }
+
     /** Whatever overlaps, vanishes, is lost, late, partly raised or given back: unique, and greater than before. */
     @Property(tries = 4_000)
     void tokensOfOverlappingGrantsAreUniqueAndIncreasing(

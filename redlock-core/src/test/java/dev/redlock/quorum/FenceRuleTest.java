@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rule against its words: every assignment of few values to few nodes. */
@@ -79,5 +80,59 @@ class FenceRuleTest {
         rule.reset();
         assertEquals(0, rule.highest());
         assertEquals(0, rule.lagging());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1,1", "2,1", "3,2", "4,2", "5,3", "6,3", "7,4", "63,32"})
+    void oneMoreThanMayBeAtFaultIsSupport(final int nodeCount, final int support) {
+        assertEquals(support, FenceRule.supportOf(nodeCount));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0b111, 1, 9", "0b111, 2, 7", "0b111, 3, 5", "0b111, 4, 0", "0b101, 2, 5", "0b000, 1, 0"})
+    void aNumberIsReachedByThoseThatStandThereOrAbove(final String mask, final int count, final long reached) {
+        final long[] values = {5, 7, 9};
+        assertEquals(reached, FenceRule.reachedBy(values, Long.parseLong(mask.substring(2), 2), count));
+    }
+
+    /** The seed of an hour later, to the microsecond; nothing without a clock, and never beyond the end. */
+    @ParameterizedTest
+    @CsvSource({"0, 0", "-1, 0", "1, 3774873601", "500000, 3775397888", "1000000, 3775922176",
+        "1800000000000000, 1887440574873600", "8589930991000000, 9007199253692416",
+        "8589930992000000, 9007199254740991", "9223372036854775807, 9007199254740991"})
+    void clocksAllowTheSeedOfAnHourLater(final long wallUs, final long limit) {
+        assertEquals(limit, FenceRule.clockLimit(wallUs));
+    }
+
+    @Test
+    void aValueIsInRangeUpToTheClockOrALittleBeyondTheMajority() {
+        final FenceRule rule = new FenceRule(3);
+        assertEquals(50, rule.limit(50), "no grant");
+        rule.onGrant(2, 900_000);
+        assertEquals(50, rule.limit(50), "one node has no say");
+        rule.onGrant(0, 7);
+        assertEquals(50_000, rule.limit(50_000), "the clock");
+        assertEquals(7 + 1_024, rule.limit(50), "the majority");
+        rule.onGrant(1, 7 + 1_024);
+        assertEquals(7 + 2_048, rule.limit(50), "two reach it");
+        assertEquals(0, rule.dropOutOfRange(900_000), "at the limit");
+        assertEquals(0b100, rule.dropOutOfRange(899_999), "beyond");
+        assertEquals(7 + 1_024, rule.highest(), "of those that are left");
+        assertEquals(0b001, rule.lagging(), "of those that are left");
+        assertEquals(900_000, rule.valueOf(2), "what it was");
+    }
+
+    @Test
+    void aValueThatCameLateStaysTheHighest() {
+        final FenceRule rule = new FenceRule(3);
+        rule.onGrant(0, 5);
+        rule.onGrant(1, 90_000);
+        rule.noteSeen(40);
+        assertEquals(0b010, rule.dropOutOfRange(50));
+        assertEquals(40, rule.highest());
+        rule.reset();
+        rule.onGrant(1, 90_000);
+        assertEquals(0b010, rule.dropOutOfRange(50));
+        assertEquals(0, rule.highest(), "nothing is left");
     }
 }

@@ -22,7 +22,7 @@ import java.util.function.LongUnaryOperator;
 public final class FakeRedis {
 
     private static final long US_PER_S = 1_000_000;
-    private static final String COUNTER_SUFFIX = ":redlock:fence";
+    private static final String COUNTER_MARK = ":redlock:fence";
     /** Where Lua's numbers end. */
     private static final long COUNTER_MAX = 9_007_199_254_740_991L;
     private static final long COUNTER_ENDED = Long.MIN_VALUE;
@@ -277,9 +277,9 @@ public final class FakeRedis {
         return expiresAtMs < 0 ? -1 : expiresAtMs - wallMs();
     }
 
-    /** @return where a counter stands; 0 if there is none */
+    /** @return where the counter of a resource without braces stands; 0 if there is none */
     public long counter(final String resource) {
-        return countOf(resource + COUNTER_SUFFIX);
+        return countOf(resource + COUNTER_MARK + ":{" + resource + "}");
     }
 
     /** @return what a counter that is missing would start at now */
@@ -289,7 +289,7 @@ public final class FakeRedis {
 
     /** Forgets the fencing counters and nothing else, as if they had expired. */
     public void loseCounters() {
-        keys.keySet().removeIf(key -> key.endsWith(COUNTER_SUFFIX));
+        keys.keySet().removeIf(key -> key.contains(COUNTER_MARK));
     }
 
     /** @return the keys that stand now, without fencing counters: the locks that are left */
@@ -301,7 +301,7 @@ public final class FakeRedis {
             }
         }
         final Set<String> locks = new TreeSet<>(keys.keySet());
-        locks.removeIf(key -> key.endsWith(COUNTER_SUFFIX));
+        locks.removeIf(key -> key.contains(COUNTER_MARK));
         return locks;
     }
 

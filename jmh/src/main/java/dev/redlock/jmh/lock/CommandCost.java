@@ -261,7 +261,7 @@ public final class CommandCost implements Callable<Integer> {
     }
 
     private static String counter(final int index) {
-        return resource(index) + ":redlock:fence";
+        return resource(index) + ":redlock:fence:{" + resource(index) + "}";
     }
 
     private static String command(final String... words) {

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  * @threading caller-confined
  */
 final class ChaosReport {
-    private static final String COUNTER_SUFFIX = ":redlock:fence";
+    private static final String COUNTER_MARK = ":redlock:fence";
     private static final long POLL_MS = 20;
     private static final long EXPIRY_ROOM_MS = 500;
     /** A paused or starved process makes a call look long; beyond this a call is stuck. */
@@ -64,7 +64,7 @@ final class ChaosReport {
                 if (ttlMs == -1) {
                     keyFailures.add(node + " has the key " + name + " without expiry");
                 }
-                if (!name.endsWith(COUNTER_SUFFIX) && ttlMs != -2) {
+                if (!name.contains(COUNTER_MARK) && ttlMs != -2) {
                     keys.add(name);
                     if (ttlMs > lifeMsMax()) {
                         keyFailures.add(node + " keeps " + name + " for " + ttlMs + " ms, longer than any ttl");
