@@ -450,11 +450,11 @@ public final class Redlock implements AutoCloseable {
         return result;
     }
 
-    private static void logUnreleased(final CloseReport report) {
+    static void logUnreleased(final CloseReport report) {
         if (!report.isClean()) {
             LOG.log(System.Logger.Level.WARNING,
                     "closed without confirmed release of {0}; their keys end with their ttl",
-                    report.unreleased());
+                    report.unreleasedText());
         }
     }
 

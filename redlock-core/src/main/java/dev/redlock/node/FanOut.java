@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.quorum.Quorum;
+import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
@@ -287,7 +288,8 @@ public final class FanOut {
         } catch (final OutOfMemoryError e) {
             if (!isMemoryUsedUp) {
                 isMemoryUsedUp = true;
-                LOG.log(System.Logger.Level.WARNING, "no memory to write commands: {0}", e.getMessage());
+                LOG.log(System.Logger.Level.WARNING, "no memory to write commands: {0}",
+                        SafeText.of(e.getMessage()));
             }
             scheduleFlush();
             return null;

@@ -3,6 +3,7 @@ package dev.redlock.node;
 import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespWriter;
+import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -31,6 +32,8 @@ final class Handshake {
     private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
     private static final RespCommand CONDITIONAL_DELETES = RespCommand.of("COMMAND", "INFO", "delex", "delifeq");
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
+    /** How much of a word of the server's is shown. */
+    private static final int SHOWN_LENGTH_MAX = 64;
     private static final long UNKNOWN = -1;
 
     private final Node node;
@@ -187,7 +190,7 @@ final class Handshake {
         }
         final String role = reply.isError() ? null : field(reply.asText(), "role");
         if (!"master".equals(role)) {
-            refuse("its role is " + role + ": every node must be an independent master");
+            refuse("its role is " + SafeText.of(role, SHOWN_LENGTH_MAX) + ": every node must be an independent master");
         }
     }
 
@@ -262,7 +265,7 @@ final class Handshake {
     /** The first word of an error. The rest may repeat what we sent, so it is left out. */
     private static String codeOf(final String error) {
         final int blank = error.indexOf(' ');
-        return blank < 0 ? error : error.substring(0, blank);
+        return SafeText.of(blank < 0 ? error : error.substring(0, blank), SHOWN_LENGTH_MAX);
     }
 
     /** A field of INFO, or null. */

@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespValue;
+import dev.redlock.resp.SafeText;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.NodeAddress;
 import io.netty.bootstrap.Bootstrap;
@@ -30,6 +31,7 @@ public final class Node {
     private static final long REFUSED_DELAY_MS = 5_000;
     private static final int RECONNECT_DOUBLINGS_MAX = 16;
     private static final long IDLE_SAMPLE_MS = 1_000;
+    private static final int PROBLEM_LENGTH_MAX = 1_000;
 
     private final int index;
     private final NodeAddress address;
@@ -611,7 +613,9 @@ public final class Node {
         }
     }
 
-    private void setProblem(final String next) {
+    /** Whatever a reason is made of, by here it is fit for a log. */
+    private void setProblem(final String reason) {
+        final String next = reason == null ? null : SafeText.of(reason, PROBLEM_LENGTH_MAX);
         if (next != null && !next.equals(problem)) {
             context.listener().onProblem(this, next);
         }
