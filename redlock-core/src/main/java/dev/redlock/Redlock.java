@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
@@ -104,9 +105,10 @@ public final class Redlock implements AutoCloseable {
     }
 
     private Conductor newConductor(final EventLoop loop, final IoTransport transport) {
-        final SecureRandom secureRandom = new SecureRandom();
-        return new Conductor(context, loop, transport, NanoClock.system(), new TokenStream(secureRandom),
-                new SplittableRandom(secureRandom.nextLong()));
+        final NanoClock clock = NanoClock.system();
+        final TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
+        return new Conductor(context, loop, transport, clock, tokens,
+                new SplittableRandom(new SecureRandom().nextLong()));
     }
 
     /**
