@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
@@ -35,7 +36,8 @@ public final class LoopClient implements AutoCloseable {
                     "redlock-" + i);
             threads.add(thread);
             conductors[i] = new Conductor(context, thread.loop(), transport, NanoClock.system(),
-                    new TokenStream(random), new SplittableRandom(random.nextLong()));
+                    new TokenStream(SeedSource.system(), System::currentTimeMillis, NanoClock.system().nanoTime()),
+                    new SplittableRandom(random.nextLong()));
         }
         redlock = new Redlock(context, conductors);
         for (final Conductor conductor : conductors) {

@@ -38,9 +38,9 @@ final class AcquireOperation {
         attempt.isRemainingTtlWanted = isRemainingTtlWanted(lease);
         attempt.ttlMsMax = lease.ttlMs;
         acquisition.attempt = attempt;
-        conductor.tokens().next(attempt.token);
         // t1: sampled before the first byte is handed to any socket.
         final long t1Ns = conductor.nowNs();
+        conductor.tokens().next(attempt.token, t1Ns);
         final long ttlNs = lease.ttlMs * MS;
         attempt.validUntilNs = Validity.validUntilNs(t1Ns, ttlNs, conductor.context().clockAllowance().ofNs(ttlNs));
         conductor.startTimer(attempt.roundTimer, t1Ns + conductor.context().nodeTimeoutNs(lease.ttlMs));

@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.resp.SafeText;
 import java.util.List;
 import java.util.Objects;
 
@@ -11,6 +12,8 @@ import java.util.Objects;
  * @threading immutable
  */
 public record CloseReport(int releasedCount, List<String> unreleased) {
+
+    private static final int SHOWN_COUNT_MAX = 20;
 
     /**
      * Checks and copies.
@@ -29,5 +32,22 @@ public record CloseReport(int releasedCount, List<String> unreleased) {
     /** @return true if nothing is left behind */
     public boolean isClean() {
         return unreleased.isEmpty();
+    }
+
+    /** The names as text for people: escaped, and the first of them only where there are many. */
+    String unreleasedText() {
+        final StringBuilder text = new StringBuilder("[");
+        for (int i = 0; i < Math.min(SHOWN_COUNT_MAX, unreleased.size()); i++) {
+            text.append(i == 0 ? "" : ", ").append(SafeText.of(unreleased.get(i)));
+        }
+        if (unreleased.size() > SHOWN_COUNT_MAX) {
+            text.append(", ... (").append(unreleased.size() - SHOWN_COUNT_MAX).append(" more)");
+        }
+        return text.append(']').toString();
+    }
+
+    @Override
+    public String toString() {
+        return "CloseReport[releasedCount=" + releasedCount + ", unreleased=" + unreleasedText() + "]";
     }
 }

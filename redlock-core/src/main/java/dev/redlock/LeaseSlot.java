@@ -673,7 +673,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     @Override
     public String toString() {
         final StringBuilder text = new StringBuilder(160);
-        text.append("Lease{").append(resource()).append(", ").append(state);
+        text.append("Lease{").append(key).append(", ").append(state);
         if (state == LeaseState.HELD) {
             text.append(", valid for ").append(remainingValidityNs() / 1_000_000).append(" ms");
             if (isFenced) {

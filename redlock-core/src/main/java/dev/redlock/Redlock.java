@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import dev.redlock.node.Log;
+import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
@@ -103,9 +104,10 @@ public final class Redlock implements AutoCloseable {
     }
 
     private Conductor newConductor(final EventLoop loop, final IoTransport transport) {
-        final SecureRandom secureRandom = new SecureRandom();
-        return new Conductor(context, loop, transport, NanoClock.system(), new TokenStream(secureRandom),
-                new SplittableRandom(secureRandom.nextLong()));
+        final NanoClock clock = NanoClock.system();
+        final TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
+        return new Conductor(context, loop, transport, clock, tokens,
+                new SplittableRandom(new SecureRandom().nextLong()));
     }
 
     /**
@@ -451,11 +453,11 @@ public final class Redlock implements AutoCloseable {
         return result;
     }
 
-    private static void logUnreleased(final CloseReport report) {
+    static void logUnreleased(final CloseReport report) {
         if (!report.isClean()) {
             Log.log(System.Logger.Level.WARNING,
                     "closed without confirmed release of {0}; their keys end with their ttl",
-                    report.unreleased());
+                    report.unreleasedText());
         }
     }
 

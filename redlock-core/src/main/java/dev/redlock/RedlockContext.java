@@ -5,6 +5,7 @@ import dev.redlock.node.RestartGuard;
 import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Drift;
 import dev.redlock.quorum.Quorum;
+import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
 import io.netty.channel.EventLoop;
 import java.nio.charset.StandardCharsets;
@@ -83,8 +84,8 @@ public final class RedlockContext {
     public RedlockContext nodes(final String... addresses) {
         checkOpen();
         Objects.requireNonNull(addresses, "node addresses are null");
-        for (final String text : addresses) {
-            final NodeAddress address = NodeAddress.parse(text);
+        for (int i = 0; i < addresses.length; i++) {
+            final NodeAddress address = parse(addresses, i);
             if (nodes.contains(address)) {
                 throw new IllegalArgumentException("node address " + address
                         + " is given twice: one server has one vote, so each node must be a server of its own");
@@ -95,6 +96,19 @@ public final class RedlockContext {
             throw new IllegalArgumentException(nodes.size() + " nodes are too many: at most " + Quorum.NODES_MAX);
         }
         return this;
+    }
+
+    /** An address shows little of itself in an error, so the error has its number. */
+    private static NodeAddress parse(final String[] addresses, final int index) {
+        try {
+            return NodeAddress.parse(addresses[index]);
+        } catch (final IllegalArgumentException e) {
+            if (addresses.length == 1) {
+                throw e;
+            }
+            throw new IllegalArgumentException(
+                    "address " + (index + 1) + " of " + addresses.length + ": " + e.getMessage(), e);
+        }
     }
 
     /**
@@ -129,7 +143,7 @@ public final class RedlockContext {
         checkOpen();
         Objects.requireNonNull(name, "client name is null: give \"\" for none");
         if (!name.chars().allMatch(c -> c > ' ' && c < 127)) {
-            throw new IllegalArgumentException("client name \"" + name + "\" has a blank or a special character,"
+            throw new IllegalArgumentException("client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
                     + " which Redis refuses: use printable ASCII without blanks");
         }
         clientName = name;

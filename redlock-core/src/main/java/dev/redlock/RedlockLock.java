@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.resp.SafeText;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -173,7 +174,7 @@ public final class RedlockLock implements Lock {
     public void unlock() {
         if (!local.isHeldByCurrentThread()) {
             throw new IllegalMonitorStateException("\"" + key + "\" is not locked by thread "
-                    + Thread.currentThread().getName() + ": only the thread that locked it may unlock it");
+                    + SafeText.of(Thread.currentThread().getName()) + ": only the thread that locked it may unlock it");
         }
         try {
             if (local.getHoldCount() == 1) {

@@ -1,5 +1,7 @@
 package dev.redlock;
 
+import dev.redlock.resp.SafeText;
+import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
@@ -13,6 +15,9 @@ public final class ResourceKey {
 
     /** What the counter's key has behind the lock's. No lock's key may contain it, so none is a counter. */
     static final String COUNTER_MARK = ":redlock:fence";
+
+    /** How much of a name that is too long its error shows. */
+    private static final int SHOWN_LENGTH_MAX = 32;
 
     private final String resource;
     private final byte[] bulk;
@@ -34,18 +39,20 @@ public final class ResourceKey {
             throw new IllegalArgumentException("resource \"\" is empty: name what is to be locked");
         }
         checkEncodable("resource", resource);
-        final byte[] name = (prefix + resource).getBytes(StandardCharsets.UTF_8);
-        if (name.length > lengthBytesMax) {
-            throw new IllegalArgumentException("resource \"" + resource.substring(0, Math.min(32, resource.length()))
-                    + "...\" is " + name.length + " bytes long with its prefix: at most " + lengthBytesMax
+        // Counted before it is encoded: a name may be as long as a user makes it.
+        final int lengthBytes = ByteBufUtil.utf8Bytes(prefix) + ByteBufUtil.utf8Bytes(resource);
+        if (lengthBytes > lengthBytesMax) {
+            throw new IllegalArgumentException("resource \"" + SafeText.of(resource, SHOWN_LENGTH_MAX) + "\" is "
+                    + lengthBytes + " bytes long with its prefix: at most " + lengthBytesMax
                     + " are allowed (RedlockContext.resourceLengthMax)");
         }
         final String key = prefix + resource;
         if (key.contains(COUNTER_MARK)) {
-            throw new IllegalArgumentException("resource \"" + resource + "\" contains \"" + COUNTER_MARK
+            throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + COUNTER_MARK
                     + "\" with its prefix, which only names of fencing counters may: choose another name");
         }
-        return new ResourceKey(resource, bulkOf(name), bulkOf(counterName(key).getBytes(StandardCharsets.UTF_8)));
+        return new ResourceKey(resource, bulkOf(key.getBytes(StandardCharsets.UTF_8)),
+                bulkOf(counterName(key).getBytes(StandardCharsets.UTF_8)));
     }
 
     /**
@@ -109,8 +116,9 @@ public final class ResourceKey {
         return hash;
     }
 
+    /** The resource as text for people: escaped, and cut where it is long; {@link #resource} is the name itself. */
     @Override
     public String toString() {
-        return resource;
+        return SafeText.of(resource);
     }
 }

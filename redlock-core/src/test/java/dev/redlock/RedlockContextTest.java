@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import dev.redlock.resp.SafeText;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.List;
@@ -143,6 +144,9 @@ class RedlockContextTest {
         Refusal.ofArgument("node address \"nowhere\" is malformed: host or port is missing;"
                 + " write host:port, redis://[user:password@]host[:port] or unix:///path",
                 () -> context.nodes("nowhere"));
+        Refusal.ofArgument("address 2 of 3: node address \"redis://...\" is malformed: host or port is missing or"
+                + " malformed; write host:port, redis://[user:password@]host[:port] or unix:///path",
+                () -> new RedlockContext().nodes("a:1", "redis://ann:secret", "c:1"));
         Refusal.ofArgument("node address H:1 is given twice: one server has one vote, so each node must be a server"
                 + " of its own", () -> context.nodes("h:1", "redis://:secret@H:1"));
         final String[] tooMany = IntStream.rangeClosed(1, 64).mapToObj(i -> "m:" + i).toArray(String[]::new);
@@ -155,7 +159,7 @@ class RedlockContextTest {
     @Test
     void aClientNameMustSuitRedis() {
         for (final String name : new String[]{"a b", "a\nb", "\u007f", "name\u00e9", "tab\t"}) {
-            Refusal.ofArgument("client name \"" + name + "\" has a blank or a special character,"
+            Refusal.ofArgument("client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
                     + " which Redis refuses: use printable ASCII without blanks", () -> context.clientName(name));
         }
         context.clientName("orders-1!~").clientName("");

@@ -51,18 +51,20 @@ class ResourceKeyTest {
     void countsBytesOfUtf8() {
         assertEquals("$2\r\n\u00e9\r\n", bulk(ResourceKey.of("", "\u00e9", 2)));
         assertEquals("$4\r\n\ud83d\udd12\r\n", bulk(ResourceKey.of("", "\ud83d\udd12", 4)));
-        Refusal.ofArgument("resource \"\u00e9...\" is 2 bytes long with its prefix: at most 1 are allowed"
+        Refusal.ofArgument("resource \"\u00e9\" is 2 bytes long with its prefix: at most 1 are allowed"
                 + " (RedlockContext.resourceLengthMax)", () -> ResourceKey.of("", "\u00e9", 1));
     }
 
     @Test
     void mayBeAsLongAsTheLimitAndNoLonger() {
         assertEquals("r".repeat(512), ResourceKey.of("", "r".repeat(512), 512).resource());
-        Refusal.ofArgument("resource \"" + "r".repeat(32) + "...\" is 513 bytes long with its prefix: at most 512 are"
-                + " allowed (RedlockContext.resourceLengthMax)", () -> ResourceKey.of("", "r".repeat(513), 512));
+        Refusal.ofArgument("resource \"" + "r".repeat(32) + "... (481 more characters)\" is 513 bytes long with its"
+                + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
+                () -> ResourceKey.of("", "r".repeat(513), 512));
         assertEquals("r".repeat(510), ResourceKey.of("p:", "r".repeat(510), 512).resource());
-        Refusal.ofArgument("resource \"" + "r".repeat(32) + "...\" is 513 bytes long with its prefix: at most 512 are"
-                + " allowed (RedlockContext.resourceLengthMax)", () -> ResourceKey.of("p:", "r".repeat(511), 512));
+        Refusal.ofArgument("resource \"" + "r".repeat(32) + "... (479 more characters)\" is 513 bytes long with its"
+                + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
+                () -> ResourceKey.of("p:", "r".repeat(511), 512));
     }
 
     @Test

@@ -7,7 +7,6 @@ import dev.redlock.transport.IoTransport;
 import io.netty.channel.EventLoop;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Random;
 import java.util.SplittableRandom;
@@ -18,12 +17,14 @@ public final class TestClient {
 
     private final Conductor conductor;
     private final Redlock redlock;
+    private final Random tokenSeeds;
 
     public TestClient(final RedlockContext context, final EventLoop loop, final IoTransport transport,
             final NanoClock clock, final long seed) {
         context.conclude();
-        conductor = new Conductor(context, loop, transport, clock, new TokenStream(new SeededSecureRandom(seed)),
-                new SplittableRandom(seed));
+        tokenSeeds = new Random(seed);
+        conductor = new Conductor(context, loop, transport, clock,
+                new TokenStream(tokenSeeds::nextBytes, () -> seed, clock.nanoTime()), new SplittableRandom(seed));
         redlock = new Redlock(context, conductor);
     }
 
@@ -71,22 +72,12 @@ public final class TestClient {
         return new String(bytes.array(), StandardCharsets.ISO_8859_1);
     }
 
-    Conductor conductor() {
-        return conductor;
+    /** From now on the system's random source gives this process other bytes, as it does a copy of a machine. */
+    public void reseed(final long seed) {
+        tokenSeeds.setSeed(seed);
     }
 
-    /** Secure only in name: the same seed gives the same tokens. */
-    private static final class SeededSecureRandom extends SecureRandom {
-        private static final long serialVersionUID = 1L;
-        private final Random random;
-
-        SeededSecureRandom(final long seed) {
-            random = new Random(seed);
-        }
-
-        @Override
-        public void nextBytes(final byte[] bytes) {
-            random.nextBytes(bytes);
-        }
+    Conductor conductor() {
+        return conductor;
     }
 }

@@ -3,6 +3,7 @@ package dev.redlock.node;
 import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespWriter;
+import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
@@ -34,6 +35,8 @@ final class Handshake {
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
     /** No token has its length, and no lock its value: a key of the probe's name that is there stays as it is. */
     private static final String PROBE_VALUE = "redlock:probe";
+    /** How much of a word of the server's is shown. */
+    private static final int SHOWN_LENGTH_MAX = 64;
     private static final long UNKNOWN = -1;
     /** Room for {@code TIME}. */
     static final int TIME_BYTES = 32;
@@ -228,7 +231,7 @@ final class Handshake {
         }
         final String role = reply.isError() ? null : field(reply.asText(), "role");
         if (!"master".equals(role)) {
-            refuse("its role is " + role + ": every node must be an independent master");
+            refuse("its role is " + SafeText.of(role, SHOWN_LENGTH_MAX) + ": every node must be an independent master");
         }
     }
 
@@ -297,7 +300,7 @@ final class Handshake {
     /** The first word of an error. The rest may repeat what we sent, so it is left out. */
     static String codeOf(final String error) {
         final int blank = error.indexOf(' ');
-        return blank < 0 ? error : error.substring(0, blank);
+        return SafeText.of(blank < 0 ? error : error.substring(0, blank), SHOWN_LENGTH_MAX);
     }
 
     /** A field of INFO, or null. */

@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespValue;
+import dev.redlock.resp.SafeText;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.NodeAddress;
 import io.netty.bootstrap.Bootstrap;
@@ -38,6 +39,7 @@ public final class Node {
     private static final long LOOKUP_TIMEOUT_MS = 10_000;
     /** A resolver that hangs keeps a thread for each look-up, so the next ones wait longer. */
     private static final int LOOKUP_DOUBLINGS_MAX = 5;
+    private static final int PROBLEM_LENGTH_MAX = 1_000;
 
     private final int index;
     private final NodeAddress address;
@@ -809,7 +811,9 @@ public final class Node {
         }
     }
 
-    private void setProblem(final String next) {
+    /** Whatever a reason is made of, by here it is fit for a log. */
+    private void setProblem(final String reason) {
+        final String next = reason == null ? null : SafeText.of(reason, PROBLEM_LENGTH_MAX);
         final boolean isNew = next != null && !next.equals(problem);
         problem = next;
         if (isNew || next != null && !isProblemLogged) {

@@ -2,13 +2,19 @@ package dev.redlock.transport;
 
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * Where a node listens, and who we are there: {@code host:port}, {@code redis://[user:password@]host[:port]} or
  * {@code unix:///path}. IPv6 literals stand in brackets.
  *
- * <p>{@link #toString} and every error show the address without user and password.
+ * <p>{@link #toString} shows the address without user and password. An error about a malformed address shows no more
+ * of it than its scheme, or the name before the first colon: whatever else is in it may be a part of a password, because
+ * it is malformed.
  *
  * @threading immutable
  */
@@ -17,6 +23,12 @@ public final class NodeAddress {
     /** The port of Redis where a {@code redis://} address names none. */
     public static final int DEFAULT_PORT = 6379;
 
+    /** Longer than any host name or socket path of an operating system. */
+    private static final int LENGTH_MAX = 255;
+    private static final int SHOWN_LENGTH_MAX = 64;
+    /** Those that are written by mistake. Any other may be the begin of a password that holds a {@code ://}. */
+    private static final Set<String> SHOWN_SCHEMES = Set.of("redis", "rediss", "valkey", "valkeys", "redis-socket",
+            "redis-sentinel", "unix", "tcp", "http", "https");
     private static final String FORMS = "write host:port, redis://[user:password@]host[:port] or unix:///path";
 
     private final String host;
@@ -54,6 +66,7 @@ public final class NodeAddress {
         if (!path.startsWith("/") || path.length() < 2) {
             throw malformed(text, "a unix address needs an absolute path");
         }
+        checkShowable(text, "path", path);
         return new NodeAddress(null, 0, path, null, null);
     }
 
@@ -77,23 +90,44 @@ public final class NodeAddress {
             // The cause is left out: its message repeats the text, password and all.
             throw malformed(text, "it is no URI");
         }
-        if (!"redis".equals(uri.getScheme())) {
-            throw malformed(text, "scheme " + uri.getScheme() + " is unknown");
+        if (!text.startsWith("redis://")) {
+            throw malformed(text, hasScheme(text) ? "scheme " + leadingName(text) + " is unknown" : "its scheme is unknown");
         }
         if (uri.getHost() == null) {
-            throw malformed(text, "host is missing");
+            throw malformed(text, "host or port is missing or malformed");
         }
         if (uri.getRawQuery() != null || uri.getRawFragment() != null || !isRoot(uri.getRawPath())) {
             throw malformed(text, "nothing may follow the port; locks live in database 0");
         }
-        final String userInfo = uri.getUserInfo();
+        final String userInfo = uri.getRawUserInfo();
+        // Before the two are decoded: a colon that is escaped belongs to the one or the other.
         final int colon = userInfo == null ? -1 : userInfo.indexOf(':');
         if (userInfo != null && colon < 0) {
             throw malformed(text, "user and password are written user:password@ or :password@");
         }
         return new NodeAddress(checkedHost(text, uri.getHost()), uri.getPort() < 0 ? DEFAULT_PORT : inRange(text, uri),
-                null, userInfo == null || colon == 0 ? null : userInfo.substring(0, colon),
-                userInfo == null ? null : userInfo.substring(colon + 1));
+                null, userInfo == null || colon == 0 ? null : decoded(text, userInfo.substring(0, colon)),
+                userInfo == null ? null : decoded(text, userInfo.substring(colon + 1)));
+    }
+
+    /** Percent escapes as UTF-8; a plus sign stands for itself, unlike in a form. */
+    private static String decoded(final String text, final String escaped) {
+        final byte[] raw = escaped.getBytes(StandardCharsets.UTF_8);
+        final ByteBuffer bytes = ByteBuffer.allocate(raw.length);
+        for (int i = 0; i < raw.length; i++) {
+            if (raw[i] == '%') {
+                // URI has seen to it that two digits follow.
+                bytes.put((byte) (Character.digit(raw[i + 1], 16) << 4 | Character.digit(raw[i + 2], 16)));
+                i += 2;
+            } else {
+                bytes.put(raw[i]);
+            }
+        }
+        try {
+            return StandardCharsets.UTF_8.newDecoder().decode(bytes.flip()).toString();
+        } catch (final CharacterCodingException e) {
+            throw malformed(text, "user or password is not UTF-8");
+        }
     }
 
     private static boolean isRoot(final String path) {
@@ -110,10 +144,29 @@ public final class NodeAddress {
         if (!isBracketed && bare.indexOf(':') >= 0) {
             throw malformed(text, "an IPv6 address stands in brackets");
         }
-        if (bare.isBlank() || bare.chars().anyMatch(c -> c <= ' ' || c == '/')) {
-            throw malformed(text, "host is missing or has a blank or a slash");
+        if (bare.isBlank() || bare.chars().anyMatch(c -> c <= ' ' || c == '/' || isUnshowable((char) c))) {
+            throw malformed(text, "host is missing or has a blank, a slash or a control character");
         }
+        checkShowable(text, "host", bare);
         return bare;
+    }
+
+    /** Hosts and paths stand in logs as they are. */
+    private static void checkShowable(final String text, final String what, final String part) {
+        if (part.length() > LENGTH_MAX) {
+            throw malformed(text, what + " is longer than " + LENGTH_MAX + " characters");
+        }
+        if (part.chars().anyMatch(c -> isUnshowable((char) c))) {
+            throw malformed(text, what + " has a control character");
+        }
+    }
+
+    private static boolean isUnshowable(final char c) {
+        return switch (Character.getType(c)) {
+            case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR,
+                    Character.SURROGATE -> true;
+            default -> false;
+        };
     }
 
     private static int checkedPort(final String text, final String port) {
@@ -128,12 +181,34 @@ public final class NodeAddress {
 
     private static IllegalArgumentException malformed(final String text, final String rule) {
         return new IllegalArgumentException(
-                "node address \"" + withoutSecret(text) + "\" is malformed: " + rule + "; " + FORMS);
+                "node address \"" + withoutSecrets(text) + "\" is malformed: " + rule + "; " + FORMS);
     }
 
-    private static String withoutSecret(final String text) {
-        final int at = text.lastIndexOf('@');
-        return at < 0 ? text : "...@" + text.substring(at + 1);
+    private static String withoutSecrets(final String text) {
+        final String name = leadingName(text);
+        if (hasScheme(text)) {
+            return name + "://...";
+        }
+        final boolean isAll = name.length() == text.length();
+        return text.indexOf('@') >= 0 ? "..." : isAll ? name : name + "...";
+    }
+
+    private static boolean hasScheme(final String text) {
+        final String name = leadingName(text);
+        return SHOWN_SCHEMES.contains(name) && text.startsWith("://", name.length());
+    }
+
+    /** The letters, digits, dots, dashes and underscores that a text begins with. */
+    private static String leadingName(final String text) {
+        int length = 0;
+        while (length < Math.min(SHOWN_LENGTH_MAX, text.length()) && isNameCharacter(text.charAt(length))) {
+            length++;
+        }
+        return text.substring(0, length);
+    }
+
+    private static boolean isNameCharacter(final char c) {
+        return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_';
     }
 
     /** @return true if the node listens on a Unix domain socket */

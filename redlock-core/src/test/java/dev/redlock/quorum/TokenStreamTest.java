@@ -11,6 +11,7 @@ import java.lang.management.ManagementFactory;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -21,10 +22,16 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.ChaCha20ParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TokenStreamTest {
 
     private static final long SEED = 0x5EED_0001L;
+    private static final long NOW_NS = 77_000_000_123L;
+    private static final long WALL = 1_760_000_000_000L;
+    private static final long SECOND_NS = 1_000_000_000;
     private static final int REFILL = TokenStream.TOKENS_PER_REFILL;
 
     private static byte[] bytesOf(final Token token) {
@@ -35,67 +42,154 @@ class TokenStreamTest {
                 .array();
     }
 
-    /** The key stream that a seed stands for, straight from the JDK. */
-    private static byte[] keyStream(final SecureRandom seed, final int length) throws GeneralSecurityException {
-        final byte[] key = new byte[32];
-        final byte[] nonce = new byte[12];
-        seed.nextBytes(key);
-        seed.nextBytes(nonce);
-        final Cipher cipher = Cipher.getInstance("ChaCha20");
-        cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "ChaCha20"), new ChaCha20ParameterSpec(nonce, 1));
-        return cipher.update(new byte[length]);
-    }
+    /** The key streams that a seed and two clocks stand for, straight from the JDK. */
+    private static final class PlainStream {
+        private final FixedSeed seed = new FixedSeed(SEED);
+        private Cipher cipher;
 
-    private static void assertTokens(final byte[] expected, final int count, final TokenStream stream) {
-        final Token token = new Token();
-        final ByteBuffer expectedBytes = ByteBuffer.wrap(expected);
-        for (int i = 0; i < count; i++) {
-            stream.next(token);
-            final byte[] next = new byte[Token.LENGTH];
-            expectedBytes.get(next);
-            assertArrayEquals(next, bytesOf(token), "token " + i);
+        void rekey(final long nowNs, final long wall) throws GeneralSecurityException {
+            final byte[] fresh = new byte[32];
+            final byte[] nonce = new byte[12];
+            seed.nextBytes(fresh);
+            seed.nextBytes(nonce);
+            final MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            digest.update(fresh);
+            digest.update(ByteBuffer.allocate(16).putLong(nowNs).putLong(wall).array());
+            if (cipher != null) {
+                digest.update(cipher.update(new byte[32]));
+            }
+            cipher = Cipher.getInstance("ChaCha20");
+            cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(digest.digest(), "ChaCha20"),
+                    new ChaCha20ParameterSpec(nonce, 1));
+        }
+
+        void assertTokens(final int count, final TokenStream stream, final long nowNs) {
+            final ByteBuffer expected = ByteBuffer.wrap(cipher.update(new byte[count * Token.LENGTH]));
+            final Token token = new Token();
+            for (int i = 0; i < count; i++) {
+                stream.next(token, nowNs);
+                final byte[] next = new byte[Token.LENGTH];
+                expected.get(next);
+                final ByteBuffer bytes = ByteBuffer.wrap(next);
+                bytes.putLong(0, bytes.getLong(0) ^ nowNs);
+                assertArrayEquals(next, bytesOf(token), "token " + i);
+            }
         }
     }
 
-    @Test
-    void isTheKeyStreamOfTheJdk() throws GeneralSecurityException {
-        final int count = 10 * REFILL + 1;
-        assertTokens(keyStream(new FixedSeed(SEED), count * Token.LENGTH), count,
-                new TokenStream(new FixedSeed(SEED)));
+    private static TokenStream stream(final SecureRandom seed, final long nowNs, final int refillsPerKey) {
+        return new TokenStream(seed::nextBytes, () -> WALL, nowNs, refillsPerKey);
+    }
+
+    private static TokenStream stream(final SecureRandom seed) {
+        return stream(seed, NOW_NS, TokenStream.REFILLS_PER_KEY);
     }
 
     @Test
-    void goesOnWithoutAGapAtARefill() throws GeneralSecurityException {
-        final byte[] expected = keyStream(new FixedSeed(SEED), (REFILL + 1) * Token.LENGTH);
-        final TokenStream stream = new TokenStream(new FixedSeed(SEED));
-        final Token token = new Token();
-        for (int i = 0; i < REFILL; i++) {
-            stream.next(token);
-        }
-        stream.next(token);
-        final byte[] first = new byte[Token.LENGTH];
-        System.arraycopy(expected, REFILL * Token.LENGTH, first, 0, Token.LENGTH);
-        assertArrayEquals(first, bytesOf(token));
+    void isTheKeyStreamOfTheJdkAndTheTime() throws GeneralSecurityException {
+        final PlainStream plain = new PlainStream();
+        plain.rekey(NOW_NS, WALL);
+        plain.assertTokens(10 * REFILL, stream(new FixedSeed(SEED)), NOW_NS);
     }
 
     @Test
     void drawsANewKeyWhenItsRefillsAreUsedUp() throws GeneralSecurityException {
         final int refills = 3;
         final FixedSeed seed = new FixedSeed(SEED);
-        final TokenStream stream = new TokenStream(seed, refills);
-        final FixedSeed same = new FixedSeed(SEED);
-        assertTokens(keyStream(same, refills * REFILL * Token.LENGTH), refills * REFILL, stream);
+        final TokenStream stream = stream(seed, NOW_NS, refills);
+        final PlainStream plain = new PlainStream();
+        plain.rekey(NOW_NS, WALL);
+        plain.assertTokens(refills * REFILL, stream, NOW_NS);
         assertEquals(2, seed.draws(), "one key and one nonce so far");
-        assertTokens(keyStream(same, refills * REFILL * Token.LENGTH), refills * REFILL, stream);
+        plain.rekey(NOW_NS + 1, WALL);
+        plain.assertTokens(refills * REFILL, stream, NOW_NS + 1);
         assertEquals(4, seed.draws(), "a key and a nonce more");
-        assertTokens(keyStream(same, REFILL * Token.LENGTH), REFILL, stream);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, Long.MAX_VALUE - 5, Long.MIN_VALUE})
+    void drawsANewKeyEachSecond(final long startNs) throws GeneralSecurityException {
+        final FixedSeed seed = new FixedSeed(SEED);
+        final TokenStream stream = stream(seed, startNs, TokenStream.REFILLS_PER_KEY);
+        final PlainStream plain = new PlainStream();
+        plain.rekey(startNs, WALL);
+        plain.assertTokens(REFILL, stream, startNs + SECOND_NS - 1);
+        plain.rekey(startNs + SECOND_NS, WALL);
+        plain.assertTokens(1, stream, startNs + SECOND_NS);
+        assertEquals(4, seed.draws(), "two keys and two nonces");
+    }
+
+    @Test
+    void drawsANewKeyWhenItIsTold() throws GeneralSecurityException {
+        final TokenStream stream = stream(new FixedSeed(SEED));
+        final PlainStream plain = new PlainStream();
+        plain.rekey(NOW_NS, WALL);
+        plain.assertTokens(REFILL, stream, NOW_NS);
+        stream.rekey();
+        plain.rekey(NOW_NS + 7, WALL);
+        plain.assertTokens(REFILL, stream, NOW_NS + 7);
+    }
+
+    /** A copy of the machine may have a copy of the kernel's random state as well. */
+    @ParameterizedTest
+    @CsvSource({"1, 0, 0", "0, 1, 0", "0, 0, 1"})
+    void aNewKeyDiffersIfOnlyOneOfItsPartsDoes(final long seedDifference, final long nowDifference,
+            final long wallDifference) {
+        final long[] wall = {WALL};
+        final long[] seed = {0};
+        final TokenStream one = new TokenStream(bytes -> Arrays.fill(bytes, (byte) seed[0]), () -> wall[0], NOW_NS);
+        final TokenStream other = new TokenStream(bytes -> Arrays.fill(bytes, (byte) seed[0]), () -> wall[0], NOW_NS);
+        assertEquals(draw(one, NOW_NS), draw(other, NOW_NS), "copies");
+        assertNotEquals(draw(one, NOW_NS), draw(other, NOW_NS + 1), "not drawn in the same nanosecond");
+        one.rekey();
+        other.rekey();
+        final Token first = draw(one, NOW_NS + 1);
+        seed[0] = seedDifference;
+        wall[0] += wallDifference;
+        final Token second = draw(other, NOW_NS + 1 + nowDifference);
+        assertNotEquals(first.middle(), second.middle(), "copies after a new key; the time is in another part");
+    }
+
+    @Test
+    void theKeyStreamBeforeIsPartOfANewKey() {
+        final byte[] seed = {1};
+        final SeedSource source = bytes -> Arrays.fill(bytes, seed[0]);
+        final TokenStream one = new TokenStream(source, () -> WALL, NOW_NS);
+        seed[0] = 2;
+        final TokenStream other = new TokenStream(source, () -> WALL, NOW_NS);
+        one.rekey();
+        other.rekey();
+        assertNotEquals(draw(one, NOW_NS), draw(other, NOW_NS), "new keys from equal seeds at equal times");
+    }
+
+    /** The system's random source fails: tokens are drawn from the old key, and the next second tries again. */
+    @Test
+    void aSourceThatFailsStopsNoLock() throws GeneralSecurityException {
+        final FixedSeed seed = new FixedSeed(SEED);
+        final boolean[] isBroken = {false};
+        final TokenStream stream = new TokenStream(bytes -> {
+            if (isBroken[0]) {
+                throw new IllegalStateException("Too many open files");
+            }
+            seed.nextBytes(bytes);
+        }, () -> WALL, NOW_NS);
+        final PlainStream plain = new PlainStream();
+        plain.rekey(NOW_NS, WALL);
+        plain.assertTokens(REFILL, stream, NOW_NS);
+        isBroken[0] = true;
+        plain.assertTokens(REFILL, stream, NOW_NS + SECOND_NS);
+        stream.rekey();
+        plain.assertTokens(REFILL, stream, NOW_NS + SECOND_NS + 1);
+        isBroken[0] = false;
+        plain.rekey(NOW_NS + 3 * SECOND_NS, WALL);
+        plain.assertTokens(REFILL, stream, NOW_NS + 3 * SECOND_NS);
     }
 
     /** A JDK without the cipher, or a source that blocks, shows at the connect and not in the first lock. */
     @Test
     void takesItsFirstKeyWhenItIsMade() {
         final FixedSeed seed = new FixedSeed(SEED);
-        new TokenStream(seed).toString();
+        stream(seed).toString();
         assertEquals(2, seed.draws(), "a key and a nonce");
     }
 
@@ -103,17 +197,17 @@ class TokenStreamTest {
     void staysFarBelowTheEndOfTheBlockCounter() {
         final long bytesPerKey = (long) TokenStream.REFILLS_PER_KEY * REFILL * Token.LENGTH;
         assertTrue(bytesPerKey < (1L << 32) * 64, "RFC 8439: 2^32 blocks of 64 bytes under one key and nonce");
-        assertEquals(20L << 30, bytesPerKey);
+        assertEquals(20L << 20, bytesPerKey);
     }
 
     @Test
     void noTokenComesTwice() {
         final int count = 1_000_000;
-        final TokenStream stream = new TokenStream(new FixedSeed(SEED));
+        final TokenStream stream = stream(new FixedSeed(SEED));
         final Set<Long> seen = new HashSet<>(2 * count);
         final Token token = new Token();
         for (int i = 0; i < count; i++) {
-            stream.next(token);
+            stream.next(token, NOW_NS);
             // 64 of the 160 bits: an accident is as likely as 1 in 37 million, and the seed is fixed.
             assertTrue(seen.add(token.high() ^ token.middle()), "token " + i);
         }
@@ -121,24 +215,26 @@ class TokenStreamTest {
 
     @Test
     void differentSeedsGiveDifferentTokens() {
-        final Token a = new Token();
-        final Token b = new Token();
-        new TokenStream(new FixedSeed(1)).next(a);
-        new TokenStream(new FixedSeed(2)).next(b);
-        assertNotEquals(a, b);
+        assertNotEquals(draw(stream(new FixedSeed(1)), NOW_NS), draw(stream(new FixedSeed(2)), NOW_NS));
+    }
+
+    private static Token draw(final TokenStream stream, final long nowNs) {
+        final Token token = new Token();
+        stream.next(token, nowNs);
+        return token;
     }
 
     @Test
     void aRefillWipesWhatWasHandedOut() throws ReflectiveOperationException {
-        final TokenStream stream = new TokenStream(new FixedSeed(SEED));
+        final TokenStream stream = stream(new FixedSeed(SEED));
         final Field field = TokenStream.class.getDeclaredField("buffer");
         field.setAccessible(true);
         final byte[] buffer = (byte[]) field.get(stream);
         final Token token = new Token();
-        stream.next(token);
+        stream.next(token, NOW_NS);
         final byte[] before = buffer.clone();
         for (int i = 0; i < REFILL; i++) {
-            stream.next(token);
+            stream.next(token, NOW_NS);
         }
         for (int i = 0; i < REFILL; i++) {
             final int at = i * Token.LENGTH;
@@ -147,34 +243,42 @@ class TokenStreamTest {
     }
 
     @Test
-    void keepsNoCopyOfItsKey() {
+    void keepsNoCopyOfItsKey() throws ReflectiveOperationException {
         final List<byte[]> drawn = new ArrayList<>();
-        final SecureRandom seed = new SecureRandom() {
-            private static final long serialVersionUID = 1;
-
-            @Override
-            public void nextBytes(final byte[] bytes) {
-                Arrays.fill(bytes, (byte) 7);
-                drawn.add(bytes);
-            }
-        };
-        new TokenStream(seed).next(new Token());
+        final TokenStream stream = new TokenStream(bytes -> {
+            Arrays.fill(bytes, (byte) 7);
+            drawn.add(bytes);
+        }, () -> WALL, NOW_NS);
         assertEquals(32, drawn.get(0).length, "the key is drawn first");
         assertArrayEquals(new byte[32], drawn.get(0), "and wiped when the cipher has it");
+        stream.rekey();
+        draw(stream, NOW_NS);
+        assertArrayEquals(new byte[32], drawn.get(2), "and the next one");
+    }
+
+    @Test
+    void theSystemsSourceIsFreshEachTime() {
+        final byte[] one = new byte[32];
+        final byte[] other = new byte[32];
+        final SeedSource source = SeedSource.system();
+        source.fill(one);
+        source.fill(other);
+        assertFalse(Arrays.equals(one, other));
+        assertFalse(Arrays.equals(new byte[32], one));
     }
 
     @Test
     void allocatesNothing() {
         final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         final long id = Thread.currentThread().getId();
-        final TokenStream stream = new TokenStream(new SecureRandom());
+        final TokenStream stream = new TokenStream(SeedSource.system(), System::currentTimeMillis, NOW_NS);
         final Token token = new Token();
         final int count = 100_000;
         long best = Long.MAX_VALUE;
         for (int window = 0; window < 20 && best >= count; window++) {
             final long before = threads.getThreadAllocatedBytes(id);
             for (int i = 0; i < count; i++) {
-                stream.next(token);
+                stream.next(token, NOW_NS);
             }
             best = Math.min(best, threads.getThreadAllocatedBytes(id) - before);
         }
@@ -183,6 +287,6 @@ class TokenStreamTest {
 
     @Test
     void textShowsNothing() {
-        assertEquals("TokenStream{ChaCha20}", new TokenStream(new FixedSeed(SEED)).toString());
+        assertEquals("TokenStream{ChaCha20}", stream(new FixedSeed(SEED)).toString());
     }
 }

@@ -35,6 +35,7 @@ public final class FakeRedis {
     private final Map<String, Key> keys = new TreeMap<>();
     private final Set<String> scripts = new HashSet<>();
     private final List<InjectedError> injected = new ArrayList<>();
+    private final Map<String, RespValue> answers = new TreeMap<>();
     private final List<String> log = new ArrayList<>();
     private int generation;
     private String runId;
@@ -219,6 +220,11 @@ public final class FakeRedis {
         injected.add(new InjectedError(command, error, new int[]{count}));
     }
 
+    /** What a command is answered from now on, whoever asks; "INFO server" and the like for one of its forms. */
+    public void answer(final String command, final RespValue reply) {
+        answers.put(command, reply);
+    }
+
     public void clearErrors() {
         injected.clear();
     }
@@ -317,6 +323,10 @@ public final class FakeRedis {
         final String script = command.equals("EVALSHA")
                 ? ScriptNames.ofSha(words.get(1))
                 : command.equals("EVAL") ? ScriptNames.ofSha(ScriptNames.shaOf(latin(words.get(1)))) : null;
+        final RespValue answer = answers.get(words.size() == 2 ? command + " " + words.get(1) : command);
+        if (answer != null) {
+            return answer;
+        }
         final String error = takeError(command, script);
         if (error != null) {
             return error(error);

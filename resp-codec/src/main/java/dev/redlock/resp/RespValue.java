@@ -14,6 +14,8 @@ import java.util.Objects;
  */
 public final class RespValue {
     private static final byte[] NO_BYTES = {};
+    /** No element is begun behind this many characters of a text for people. */
+    private static final int TREE_TEXT_LENGTH_MAX = 400;
 
     private final RespType type;
     private final boolean isNull;
@@ -360,7 +362,7 @@ public final class RespValue {
      */
     public static int format(String format) {
         if (format.length() != 3 || format.chars().anyMatch(c -> c > 0xFF)) {
-            throw new IllegalArgumentException("a format has three bytes; got \"" + format + "\"");
+            throw new IllegalArgumentException("a format has three bytes; got \"" + SafeText.of(format) + "\"");
         }
         return format.charAt(0) << 16 | format.charAt(1) << 8 | format.charAt(2);
     }
@@ -399,28 +401,51 @@ public final class RespValue {
         return Objects.hash(type, isNull, bits, Arrays.hashCode(bytes), elements, attribute);
     }
 
-    /** Readable, for errors and tests: the type and the content, long texts cut. */
+    /**
+     * Readable, for errors and tests: the type and the content, escaped by {@link SafeText}. Long texts and large trees
+     * are cut.
+     */
     @Override
     public String toString() {
-        return (attribute == null ? "" : attribute + " ") + type + content();
+        StringBuilder out = new StringBuilder();
+        append(out);
+        return out.toString();
     }
 
-    private String content() {
-        if (isNull) {
-            return type == RespType.NULL ? "" : "(null)";
+    private void append(StringBuilder out) {
+        if (attribute != null) {
+            attribute.append(out);
+            out.append(' ');
         }
-        return switch (type) {
-            case INTEGER -> "(" + bits + ")";
-            case BOOLEAN -> "(" + (bits != 0) + ")";
-            case DOUBLE -> "(" + Double.longBitsToDouble(bits) + ")";
-            case ARRAY, MAP, ATTRIBUTE, SET, PUSH -> elements.toString();
-            default -> "(" + shortText() + ")";
-        };
+        out.append(type);
+        if (isNull) {
+            out.append(type == RespType.NULL ? "" : "(null)");
+        } else if (type.isAggregate()) {
+            appendElements(out);
+        } else {
+            out.append('(').append(scalarText()).append(')');
+        }
     }
 
-    private String shortText() {
-        int shown = Math.min(bytes.length, 200);
-        String text = new String(bytes, 0, shown, StandardCharsets.UTF_8);
-        return shown < bytes.length ? text + "... " + bytes.length + " bytes" : text;
+    private void appendElements(StringBuilder out) {
+        out.append('[');
+        for (int i = 0; i < elements.size(); i++) {
+            out.append(i == 0 ? "" : ", ");
+            if (out.length() > TREE_TEXT_LENGTH_MAX) {
+                out.append("... (").append(elements.size() - i).append(" more)");
+                break;
+            }
+            elements.get(i).append(out);
+        }
+        out.append(']');
+    }
+
+    private String scalarText() {
+        return switch (type) {
+            case INTEGER -> Long.toString(bits);
+            case BOOLEAN -> Boolean.toString(bits != 0);
+            case DOUBLE -> Double.toString(Double.longBitsToDouble(bits));
+            default -> SafeText.of(bytes, SafeText.LENGTH_MAX);
+        };
     }
 }

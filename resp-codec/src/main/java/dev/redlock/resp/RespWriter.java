@@ -354,7 +354,8 @@ public final class RespWriter {
             isInteger &= digits.charAt(i) >= '0' && digits.charAt(i) <= '9';
         }
         if (!isInteger) {
-            throw new IllegalArgumentException(RespRule.BIG_NUMBER_FORM.sentence() + "; got \"" + digits + "\"");
+            throw new IllegalArgumentException(
+                    RespRule.BIG_NUMBER_FORM.sentence() + "; got \"" + SafeText.of(digits) + "\"");
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.redlock.jmh.lock;
 
+import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
 import java.security.SecureRandom;
@@ -29,16 +30,19 @@ import org.openjdk.jmh.annotations.Warmup;
 public class TokenDrawBenchmark {
 
     private final SecureRandom secureRandom = new SecureRandom();
-    private final TokenStream stream = new TokenStream(secureRandom);
+    private final TokenStream stream = new TokenStream(SeedSource.system(), System::currentTimeMillis, 0);
     private final Token token = new Token();
     private final byte[] bytes = new byte[Token.LENGTH];
+    private long nowNs;
     private long first;
     private long last;
 
     /** Ours: the next twenty bytes of a key stream. */
     @Benchmark
     public long tokenStream() {
-        stream.next(token);
+        // A microsecond from draw to draw, so that a new key is part of it as it is in a busy client.
+        nowNs += 1_000;
+        stream.next(token, nowNs);
         last = token.high();
         first = first == 0 ? last : first;
         return last;

@@ -14,6 +14,7 @@ import java.util.Optional;
  */
 public final class NodeAddress {
     private static final int PORT_MAX = 65535;
+    private static final int SHOWN_LENGTH_MAX = 64;
     private static final String SCHEME = "redis://";
     private static final String UNIX_SCHEME = "unix://";
     private static final String RULE = "expected host:port, redis://[user:password@]host:port or unix:///path, port 1 "
@@ -50,8 +51,7 @@ public final class NodeAddress {
      *
      * @param text the address
      * @return the parsed address
-     * @throws IllegalArgumentException if the text has none of these forms; the message holds the text without its
-     *                                  password
+     * @throws IllegalArgumentException if the text has none of these forms; the message holds the host at most
      */
     public static NodeAddress parse(String text) {
         String trimmed = text.trim();
@@ -134,9 +134,26 @@ public final class NodeAddress {
     }
 
     private static IllegalArgumentException malformed(String text) {
-        int at = text.lastIndexOf('@');
-        String shown = at < 0 ? text : "***" + text.substring(at);
-        return new IllegalArgumentException("malformed node address '" + shown + "': " + RULE);
+        return new IllegalArgumentException("malformed node address '" + withoutSecrets(text) + "': " + RULE);
+    }
+
+    /**
+     * No more than the name that the text begins with, and that only where no user can stand before it: whatever else
+     * is in it may be a part of a password, because it is malformed.
+     */
+    private static String withoutSecrets(String text) {
+        String rest = text.startsWith(SCHEME) ? text.substring(SCHEME.length()) : text;
+        int length = 0;
+        while (length < Math.min(SHOWN_LENGTH_MAX, rest.length()) && isNameCharacter(rest.charAt(length))) {
+            length++;
+        }
+        boolean isAll = length == text.length();
+        boolean isHidden = text.length() > rest.length() || text.indexOf('@') >= 0;
+        return isHidden ? "***" : text.substring(0, length) + (isAll ? "" : "***");
+    }
+
+    private static boolean isNameCharacter(char c) {
+        return c < 128 && (Character.isLetterOrDigit(c) || c == '.' || c == '-' || c == '_');
     }
 
     /**

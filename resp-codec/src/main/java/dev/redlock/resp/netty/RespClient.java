@@ -7,6 +7,7 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespValueReader;
 import dev.redlock.resp.RespVisitor;
 import dev.redlock.resp.RespWriter;
+import dev.redlock.resp.SafeText;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -230,7 +231,7 @@ public final class RespClient implements AutoCloseable {
     }
 
     private IOException closed() {
-        return new IOException("the connection to " + channel.remoteAddress() + " is closed", cause);
+        return new IOException("the connection to " + SafeText.of(String.valueOf(channel.remoteAddress())) + " is closed", cause);
     }
 
     private void onClosed() {

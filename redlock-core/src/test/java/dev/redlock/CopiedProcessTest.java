@@ -1,0 +1,65 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import dev.redlock.sim.VirtualWorld;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Two copies of one client process, as a machine that is restored twice from one snapshot makes them. */
+class CopiedProcessTest extends VirtualTest {
+
+    private VirtualWorld.Client one;
+    private VirtualWorld.Client other;
+    private int acquiredCount;
+
+    /** Equal in all that they know: seeds, clocks, what they have done. */
+    @BeforeEach
+    void copy() {
+        world = new VirtualWorld(3);
+        one = world.newClient("one", context(), 42);
+        other = world.newClient("other", context(), 42);
+        world.runMs(10);
+        assertEquals(token(one), token(other), "this test wants copies");
+        one.engine().reseed(1);
+        other.engine().reseed(2);
+    }
+
+    /** The token of a lock that is acquired now. */
+    private String token(final VirtualWorld.Client client) {
+        final String resource = "orders-" + acquiredCount++;
+        acquired(get(client.redlock().acquireAsync(resource, options())));
+        final String token = node(0).redis().get(resource);
+        assertNotNull(token, "granted by the first node");
+        return token;
+    }
+
+    /** A copy has to connect anew: over the new connections go new tokens. */
+    @Test
+    void copiesDrawOtherTokensOnceTheyAreConnectedAnew() {
+        eachNode(node -> node.breakConnections());
+        world.await("back", 500, () -> isReady(one) && isReady(other));
+        assertNotEquals(token(one), token(other));
+    }
+
+    private static boolean isReady(final VirtualWorld.Client client) {
+        return client.redlock().nodes().stream().allMatch(node -> node.state() == NodeStatus.State.READY);
+    }
+
+    @Test
+    void copiesDrawOtherTokensAfterASecond() {
+        world.runMs(989);
+        assertEquals(token(one), token(other), "not yet, if they do so in the same nanosecond");
+        world.runMs(12);
+        assertNotEquals(token(one), token(other));
+    }
+
+    @Test
+    void copiesDrawOtherTokensAtOtherTimes() {
+        final String token = token(one);
+        world.runUntilNs(world.nowNs() + 1);
+        assertNotEquals(token, token(other));
+    }
+}

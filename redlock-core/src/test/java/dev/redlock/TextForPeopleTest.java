@@ -1,0 +1,255 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.resp.RespType;
+import dev.redlock.resp.RespValue;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Text of servers and users in logs, problems, messages and descriptions: one line each, without control characters,
+ * and not long, however long the text is.
+ */
+class TextForPeopleTest extends VirtualTest {
+
+    /** A line that another program would read as one of ours, a sequence that a terminal obeys, and text run backwards. */
+    private static final String EVIL = "WORD\nINFO: all is well\r\u001b[2J\u009b31m\u202e\u2028\u2029\u0000";
+    private static final int SHOWN_MAX = 1_600;
+
+    private static final Logger LOG = Logger.getLogger("dev.redlock");
+    private final List<String> lines = new ArrayList<>();
+    private Level level;
+    private final Handler handler = new Handler() {
+        @Override
+        public void publish(final LogRecord record) {
+            lines.add(new SimpleFormatter().formatMessage(record));
+        }
+
+        @Override
+        public void flush() {
+            // nothing is kept back
+        }
+
+        @Override
+        public void close() {
+            // nothing to close
+        }
+    };
+
+    @BeforeEach
+    void listen() {
+        level = LOG.getLevel();
+        LOG.setLevel(Level.ALL);
+        LOG.setUseParentHandlers(false);
+        LOG.addHandler(handler);
+    }
+
+    @AfterEach
+    void stopListening() {
+        LOG.removeHandler(handler);
+        LOG.setUseParentHandlers(true);
+        LOG.setLevel(level);
+    }
+
+    private static void assertFitForPeople(final String text) {
+        assertNotNull(text);
+        assertTrue(text.length() <= SHOWN_MAX, text.length() + " characters: " + text);
+        text.codePoints().forEach(c -> assertFalse(switch (Character.getType(c)) {
+            case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR,
+                    Character.SURROGATE -> true;
+            default -> false;
+        }, "U+" + Integer.toHexString(c) + " in " + text));
+    }
+
+    private static void assertMessageFit(final Throwable thrown) {
+        for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+            assertFitForPeople(cause.getMessage());
+        }
+    }
+
+    private static RespValue error(final String text) {
+        return RespValue.text(RespType.BULK_ERROR, text);
+    }
+
+    // ---- text of servers --------------------------------------------------------------------------------------------
+
+    /** Whatever a server answers to the handshake, its problem is told in one short line. */
+    @ParameterizedTest
+    @ValueSource(strings = {"HELLO", "INFO server", "INFO replication", "TIME", "SCRIPT"})
+    void aServersErrorIsShownOnOneShortLine(final String command) {
+        for (final String code : new String[]{"", "LOADING", "BUSY", "NOAUTH"}) {
+            for (final String evil : new String[]{EVIL, EVIL + " " + EVIL, EVIL + "x".repeat(900_000)}) {
+                assertShown(command, error(code + evil));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"HELLO", "INFO server", "INFO replication", "TIME", "SCRIPT", "CLIENT"})
+    void aServersTreeIsShownOnOneShortLine(final String command) {
+        final List<RespValue> wide = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            wide.add(RespValue.bulk(EVIL + "x".repeat(3_000)));
+        }
+        assertShown(command, RespValue.aggregate(RespType.ARRAY, wide));
+        assertShown(command, RespValue.bulk(EVIL + "x".repeat(900_000)));
+        assertShown(command, RespValue.bulk("x".repeat(1_100_000)));
+        assertShown(command, RespValue.array(RespValue.bulk(EVIL), RespValue.bulk(EVIL)));
+    }
+
+    @Test
+    void aRoleIsShownOnOneShortLine() {
+        for (final String role : new String[]{"slave\n" + EVIL.replace("\r", ""), "r".repeat(900_000)}) {
+            final String problem = assertShown("INFO replication", RespValue.bulk("role:" + role + "\r\n"));
+            assertTrue(problem.startsWith("its role is "), problem);
+        }
+    }
+
+    private String assertShown(final String command, final RespValue answer) {
+        world = new VirtualWorld(1);
+        lines.clear();
+        node(0).redis().answer(command, answer);
+        final VirtualWorld.Client client = client();
+        assertAllShown(client);
+        node(0).breakConnections();
+        world.runMs(10);
+        assertAllShown(client);
+        final String problem = status(client, 0).problem();
+        world.end();
+        return problem;
+    }
+
+    private void assertAllShown(final VirtualWorld.Client client) {
+        final NodeStatus status = status(client, 0);
+        if (status.problem() != null) {
+            assertFitForPeople(status.problem());
+        }
+        assertFitForPeople(status.toString());
+        assertFitForPeople(client.redlock().toString());
+        lines.forEach(TextForPeopleTest::assertFitForPeople);
+    }
+
+    /** Streams that are no RESP, and replies that no lock command can have. */
+    @ParameterizedTest
+    @ValueSource(strings = {"\u001b[2J\n", "+x\ny\r\n", ":1\u001b\r\n", "$99999999\r\n", "-ERR \u001b[2J\r\n",
+        "*2\r\n$1\r\n\u0007\r\n$1\r\n\n\r\n", ":\u009b\r\n"})
+    void aBrokenStreamIsShownOnOneShortLine(final String bytes) {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.pause());
+        begin(client, options());
+        world.settle();
+        node(0).sendRaw(bytes);
+        world.settle();
+        assertAllShown(client);
+        eachNode(node -> node.resume());
+        world.runMs(1_000);
+    }
+
+    /** An error that a lock command is answered is one of the kinds that are known, and no text of the server's. */
+    @Test
+    void anErrorOfALockCommandIsAKind() {
+        final VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().answer("SET", error(EVIL + "x".repeat(900_000))));
+        final AcquireOutcome outcome = acquire(client, options());
+        assertFitForPeople(outcome.toString());
+        assertFitForPeople(outcome.voteText(0));
+        assertAllShown(client);
+    }
+
+    // ---- text of users ----------------------------------------------------------------------------------------------
+
+    @Test
+    void aResourceIsShownOnOneShortLine() throws InterruptedException {
+        final VirtualWorld.Client client = world(3);
+        for (final String resource : new String[]{EVIL, EVIL + "x".repeat(470)}) {
+            final ResourceKey key = client.redlock().key(resource);
+            assertEquals(resource, key.resource(), "the name itself");
+            assertFitForPeople(key.toString());
+            final Lease lease = acquired(get(client.redlock().acquireAsync(key, options())));
+            assertEquals(resource, lease.resource(), "the name itself");
+            assertFitForPeople(lease.toString());
+            assertMessageFit(assertThrows(IllegalStateException.class, lease::fencingToken));
+            final AcquireOutcome refused = get(client.redlock().acquireAsync(key, options()));
+            assertFitForPeople(refused.toString());
+            assertMessageFit(assertThrows(IllegalStateException.class, refused::lease));
+            assertMessageFit(assertThrows(IllegalStateException.class,
+                    () -> client.redlock().acquire(key, options(), lease, outcome -> {
+                    })));
+            final RedlockLock lock = client.redlock().asLock(resource, options());
+            assertFitForPeople(lock.toString());
+            assertMessageFit(assertThrows(IllegalMonitorStateException.class, lock::lease));
+            release(lease);
+            Thread.currentThread().interrupt();
+            assertMessageFit(assertThrows(InterruptedException.class, () -> client.redlock().acquire(resource, TTL)));
+        }
+    }
+
+    @Test
+    void aThreadIsShownOnOneShortLine() {
+        final RedlockLock lock = world(3).redlock().asLock("orders", options());
+        final Thread thread = Thread.currentThread();
+        final String name = thread.getName();
+        thread.setName(EVIL + "x".repeat(12_000_000));
+        try {
+            assertMessageFit(assertThrows(IllegalMonitorStateException.class, lock::unlock));
+        } finally {
+            thread.setName(name);
+        }
+    }
+
+    @Test
+    void whatIsTooLongIsRefusedInAShortLine() {
+        final VirtualWorld.Client client = world(3);
+        final String huge = EVIL + "x".repeat(12_000_000);
+        assertMessageFit(assertThrows(IllegalArgumentException.class, () -> client.redlock().key(huge)));
+        assertMessageFit(assertThrows(IllegalArgumentException.class,
+                () -> client.redlock().acquireAsync(huge, options())));
+        assertMessageFit(assertThrows(IllegalArgumentException.class, () -> new RedlockContext().clientName(huge)));
+        assertMessageFit(assertThrows(IllegalArgumentException.class, () -> new RedlockContext().nodes(huge)));
+        assertMessageFit(assertThrows(IllegalArgumentException.class, () -> new RedlockContext().nodes(huge + ":1")));
+        assertMessageFit(assertThrows(IllegalArgumentException.class,
+                () -> new RedlockContext().nodes("redis://a:" + huge + "@h")));
+        assertMessageFit(assertThrows(IllegalArgumentException.class,
+                () -> new RedlockContext().nodes("unix:///" + huge)));
+    }
+
+    /** The names themselves are in the report, for a program to use; in the log they are text for people. */
+    @Test
+    void whatCouldNotBeReleasedIsLoggedOnOneShortLine() {
+        final VirtualWorld.Client client = world(3);
+        final List<String> resources = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            resources.add(EVIL + i);
+            acquired(get(client.redlock().acquireAsync(EVIL + i, options())));
+        }
+        eachNode(node -> node.pause());
+        final CompletableFuture<CloseReport> closed = client.engine().close(Duration.ofMillis(100));
+        world.runMs(200);
+        final CloseReport report = closed.join();
+        assertTrue(report.unreleased().containsAll(resources), "the names themselves");
+        Redlock.logUnreleased(report);
+        assertTrue(lines.get(lines.size() - 1).contains("... (20 more)"), lines.get(lines.size() - 1));
+        for (final String text : List.of(lines.get(lines.size() - 1), report.toString())) {
+            assertTrue(text.length() < 20 * 200, text.length() + " characters");
+            assertFalse(text.chars().anyMatch(c -> c < ' ' || c == 0x9b || c == 0x202e || c == 0x2028), text);
+        }
+    }
+}
