@@ -32,6 +32,7 @@ final class Handshake {
     private static final RespCommand CONDITIONAL_DELETES = RespCommand.of("COMMAND", "INFO", "delex", "delifeq");
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
     private static final long UNKNOWN = -1;
+    private static final long SECONDS_MAX = Long.MAX_VALUE / 1_000_000_000;
 
     private final Node node;
     private final NodeConnection connection;
@@ -126,7 +127,7 @@ final class Handshake {
         }
     }
 
-    private static ByteBuf scriptLoad(final Verb verb) {
+    static ByteBuf scriptLoad(final Verb verb) {
         final ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
         RespWriter.arrayHeader(out, 3);
         RespWriter.bulkString(out, "SCRIPT");
@@ -167,6 +168,12 @@ final class Handshake {
             refuse("it refuses INFO, which tells restarts: " + codeOf(reply.asText()));
             return;
         }
+        final String mode = modeOf(reply.asText());
+        if ("cluster".equals(mode) || "sentinel".equals(mode)) {
+            refuse("it is a " + (mode.equals("cluster") ? "cluster node" : "Sentinel")
+                    + ": every node must be an independent master, clusters and Sentinels are not supported");
+            return;
+        }
         runId = field(reply.asText(), "run_id");
         valkeyVersion = field(reply.asText(), "valkey_version");
         final String uptime = field(reply.asText(), "uptime_in_seconds");
@@ -199,9 +206,13 @@ final class Handshake {
         if (microseconds >= 0) {
             node.onClockSample(timeSentNs, node.nowNs(), microseconds);
         } else if (isClockWatched) {
-            refuse("it does not tell its TIME, without which jumps of its clock cannot be seen (allow that command, or "
-                    + "switch the clock watch off): " + (reply.isError() ? codeOf(reply.asText()) : reply.type()));
+            refuse(timeProblem(reply));
         }
+    }
+
+    static String timeProblem(final RespValue reply) {
+        return "it does not tell its TIME, without which jumps of its clock cannot be seen (allow that command, or "
+                + "switch the clock watch off): " + (reply.isError() ? codeOf(reply.asText()) : reply.type());
     }
 
     /** A node that does not answer this, or may not, is asked by scripts. */
@@ -265,6 +276,12 @@ final class Handshake {
         return blank < 0 ? error : error.substring(0, blank);
     }
 
+    /** Redis calls the field {@code redis_mode}, Valkey {@code server_mode}; null if there is neither. */
+    private static String modeOf(final String info) {
+        final String mode = field(info, "redis_mode");
+        return mode == null ? field(info, "server_mode") : mode;
+    }
+
     /** A field of INFO, or null. */
     static String field(final String info, final String name) {
         for (final String line : info.split("\r\n")) {
@@ -281,7 +298,10 @@ final class Handshake {
         return out;
     }
 
-    /** The answer to TIME in microseconds since the epoch; -1 if it is no time. */
+    /**
+     * The answer to TIME in microseconds since the epoch; -1 if it is no time, or one beyond April 2262, where
+     * nanoseconds since the epoch end.
+     */
     static long microsecondsOf(final RespValue reply) {
         if (!reply.type().isAggregate() || reply.isNull()) {
             return UNKNOWN;
@@ -291,7 +311,11 @@ final class Handshake {
             return UNKNOWN;
         }
         try {
-            return Long.parseLong(parts.get(0).asText()) * 1_000_000 + Long.parseLong(parts.get(1).asText());
+            final long seconds = Long.parseLong(parts.get(0).asText());
+            final long microseconds = Long.parseLong(parts.get(1).asText());
+            final boolean isTime = seconds >= 0 && seconds < SECONDS_MAX
+                    && microseconds >= 0 && microseconds < 1_000_000;
+            return isTime ? seconds * 1_000_000 + microseconds : UNKNOWN;
         } catch (final NumberFormatException | IllegalStateException e) {
             return UNKNOWN;
         }
