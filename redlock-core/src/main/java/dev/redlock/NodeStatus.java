@@ -59,6 +59,22 @@ public final class NodeStatus {
         return node.problem();
     }
 
+    /**
+     * The error with which the node answers acquires, extensions or releases although it is connected, such as
+     * {@code OOM}: ten in a row, or all of them for a second. Such a node is {@link State#READY} and its votes are
+     * failed votes.
+     *
+     * @return the first word of the server's latest errors, "error reply" if that is no code; null while the node works
+     */
+    public String failingCode() {
+        return node.failingCode();
+    }
+
+    /** @return nanoseconds since the first of those errors; 0 while the node works */
+    public long failingNs() {
+        return node.failingNs();
+    }
+
     /** @return nanoseconds of the last measured round trip; 0 before the first */
     public long roundTripNs() {
         return node.roundTripNs();

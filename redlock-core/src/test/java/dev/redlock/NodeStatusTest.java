@@ -22,6 +22,8 @@ class NodeStatusTest extends VirtualTest {
                 status.disconnectCount(), status.clockJumpCount(), status.debtLength(), status.debtDroppedCount(),
                 status.debtPaidCount(), status.debtRefusedCount()));
         all.add(status.problem());
+        all.add(status.failingCode());
+        all.add(status.failingNs());
         all.add(status.toString());
         return all;
     }

@@ -41,7 +41,7 @@ class ReconnectDelayTest extends VirtualTest {
         world.runMs(1);
     }
 
-    /** The present rate is half of the longest delay at most: two connections a second and those of the first second. */
+    /** Half of the longest delay at least lies between two: two connections a second, and those of the first one. */
     private void assertCalm(final VirtualWorld.Client client, final FakeNode.Hostility hostility) {
         try (LogLines log = new LogLines()) {
             node(0).hostility(hostility);
@@ -99,7 +99,8 @@ class ReconnectDelayTest extends VirtualTest {
         try (LogLines log = new LogLines()) {
             node(0).hostility((wire, words, honest) -> {
                 wire.send(words.get(0).equals("INFO") && words.get(1).equals("replication")
-                        ? "+role:" + "x".repeat(1 + count[0]++ % 50) + "\r\n" : honest.toString(
+                        ? "+role:" + "x".repeat(1 + count[0]++ % 50) + "\r\n"
+                        : honest.toString(
                                 java.nio.charset.StandardCharsets.ISO_8859_1));
             });
             node(0).breakConnections();

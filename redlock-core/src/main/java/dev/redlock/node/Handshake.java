@@ -44,6 +44,7 @@ final class Handshake {
     private static final int SHORT_BYTES = 128;
     /** {@code $}, a length, and two line ends. */
     private static final int BULK_OVERHEAD_BYTES = 16;
+    private static final long SECONDS_MAX = Long.MAX_VALUE / 1_000_000_000;
 
     private final Node node;
     private final NodeConnection connection;
@@ -96,7 +97,7 @@ final class Handshake {
             probe();
         }
         for (final Verb verb : LockScripts.VERBS) {
-            send(scriptLoad(verb), this::onScriptLoaded);
+            send(scriptLoad(node, verb), this::onScriptLoaded);
         }
     }
 
@@ -168,7 +169,8 @@ final class Handshake {
         }
     }
 
-    private ByteBuf scriptLoad(final Verb verb) {
+    /** Null if there is no memory for it. */
+    static ByteBuf scriptLoad(final Node node, final Verb verb) {
         final byte[] source = LockScripts.source(verb);
         final ByteBuf out = node.newCommand(SHORT_BYTES + source.length);
         if (out != null) {
@@ -212,6 +214,12 @@ final class Handshake {
             refuse("it refuses INFO, which tells restarts: " + codeOf(reply.asText()));
             return;
         }
+        final String mode = modeOf(reply.asText());
+        if ("cluster".equals(mode) || "sentinel".equals(mode)) {
+            refuse("it is a " + (mode.equals("cluster") ? "cluster node" : "Sentinel")
+                    + ": every node must be an independent master, clusters and Sentinels are not supported");
+            return;
+        }
         runId = field(reply.asText(), "run_id");
         final String uptime = field(reply.asText(), "uptime_in_seconds");
         // A clock that was set back since the start makes it negative, which says as little as zero does.
@@ -243,9 +251,13 @@ final class Handshake {
         if (microseconds >= 0) {
             node.onClockSample(timeSentNs, node.nowNs(), microseconds);
         } else if (isClockWatched) {
-            refuse("it does not tell its TIME, without which jumps of its clock cannot be seen (allow that command, or "
-                    + "switch the clock watch off): " + (reply.isError() ? codeOf(reply.asText()) : reply.type()));
+            refuse(timeProblem(reply));
         }
+    }
+
+    static String timeProblem(final RespValue reply) {
+        return "it does not tell its TIME, without which jumps of its clock cannot be seen (allow that command, or "
+                + "switch the clock watch off): " + (reply.isError() ? codeOf(reply.asText()) : reply.type());
     }
 
     private void onScriptLoaded(final RespValue reply) {
@@ -303,6 +315,12 @@ final class Handshake {
         return SafeText.of(blank < 0 ? error : error.substring(0, blank), SHOWN_LENGTH_MAX);
     }
 
+    /** Redis calls the field {@code redis_mode}, Valkey {@code server_mode}; null if there is neither. */
+    private static String modeOf(final String info) {
+        final String mode = field(info, "redis_mode");
+        return mode == null ? field(info, "server_mode") : mode;
+    }
+
     /** A field of INFO, or null. */
     static String field(final String info, final String name) {
         for (final String line : info.split("\r\n")) {
@@ -317,7 +335,10 @@ final class Handshake {
         TIME.writeTo(out);
     }
 
-    /** The answer to TIME in microseconds since the epoch; -1 if it is no time. */
+    /**
+     * The answer to TIME in microseconds since the epoch; -1 if it is no time, or one beyond April 2262, where
+     * nanoseconds since the epoch end.
+     */
     static long microsecondsOf(final RespValue reply) {
         if (!reply.type().isAggregate() || reply.isNull()) {
             return UNKNOWN;
@@ -327,7 +348,11 @@ final class Handshake {
             return UNKNOWN;
         }
         try {
-            return Long.parseLong(parts.get(0).asText()) * 1_000_000 + Long.parseLong(parts.get(1).asText());
+            final long seconds = Long.parseLong(parts.get(0).asText());
+            final long microseconds = Long.parseLong(parts.get(1).asText());
+            final boolean isTime = seconds >= 0 && seconds < SECONDS_MAX
+                    && microseconds >= 0 && microseconds < 1_000_000;
+            return isTime ? seconds * 1_000_000 + microseconds : UNKNOWN;
         } catch (final NumberFormatException | IllegalStateException e) {
             return UNKNOWN;
         }

@@ -22,7 +22,8 @@ import java.net.UnknownHostException;
  * <p>Guarantees: commands reach the node in the order in which they were enlisted; nothing is sent again after a
  * reconnect but the releases it is owed, and those go first; every enlisted request is answered exactly once.
  *
- * @threading event-loop-confined, except {@link #state}, {@link #problem}, {@link #roundTripNs} and {@link #statistics}
+ * @threading event-loop-confined, except {@link #state}, {@link #problem}, {@link #failingCode}, {@link #failingNs},
+ *             {@link #roundTripNs} and {@link #statistics}
  */
 public final class Node {
 
@@ -50,6 +51,7 @@ public final class Node {
     private final ReleaseDebt debt;
     private final NodeStatistics statistics = new NodeStatistics();
     private final ProblemLog problemLog = new ProblemLog();
+    private final NodeHealth health = new NodeHealth();
     private final DeadlineTimer reconnectTimer = new DeadlineTimer(nowNs -> connect());
     private final DeadlineTimer connectTimer = new DeadlineTimer(nowNs -> onConnectTimeout());
     private final DeadlineTimer handshakeTimer = new DeadlineTimer(nowNs -> onHandshakeTimeout());
@@ -63,6 +65,13 @@ public final class Node {
     private int lookupNumber;
     private int silentLookups;
     private String runId;
+    /** When this address introduced itself with that identity first. */
+    private long runIdSinceNs;
+    private long disconnectedNs;
+    /** The node that this one was refused for. */
+    private Node twin;
+    /** Why its clock cannot be watched; null if it can. */
+    private String timeProblem;
     private Dialect dialect = Dialect.SCRIPTS;
     private String quarantineReason;
     private int failedConnects;
@@ -77,6 +86,7 @@ public final class Node {
     /** The node's clock less the local one at the last sample. */
     private long wallOffsetUs;
     private boolean isWallKnown;
+    private boolean isScriptReloading;
     private volatile NodeState state = NodeState.WAITING;
     private volatile String problem;
     private boolean isProblemLogged;
@@ -225,15 +235,19 @@ public final class Node {
 
     /** The handshake is over and the node may be used. */
     void onIntroduced(final String newRunId, final long uptimeSeconds, final Dialect newDialect) {
-        final Node twin = twinOf(newRunId);
+        twin = twinOf(newRunId);
         if (twin != null) {
-            onRefused("it is the same server as node " + twin.index + " (" + twin.address
-                    + "): one server has one vote, so each address must be a server of its own");
+            onRefused(sameServerAs(twin));
             return;
         }
         context.timers().stop(handshakeTimer);
-        runId = newRunId;
         introducedNs = nowNs();
+        if (!newRunId.equals(runId)) {
+            runId = newRunId;
+            runIdSinceNs = introducedNs;
+        }
+        refuseCopies();
+        timeProblem = null;
         dialect = newDialect;
         segmentStart = fanOut.batchIndex();
         if (shortConnections == 0) {
@@ -251,18 +265,54 @@ public final class Node {
         payDebt();
         if (quarantineLeftNs() > 0) {
             setProblem(quarantineProblem());
-        } else {
+        } else if (state == NodeState.QUARANTINED) {
             setState(NodeState.READY);
         }
     }
 
+    private static String sameServerAs(final Node first) {
+        return "it is the same server as node " + first.index + " (" + first.address
+                + "): one server has one vote, so each address must be a server of its own";
+    }
+
+    /**
+     * The node whose vote an identity is: the address that showed it first. It keeps it while it is away, until every
+     * lock it may have granted has expired, and takes it back when it returns later. A node that was refused as its
+     * copy is not believed a new identity either as long as it is away: that may be a copy again.
+     *
+     * @return null if this node may have the identity
+     */
     private Node twinOf(final String newRunId) {
         for (final Node peer : context.peers()) {
-            if (peer != null && peer != this && peer.state.isConnected() && newRunId.equals(peer.runId)) {
+            if (peer != null && peer != this && newRunId.equals(peer.runId) && peer.isVoteKept()
+                    && !isOlderThan(peer)) {
                 return peer;
             }
         }
-        return null;
+        return twin != null && !twin.state.isConnected() && twin.isVoteKept() ? twin : null;
+    }
+
+    private boolean isVoteKept() {
+        return state.isConnected() || runId != null && nowNs() - disconnectedNs < voteKeptNs();
+    }
+
+    private long voteKeptNs() {
+        return (options.maxTtlMs() + options.drift().ofMs(options.maxTtlMs()) + 1_000) * MS;
+    }
+
+    private boolean isOlderThan(final Node peer) {
+        return peer.runId.equals(runId) && runIdSinceNs - peer.runIdSinceNs < 0;
+    }
+
+    /** Ends the connections of those that had this node's identity while it was away. */
+    private void refuseCopies() {
+        for (final Node peer : context.peers()) {
+            if (peer != null && peer != this && peer.state.isConnected() && runId.equals(peer.runId)) {
+                peer.twin = this;
+                peer.statistics.onDisconnect();
+                peer.onRefused(sameServerAs(this));
+            }
+        }
     }
 
     private long quarantineLeftNs() {
@@ -282,6 +332,17 @@ public final class Node {
     private void onQuarantineServed() {
         if (state == NodeState.QUARANTINED) {
             restartGuard.onServed(runId);
+            leaveQuarantine();
+        }
+    }
+
+    /** The node votes again unless there is another reason why it must not. */
+    private void leaveQuarantine() {
+        if (quarantineLeftNs() > 0) {
+            setProblem(quarantineProblem());
+        } else if (timeProblem != null) {
+            setProblem(timeProblem);
+        } else {
             setProblem(null);
             setState(NodeState.READY);
         }
@@ -299,6 +360,7 @@ public final class Node {
         stopConnecting();
         context.timers().stop(handshakeTimer);
         if (state.isConnected()) {
+            disconnectedNs = nowNs();
             shortConnections++;
             forgetFailuresIfLasting(nowNs());
         }
@@ -326,7 +388,7 @@ public final class Node {
 
     /** Ends the connection; {@link #onDisconnected} follows. */
     void disconnect(final String reason) {
-        final boolean isRepeated = reason.equals(problem);
+        final boolean isRepeated = state.isConnected() && reason.equals(problem);
         endReason = reason;
         setProblem(reason);
         if (connection != null) {
@@ -360,7 +422,7 @@ public final class Node {
         } else {
             statistics.onDisconnect();
             final String reason = endReason == null ? "its connection ended" : endReason;
-            final boolean isRepeated = endReason == null && reason.equals(problem);
+            final boolean isRepeated = state.isConnected() && endReason == null && reason.equals(problem);
             onConnectFailed(reason, 0);
             if (isRepeated) {
                 logProblem(reason, true);
@@ -522,7 +584,11 @@ public final class Node {
 
     void onReply(final LockRequest request, final int tag, final long value) {
         statistics.onReply(RequestRing.verbOf(tag), value);
+        final String change = health.isSuspicious()
+                ? health.onAnswer(RequestRing.verbOf(tag), value <= 0, nowNs())
+                : null;
         request.onReply(index, RequestRing.verbOf(tag), RequestRing.sequenceOf(tag), value);
+        logHealth(change);
     }
 
     /** {@code +OK} or null, the answer to a SET. */
@@ -550,7 +616,7 @@ public final class Node {
         return refusalOf(verb) == VoteFailure.NONE && request.isSecondTryWanted(verb, sequence);
     }
 
-    void onError(final LockRequest request, final int tag, final VoteFailure failure) {
+    void onError(final LockRequest request, final int tag, final VoteFailure failure, final String errorCode) {
         final Verb verb = RequestRing.verbOf(tag);
         final int sequence = RequestRing.sequenceOf(tag);
         final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
@@ -563,7 +629,28 @@ public final class Node {
             return;
         }
         statistics.onError();
+        if (isUnknownScript && RequestRing.formOf(tag) == CommandForm.SCRIPT) {
+            reload(verb);
+        }
+        final String change = health.onError(verb, errorCode, nowNs());
         request.onError(index, verb, sequence, failure);
+        logHealth(change);
+    }
+
+    /**
+     * The command is not worth sending again, because the others have decided; a node that answers later than they do
+     * would never learn the script from it.
+     */
+    private void reload(final Verb verb) {
+        if (!isScriptReloading && refusalOf(Verb.RELEASE) == VoteFailure.NONE) {
+            isScriptReloading = sendValue(Handshake.scriptLoad(this, verb), reply -> isScriptReloading = false);
+        }
+    }
+
+    private void logHealth(final String change) {
+        if (change != null) {
+            context.listener().onProblem(this, change);
+        }
     }
 
     /** The node said that it has a command, and refuses it all the same: from here on a script does it. */
@@ -576,14 +663,17 @@ public final class Node {
         fanOut.onBatchAnswered(releases);
     }
 
-    void onBatchError(final ReleaseBatch releases, final int tag, final VoteFailure failure) {
+    void onBatchError(final ReleaseBatch releases, final int tag, final VoteFailure failure,
+            final String errorCode) {
         if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag)
                 && refusalOf(Verb.RELEASE) == VoteFailure.NONE && sendAgain(releases)) {
             return;
         }
         statistics.onError();
+        final String change = health.onError(releases.verb(), errorCode, nowNs());
         releases.onError(this, failure);
         fanOut.onBatchAnswered(releases);
+        logHealth(change);
     }
 
     private boolean sendAgain(final ReleaseBatch releases) {
@@ -695,15 +785,35 @@ public final class Node {
 
     private void onTime(final RespValue value) {
         isTimePending = false;
-        final long microseconds = value == null ? -1 : Handshake.microsecondsOf(value);
-        if (microseconds < 0 || !state.isConnected()) {
+        if (value == null || !state.isConnected()) {
             return;
         }
         final long receivedNs = nowNs();
         roundTripNs = receivedNs - timeSentNs;
         restartGuard.onAnswer(receivedNs);
         armWatch(receivedNs);
+        final long microseconds = Handshake.microsecondsOf(value);
+        if (microseconds < 0) {
+            onTimeRefused(Handshake.timeProblem(value));
+            return;
+        }
+        final boolean wasBlind = timeProblem != null;
+        timeProblem = null;
         onClockSample(timeSentNs, receivedNs, microseconds);
+        if (wasBlind && state == NodeState.QUARANTINED) {
+            leaveQuarantine();
+        }
+    }
+
+    /** As in the handshake: a node whose clock cannot be watched does not vote. Its releases still go out. */
+    private void onTimeRefused(final String reason) {
+        if (options.clockSampleMs() > 0) {
+            timeProblem = reason;
+            if (state != NodeState.DRAINING) {
+                setState(NodeState.QUARANTINED);
+                setProblem(reason);
+            }
+        }
     }
 
     /** The node's clock was read; in its handshake too, since it may have jumped while we were apart. */
@@ -777,7 +887,21 @@ public final class Node {
 
     /** @return what is wrong with it, one sentence, or null; any thread may ask */
     public String problem() {
-        return problem;
+        final String known = problem;
+        final NodeHealth.Failing failing = health.failing();
+        return known == null && failing != null ? failing.problem() : known;
+    }
+
+    /** @return the first word of the errors with which it answers lock commands, null if it does not; any thread */
+    public String failingCode() {
+        final NodeHealth.Failing failing = health.failing();
+        return failing == null ? null : failing.errorCode();
+    }
+
+    /** @return nanoseconds since the first of those errors, 0 if there are none; any thread may ask */
+    public long failingNs() {
+        final NodeHealth.Failing failing = health.failing();
+        return failing == null ? 0 : nowNs() - failing.sinceNs();
     }
 
     /** @return nanoseconds of the last clock sample's round trip, 0 before the first; any thread may ask */
@@ -832,6 +956,7 @@ public final class Node {
 
     @Override
     public String toString() {
-        return "node " + index + " (" + address + ") " + state + (problem == null ? "" : ": " + problem);
+        final String wrong = problem();
+        return "node " + index + " (" + address + ") " + state + (wrong == null ? "" : ": " + wrong);
     }
 }

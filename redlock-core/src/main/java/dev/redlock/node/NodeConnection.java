@@ -51,6 +51,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
     private Seen seen = Seen.NOTHING;
     private long integer;
     private VoteFailure failure;
+    private String errorCode = "";
     private RespValue value;
     private int depth;
     private boolean isBatchReply;
@@ -200,6 +201,9 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         if (isLockAnswered()) {
             seen = Seen.ERROR;
             failure = VoteFailure.ofErrorReply(buf, index, length);
+            errorCode = failure == VoteFailure.ERROR
+                    ? VoteFailure.codeOf(buf, index, length, errorCode)
+                    : failure.text();
         } else {
             valueReader.onSimpleError(buf, index, length);
         }
@@ -229,7 +233,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         seen = Seen.NOTHING;
         if (reply == Seen.ERROR) {
             ring.removeHead();
-            node.onError(request, tag, failure);
+            node.onError(request, tag, failure, errorCode);
         } else if (RequestRing.formOf(tag).isAnsweredByOk()) {
             if (reply != Seen.OK && reply != Seen.NULL) {
                 throw outOfStep();
@@ -255,7 +259,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         elementIndex = 0;
         if (reply == Seen.ERROR) {
             ring.removeHead();
-            node.onBatchError(releases, tag, failure);
+            node.onBatchError(releases, tag, failure, errorCode);
         } else if (count == releases.length()) {
             ring.removeHead();
             node.onBatchReply(releases, deleted);

@@ -41,6 +41,12 @@ public enum VoteFailure {
     NOAUTH("NOAUTH"),
     /** The node refuses writes because it cannot persist. */
     MISCONF("MISCONF"),
+    /** The node is part of a cluster and the key belongs to another one. */
+    MOVED("MOVED"),
+    /** The node is part of a cluster that serves nobody. */
+    CLUSTERDOWN("CLUSTERDOWN"),
+    /** The node refuses writes because it has too few replicas. */
+    NOREPLICAS("NOREPLICAS"),
     /** The key is not a string. */
     WRONGTYPE("WRONGTYPE"),
     /** The fencing counter cannot be counted any further, or is no count. */
@@ -52,6 +58,11 @@ public enum VoteFailure {
 
     private static final int FIRST_CODE = LOADING.ordinal();
     private static final VoteFailure[] VALUES = values();
+    /** {@code ERR Error running script (call to f_SHA): @user_script:1: @user_script: 1: -OOM command not allowed}. */
+    private static final String SCRIPT_ERROR = "ERR Error running script";
+    private static final String SCRIPT_NOPERM = "ERR The user executing the script can't";
+    private static final int SCRIPT_ERROR_LENGTH_MAX = 256;
+    private static final int CODE_LENGTH_MAX = 20;
 
     private final String text;
 
@@ -69,21 +80,73 @@ public enum VoteFailure {
         return VALUES[ordinal];
     }
 
-    /** The kind of an error reply, from its first word. */
+    /** The kind of an error reply, from its first word, or from that of the error that a script passes on. */
     static VoteFailure ofErrorReply(final ByteBuf buf, final int index, final int length) {
         for (int i = FIRST_CODE; i < ERROR.ordinal(); i++) {
-            if (startsWithWord(buf, index, length, VALUES[i].name())) {
+            final String code = VALUES[i].name();
+            if (startsWith(buf, index, length, code)
+                    && (length == code.length() || buf.getByte(index + code.length()) == ' ')) {
+                return VALUES[i];
+            }
+        }
+        return startsWith(buf, index, length, SCRIPT_ERROR) || startsWith(buf, index, length, SCRIPT_NOPERM)
+                ? ofScriptError(buf.toString(index, Math.min(length, SCRIPT_ERROR_LENGTH_MAX),
+                        StandardCharsets.ISO_8859_1))
+                : ERROR;
+    }
+
+    private static boolean startsWith(final ByteBuf buf, final int index, final int length, final String text) {
+        if (length < text.length()) {
+            return false;
+        }
+        for (int i = 0; i < text.length(); i++) {
+            if (buf.getByte(index + i) != text.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The error of a command in a script, as servers before version 7 wrap it. */
+    private static VoteFailure ofScriptError(final String text) {
+        if (text.contains(SCRIPT_NOPERM.substring(4))) {
+            return NOPERM;
+        }
+        final int place = text.lastIndexOf("@user_script:");
+        final int colon = place < 0 ? -1 : text.indexOf(": ", place + "@user_script: ".length());
+        if (colon < 0) {
+            return ERROR;
+        }
+        final String error = text.substring(text.startsWith("-", colon + 2) ? colon + 3 : colon + 2);
+        for (int i = FIRST_CODE; i < NOSCRIPT.ordinal(); i++) {
+            if (error.equals(VALUES[i].name()) || error.startsWith(VALUES[i].name() + " ")) {
                 return VALUES[i];
             }
         }
         return ERROR;
     }
 
-    private static boolean startsWithWord(final ByteBuf buf, final int index, final int length, final String word) {
-        if (length < word.length() || length > word.length() && buf.getByte(index + word.length()) != ' ') {
-            return false;
+    /**
+     * The first word of an error reply if it looks like a code: capitals, digits and underscores. Anything else is
+     * {@link #ERROR}'s text, because it may hold what was sent.
+     *
+     * @param before what this returned last, given back if it is the same again
+     */
+    static String codeOf(final ByteBuf buf, final int index, final int length, final String before) {
+        int end = 0;
+        while (end < length && isOfCode(buf.getByte(index + end))) {
+            end++;
         }
-        return word.contentEquals(buf.getCharSequence(index, word.length(), StandardCharsets.US_ASCII));
+        if (end == 0 || end > CODE_LENGTH_MAX || end < length && buf.getByte(index + end) != ' ') {
+            return ERROR.text;
+        }
+        return end == before.length() && startsWith(buf, index, length, before)
+                ? before
+                : buf.toString(index, end, StandardCharsets.US_ASCII);
+    }
+
+    private static boolean isOfCode(final byte b) {
+        return b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_';
     }
 
     /** @return a few words for people */

@@ -45,7 +45,9 @@ class HandshakeTest {
 
     @ParameterizedTest
     @CsvSource({"'*2\\r\\n$10\\r\\n1760000000\\r\\n$6\\r\\n123456\\r\\n', 1760000000123456",
-        "'*2\\r\\n$1\\r\\n0\\r\\n$1\\r\\n7\\r\\n', 7", "'*2\\r\\n$1\\r\\n1\\r\\n$1\\r\\n0\\r\\n', 1000000"})
+        "'*2\\r\\n$1\\r\\n0\\r\\n$1\\r\\n7\\r\\n', 7",
+        "'*2\\r\\n$10\\r\\n9223372035\\r\\n$6\\r\\n999999\\r\\n', 9223372035999999",
+        "'*2\\r\\n$1\\r\\n1\\r\\n$1\\r\\n0\\r\\n', 1000000"})
     void readsTheAnswerToTime(final String wire, final long microseconds) {
         assertEquals(microseconds, Handshake.microsecondsOf(value(unescaped(wire))));
     }
@@ -55,7 +57,8 @@ class HandshakeTest {
         "'*3\\r\\n$1\\r\\n1\\r\\n$1\\r\\n1\\r\\n$1\\r\\n1\\r\\n'",
         "'*2\\r\\n$1\\r\\nx\\r\\n$1\\r\\n1\\r\\n'", "'*2\\r\\n$1\\r\\n1\\r\\n$0\\r\\n\\r\\n'",
         "'*2\\r\\n$-1\\r\\n$1\\r\\n1\\r\\n'", "'*2\\r\\n*0\\r\\n$1\\r\\n1\\r\\n'", "'$1\\r\\n1\\r\\n'",
-        "'-ERR no\\r\\n'",
+        "'-ERR no\\r\\n'", "'*2\\r\\n$2\\r\\n-1\\r\\n$1\\r\\n0\\r\\n'", "'*2\\r\\n$1\\r\\n1\\r\\n$2\\r\\n-1\\r\\n'",
+        "'*2\\r\\n$1\\r\\n1\\r\\n$7\\r\\n1000000\\r\\n'", "'*2\\r\\n$10\\r\\n9223372036\\r\\n$1\\r\\n0\\r\\n'",
         "'+OK\\r\\n'", "'_\\r\\n'"})
     void whatIsNoTimeIsMinusOne(final String wire) {
         assertEquals(-1, Handshake.microsecondsOf(value(unescaped(wire))));

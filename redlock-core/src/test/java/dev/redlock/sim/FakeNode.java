@@ -16,6 +16,7 @@ import io.netty.channel.ServerChannel;
 import io.netty.channel.local.LocalAddress;
 import io.netty.channel.local.LocalServerChannel;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -103,6 +104,12 @@ public final class FakeNode {
 
     public FakeRedis redis() {
         return redis;
+    }
+
+    /** @return the port of a node behind a real socket, which it keeps when it listens again */
+    int port() {
+        place = listening.localAddress();
+        return ((InetSocketAddress) place).getPort();
     }
 
     LocalAddress place() {

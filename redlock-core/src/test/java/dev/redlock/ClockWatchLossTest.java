@@ -1,0 +1,156 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.VirtualWorld;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A node that stops telling its TIME does not vote while its clock cannot be watched. */
+class ClockWatchLossTest extends VirtualTest {
+
+    private static final String NO_PERMISSION = "NOPERM User app has no permissions to run the 'time' command";
+
+    private static FakeNode.Hostility tellingTime(final String bytes) {
+        return (wire, words, honest) -> {
+            if (words.get(0).equals("TIME")) {
+                wire.send(bytes);
+            } else {
+                wire.send(honest);
+            }
+        };
+    }
+
+    private void assertBlindThenSeeing(final VirtualWorld.Client client, final FakeNode.Hostility hostility,
+            final String reason) {
+        world.runMs(3_000);
+        try (LogLines log = new LogLines()) {
+            node(0).hostility(hostility);
+            world.runMs(1_100);
+            assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "its clock cannot be watched");
+            final String problem = String.valueOf(status(client, 0).problem());
+            assertTrue(problem.contains("TIME") && problem.contains(reason), problem);
+            world.runMs(30_000);
+            assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "still");
+            assertEquals(0, status(client, 0).disconnectCount(), "it still gets releases");
+            assertEquals(1, log.with("TIME").size(), () -> log.with("node 0").toString());
+            node(0).hostility(null);
+            world.runMs(1_100);
+            assertEquals(NodeStatus.State.READY, status(client, 0).state(), status(client, 0)::toString);
+            assertNull(status(client, 0).problem());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-" + NO_PERMISSION + "\r\n", "-BUSY Redis is busy running a script.\r\n", "+OK\r\n",
+        ":1760000000\r\n", "_\r\n", "*-1\r\n", "*0\r\n", "*1\r\n$1\r\n1\r\n", "*2\r\n$3\r\nnow\r\n$1\r\n0\r\n",
+        "*2\r\n$2\r\n-5\r\n$1\r\n0\r\n", "*2\r\n$10\r\n1760000000\r\n$2\r\n-1\r\n",
+        "*2\r\n$10\r\n1760000000\r\n$7\r\n1000000\r\n", "*2\r\n$19\r\n9223372036854775807\r\n$1\r\n0\r\n",
+        "*2\r\n$13\r\n9223372036855\r\n$1\r\n0\r\n", "*2\r\n$10\r\n9223372037\r\n$1\r\n0\r\n",
+        "*2\r\n$-1\r\n$-1\r\n", "*2\r\n*0\r\n*0\r\n"})
+    void itIsKeptFromVotingUntilItsTimeCanBeReadAgain(final String bytes) {
+        final boolean isError = bytes.startsWith("-");
+        assertBlindThenSeeing(world(3), tellingTime(bytes), isError ? bytes.substring(1, bytes.indexOf(' ')) : "");
+    }
+
+    @Test
+    void itsRightsAreTakenAwayWhileALeaseIsHeld() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = lease(client);
+        node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
+        world.runMs(1_100);
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        assertEquals(0, keyCount(), "a node that does not vote gets releases all the same");
+        final AcquireOutcome outcome = acquire(client, options());
+        assertTrue(outcome.voteText(0).contains("in quarantine"), outcome::toString);
+        release(outcome.lease());
+    }
+
+    /** What happened to its clock meanwhile is found by the first sample. */
+    @Test
+    void aJumpInTheMeantimeIsFound() {
+        final VirtualWorld.Client client = world(3);
+        world.runMs(3_000);
+        node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
+        world.runMs(5_000);
+        node(0).redis().clockJump(3_600_000);
+        world.runMs(5_000);
+        node(0).redis().clearErrors();
+        world.runMs(1_100);
+        assertEquals(1, status(client, 0).clockJumpCount());
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        assertTrue(status(client, 0).problem().contains("jumped"), status(client, 0).problem());
+        world.runMs(60_000);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state());
+    }
+
+    /** Both reasons have to be over. */
+    @Test
+    void theEndOfTheRestartGuardDoesNotLetABlindNodeVote() {
+        world = new VirtualWorld(3);
+        node(0).redis().uptime(0);
+        final VirtualWorld.Client client = client();
+        node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
+        world.runMs(70_000);
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        assertTrue(status(client, 0).problem().contains("TIME"), status(client, 0).problem());
+        node(0).redis().clearErrors();
+        world.runMs(1_100);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), status(client, 0)::toString);
+        node(0).breakConnections();
+        world.runMs(100);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "the guard is not served twice");
+    }
+
+    @Test
+    void aTimeThatCanBeReadAgainDoesNotEndTheRestartGuard() {
+        world = new VirtualWorld(3);
+        node(0).redis().uptime(0);
+        final VirtualWorld.Client client = client();
+        node(0).redis().failNext("TIME", NO_PERMISSION, 3);
+        world.runMs(30_000);
+        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        assertTrue(status(client, 0).problem().contains("restart guard"), status(client, 0).problem());
+        world.runMs(33_000);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), status(client, 0)::toString);
+    }
+
+    @Test
+    void withTheWatchOffItVotesOnAndItsRoundTripIsMeasured() {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.delay(() -> 2_000_000));
+        final VirtualWorld.Client client = client(context().clockSampleMs(0));
+        world.runMs(3_000);
+        node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
+        eachNode(node -> node.delay(() -> 5_000_000));
+        world.runMs(3_000);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state());
+        assertNull(status(client, 0).problem());
+        assertEquals(10_000_000, status(client, 0).roundTripNs(), "an error takes as long as an answer");
+    }
+
+    /** Each change is a change of state, yet not each is a line. */
+    @Test
+    void aNodeThatTellsItsTimeNowAndThenDoesNotFillTheLog() {
+        final VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            final int[] count = {0};
+            node(0).hostility((wire, words, honest) -> {
+                if (words.get(0).equals("TIME") && count[0]++ % 2 == 0) {
+                    wire.send("+now\r\n");
+                } else {
+                    wire.send(honest);
+                }
+            });
+            world.runMs(300_000);
+            final List<String> lines = log.with("TIME");
+            assertTrue(lines.size() >= 4 && lines.size() <= 6, lines::toString);
+        }
+        lease(client);
+    }
+}

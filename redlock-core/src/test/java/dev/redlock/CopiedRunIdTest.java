@@ -1,0 +1,124 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** One identity has one vote, and the address that showed it first keeps it. */
+class CopiedRunIdTest extends VirtualTest {
+
+    private static final long HOLD_MS = 60_000 + 600 + 2 + 1_000;
+
+    private VirtualWorld.Client client;
+
+    /** Node 0 is honest; node 1 says that it is the same server. */
+    private void copied() {
+        world = new VirtualWorld(3);
+        client = client();
+        copyIdentity();
+        node(1).breakConnections();
+        world.runMs(6_000);
+        assertOwner(0, 1);
+    }
+
+    private void copyIdentity() {
+        node(1).redis().runId(node(0).redis().runId());
+    }
+
+    private void assertOwner(final int owner, final int other) {
+        assertEquals(NodeStatus.State.READY, status(client, owner).state(), () -> status(client, owner).toString());
+        assertEquals(NodeStatus.State.WAITING, status(client, other).state(), () -> status(client, other).toString());
+        assertTrue(status(client, other).problem().contains("same server as node " + owner),
+                status(client, other).problem());
+    }
+
+    @Test
+    void aCopyDoesNotTakeThePlaceOfANodeWhoseConnectionBreaks() {
+        copied();
+        node(0).crash();
+        world.runMs(30_000);
+        assertEquals(NodeStatus.State.WAITING, status(client, 1).state(), "the identity is kept for the first");
+        node(0).start();
+        world.await("back", 1_100, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.runMs(10_000);
+        assertOwner(0, 1);
+        lease(client);
+    }
+
+    @Test
+    void aCopyThatWaitedLongerGivesWayWhenTheFirstIsBack() {
+        copied();
+        node(0).crash();
+        world.runMs(HOLD_MS + 6_000);
+        assertNotEquals(NodeStatus.State.WAITING, status(client, 1).state(), "what the first granted has expired");
+        node(0).start();
+        world.await("back", 1_100, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.runMs(20_000);
+        assertOwner(0, 1);
+        lease(client);
+    }
+
+    @Test
+    void bothNeverVoteAtOnce() {
+        copied();
+        world.observer(() -> assertTrue(
+                status(client, 0).state() != NodeStatus.State.READY
+                        || status(client, 1).state() != NodeStatus.State.READY,
+                "two votes of one server"));
+        for (int i = 0; i < 4; i++) {
+            node(0).crash();
+            world.runMs(i * 30_000);
+            node(0).start();
+            world.runMs(7_000);
+        }
+        world.observer(() -> {
+        });
+        assertOwner(0, 1);
+    }
+
+    /** The copy asks the first for its new identity and is quicker with it. */
+    @Test
+    void aCopyDoesNotTakeThePlaceOfANodeThatRestarts() {
+        copied();
+        node(0).crash();
+        node(0).redis().newProcess();
+        copyIdentity();
+        world.runMs(20_000);
+        assertEquals(NodeStatus.State.WAITING, status(client, 1).state(), status(client, 1)::toString);
+        node(0).start();
+        world.runMs(HOLD_MS + 3_000);
+        assertOwner(0, 1);
+    }
+
+    @Test
+    void aNodeThatIsAServerOfItsOwnAgainIsUsed() {
+        copied();
+        node(1).redis().newProcess();
+        node(1).redis().uptime(100);
+        world.await("a server of its own", 6_000,
+                () -> status(client, 1).state().ordinal() >= NodeStatus.State.QUARANTINED
+                        .ordinal());
+        world.runMs(HOLD_MS);
+        assertEquals(NodeStatus.State.READY, status(client, 1).state(), () -> status(client, 1).toString());
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), () -> status(client, 0).toString());
+    }
+
+    /** Names that change places must not refuse each other for ever. */
+    @Test
+    void serversThatChangeTheirAddressesAreUsedAgain() {
+        world = new VirtualWorld(2);
+        client = client(context().maxTtl(Duration.ofSeconds(10)));
+        final String first = node(0).redis().runId();
+        eachNode(node -> node.crash());
+        node(0).redis().runId(node(1).redis().runId());
+        node(1).redis().runId(first);
+        eachNode(node -> node.start());
+        world.runMs(60_000);
+        assertEquals(NodeStatus.State.READY, status(client, 0).state(), () -> status(client, 0).toString());
+        assertEquals(NodeStatus.State.READY, status(client, 1).state(), () -> status(client, 1).toString());
+    }
+}

@@ -1,0 +1,231 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A node that is connected and answers with errors alone is seen to fail. */
+class FailingVotesTest extends VirtualTest {
+
+    private static final int ALWAYS = Integer.MAX_VALUE;
+
+    private void cycles(final VirtualWorld.Client client, final int count, final int gapMs) {
+        for (int i = 0; i < count; i++) {
+            release(lease(client));
+            world.runMs(gapMs);
+        }
+    }
+
+    private static String problem(final VirtualWorld.Client client) {
+        return String.valueOf(status(client, 0).problem());
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "OOM command not allowed when used memory > 'maxmemory'. | OOM",
+        "MISCONF Redis is configured to save RDB snapshots | MISCONF",
+        "READONLY You can't write against a read only replica. | READONLY",
+        "NOAUTH Authentication required. | NOAUTH",
+        "NOPERM this user has no permissions to run the 'set' command | NOPERM",
+        "NOREPLICAS Not enough good replicas to write. | NOREPLICAS",
+        "MOVED 3999 127.0.0.1:6381 | MOVED",
+        "CLUSTERDOWN Hash slot not served | CLUSTERDOWN",
+        "MASTERDOWN Link with MASTER is down | MASTERDOWN",
+        "LOADING Redis is loading the dataset in memory | LOADING",
+        "BUSY Redis is busy running a script. | BUSY",
+        "QUOTA of the provider is used up | QUOTA",
+        "ERR something else | ERR",
+        "my secret is out | error reply"})
+    void aNodeThatFailsEveryAcquireSaysSoWithTheServersCode(final String error, final String code) {
+        final VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            node(0).redis().failNext("SET", error, ALWAYS);
+            cycles(client, 9, 0);
+            assertNull(status(client, 0).problem(), "a few errors are no state");
+            assertNull(status(client, 0).failingCode());
+            cycles(client, 1, 0);
+            assertEquals(NodeStatus.State.READY, status(client, 0).state(), "it is connected");
+            assertTrue(problem(client).contains("acquires") && problem(client).contains(code), problem(client));
+            assertEquals(code, status(client, 0).failingCode());
+            world.runMs(5_000);
+            assertEquals(5_000_000_000L, status(client, 0).failingNs());
+            cycles(client, 1_000, 1);
+            assertEquals(1, log.with("node 0").size(), () -> log.with("node 0").toString());
+            assertTrue(log.with("node 0").get(0).contains(code), log.with("node 0").get(0));
+            node(0).redis().clearErrors();
+            cycles(client, 1, 1);
+            assertNull(status(client, 0).problem(), "one grant ends it");
+            assertNull(status(client, 0).failingCode());
+            assertEquals(0, status(client, 0).failingNs());
+            final List<String> lines = log.with("node 0");
+            assertEquals(2, lines.size(), lines::toString);
+            assertTrue(lines.get(1).contains("again") && lines.get(1).contains(code), lines.get(1));
+        }
+    }
+
+    @Test
+    void aClientThatLocksSeldomSeesItToo() {
+        final VirtualWorld.Client client = world(3);
+        node(0).redis().failNext("SET", "OOM x", ALWAYS);
+        cycles(client, 1, 60_000);
+        assertNull(status(client, 0).problem(), "one error is no state");
+        cycles(client, 1, 60_000);
+        assertTrue(problem(client).contains("OOM"), problem(client));
+    }
+
+    @Test
+    void aGrantInBetweenMakesItHealthy() {
+        final VirtualWorld.Client client = world(3);
+        for (int i = 0; i < 100; i++) {
+            node(0).redis().failNext("SET", "OOM x", 9);
+            cycles(client, 10, 20);
+            assertNull(status(client, 0).problem(), "round " + i);
+        }
+    }
+
+    /** A script refuses without writing, so a node that is out of memory refuses what is held as it always did. */
+    @Test
+    void aRefusalAmongErrorsDoesNotEndIt() {
+        final VirtualWorld.Client client = world(3);
+        final Lease held = acquired(get(client.redlock().acquireAsync("held", options()).toCompletableFuture()));
+        try (LogLines log = new LogLines()) {
+            node(0).redis().failNext("SET", "OOM x", ALWAYS);
+            cycles(client, 20, 1);
+            for (int i = 0; i < 50; i++) {
+                final AcquireOutcome refused = get(client.redlock()
+                        .acquireAsync("held", options().waitUpTo(Duration.ofMillis(20)))
+                        .toCompletableFuture());
+                assertEquals(AcquireOutcome.Kind.TIMED_OUT, refused.kind());
+                cycles(client, 1, 1);
+            }
+            assertTrue(problem(client).contains("OOM"), problem(client));
+            assertEquals(1, log.with("node 0").size(), () -> log.with("node 0").toString());
+        }
+        release(held);
+    }
+
+    @Test
+    void refusalsAloneEndIt() {
+        final VirtualWorld.Client client = world(3);
+        node(0).redis().failNext("SET", "OOM x", ALWAYS);
+        cycles(client, 20, 1);
+        node(0).redis().clearErrors();
+        eachNode(node -> node.redis().set("orders", "somebody else's", -1));
+        world.runMs(1_000);
+        acquire(client, options());
+        assertNull(status(client, 0).problem(), "the last error is a second old");
+    }
+
+    @Test
+    void extensionsThatFailAreSeenThoughAcquiresWork() {
+        final VirtualWorld.Client client = scriptedWorld(3);
+        final Lease lease = lease(client);
+        node(0).redis().failNext("extend", "NOPERM x", ALWAYS);
+        for (int i = 0; i < 12; i++) {
+            assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+            release(acquired(get(client.redlock().acquireAsync("other", options()).toCompletableFuture())));
+        }
+        world.runMs(10);
+        assertTrue(problem(client).contains("extensions") && problem(client).contains("NOPERM"), problem(client));
+        node(0).redis().clearErrors();
+        extend(lease, TTL);
+        world.runMs(10);
+        assertNull(status(client, 0).problem());
+        release(lease);
+    }
+
+    @Test
+    void releasesThatFailAreSeenToo() {
+        final VirtualWorld.Client client = world(3);
+        node(0).redis().failNext("release", "READONLY x", ALWAYS);
+        cycles(client, 12, 11_000);
+        world.runMs(10);
+        assertTrue(problem(client).contains("releases") && problem(client).contains("READONLY"), problem(client));
+        node(0).redis().clearErrors();
+        cycles(client, 1, 1);
+        assertNull(status(client, 0).problem());
+    }
+
+    @Test
+    void batchesOfReleasesThatFailAreSeenToo() {
+        final VirtualWorld.Client client = world(3);
+        node(0).redis().failNext("release_many", "NOREPLICAS x", ALWAYS);
+        for (int i = 0; i < 12; i++) {
+            final List<Lease> leases = List.of(locked(client, "a" + i), locked(client, "b" + i));
+            leases.forEach(Lease::releaseAsync);
+            world.runMs(10);
+        }
+        assertTrue(problem(client).contains("releases") && problem(client).contains("NOREPLICAS"), problem(client));
+    }
+
+    private Lease locked(final VirtualWorld.Client client, final String resource) {
+        return acquired(get(client.redlock().acquireAsync(resource, options()).toCompletableFuture()));
+    }
+
+    /** Half a second good, half a second bad, for ten minutes. */
+    @Test
+    void aNodeThatFailsNowAndThenDoesNotFillTheLog() {
+        final VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            for (int i = 0; i < 600; i++) {
+                node(0).redis().failNext("SET", "OOM x", ALWAYS);
+                cycles(client, 20, 25);
+                node(0).redis().clearErrors();
+                cycles(client, 20, 25);
+            }
+            final List<String> lines = log.with("node 0");
+            assertTrue(lines.size() <= 2 * 10 + 2, () -> lines.size() + ": " + lines);
+            assertEquals(0, lines.size() % 2, "what starts ends");
+        }
+    }
+
+    /** Its answer comes when the others have decided, so the command is not worth sending again; the script is. */
+    @Test
+    void aSlowNodeWhoseScriptsWereFlushedVotesAgain() {
+        final VirtualWorld.Client client = scriptedWorld(3);
+        node(0).delay(() -> 2_000_000);
+        node(0).redis().flushScripts();
+        for (int i = 0; i < 5; i++) {
+            release(acquired(acquire(client, options().fenced())));
+            world.runMs(20);
+        }
+        assertEquals(0, keyCount());
+        release(acquired(acquire(client, options().fenced())));
+        assertTrue(status(client, 0).grantedCount() >= 4, "granted: " + status(client, 0).grantedCount());
+        assertNull(status(client, 0).problem());
+    }
+
+    @Test
+    void itIsRememberedAcrossAReconnect() {
+        final VirtualWorld.Client client = world(3);
+        try (LogLines log = new LogLines()) {
+            world.runMs(2_000);
+            node(0).redis().failNext("SET", "OOM x", ALWAYS);
+            cycles(client, 20, 1);
+            node(0).breakConnections();
+            world.runMs(100);
+            cycles(client, 20, 1);
+            assertEquals(1, log.with("OOM").size(), () -> log.with("node 0").toString());
+            assertTrue(problem(client).contains("OOM"), problem(client));
+        }
+    }
+
+    @Test
+    void aMixOfErrorsShowsTheLatest() {
+        final VirtualWorld.Client client = world(3);
+        node(0).redis().failNext("SET", "OOM x", 30);
+        node(0).redis().failNext("SET", "READONLY x", ALWAYS);
+        cycles(client, 20, 1);
+        assertEquals("OOM", status(client, 0).failingCode());
+        cycles(client, 20, 1);
+        assertEquals("READONLY", status(client, 0).failingCode());
+        assertTrue(problem(client).contains("READONLY"), problem(client));
+    }
+}

@@ -1,0 +1,46 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Only an independent master is a node. */
+class NodeModeTest extends VirtualTest {
+
+    @ParameterizedTest
+    @CsvSource({"redis_mode:cluster, cluster node", "server_mode:cluster, cluster node",
+        "redis_mode:sentinel, Sentinel", "server_mode:sentinel, Sentinel"})
+    void aServerOfAnotherModeIsRefusedWithAReason(final String field, final String reason) {
+        world = new VirtualWorld(3);
+        node(0).redis().modeField(field);
+        final VirtualWorld.Client client = client();
+        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), "not used");
+        assertTrue(status(client, 0).problem().contains(reason), status(client, 0).problem());
+        assertTrue(status(client, 0).problem().contains("independent master"), status(client, 0).problem());
+        lease(client);
+        world.runMs(60_000);
+        assertTrue(node(0).openedCount() <= 26, "asked again after 2.5 to 5 s: " + node(0).openedCount());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"redis_mode:standalone", "server_mode:standalone", "os:Linux"})
+    void aServerThatStandsAloneIsUsed(final String field) {
+        world = new VirtualWorld(1);
+        node(0).redis().modeField(field);
+        assertEquals(NodeStatus.State.READY, status(client(), 0).state());
+    }
+
+    @Test
+    void aNodeThatLeavesItsClusterIsUsed() {
+        world = new VirtualWorld(1);
+        node(0).redis().modeField("redis_mode:cluster");
+        final VirtualWorld.Client client = client();
+        node(0).redis().modeField("redis_mode:standalone");
+        world.await("ready", 6_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+    }
+}
