@@ -1,0 +1,347 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.FakeNode.Hostility;
+import dev.redlock.sim.FakeNode.Wire;
+import dev.redlock.sim.FakeRedis;
+import dev.redlock.sim.SocketNodes;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * One hostile server beside two good ones, over real sockets. The table says for each way to be hostile which states
+ * the client shows for it, what {@link NodeStatus#problem} says, and how many lines about it are logged. Whatever it
+ * does, each lock is acquired by the other two, no key is left on them, the server is connected to a few times in the
+ * first second and once or twice in each further one, and nothing grows.
+ */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class HostileServersTest {
+
+    private static final Duration TTL = Duration.ofSeconds(10);
+    private static final long RUN_NS = 700_000_000L;
+    private static final int LOCKS_MIN = 5;
+    private static final long LIMIT_NS = 30_000_000_000L;
+    /** Delays of 20, 40, 80 ms and so on, halved at most, come to ten in a second. */
+    private static final int CONNECTIONS_AT_FIRST = 11;
+    private static final long DIRECT_BYTES_MAX = 64L << 20;
+    private static final Set<NodeStatus.State> AWAY = EnumSet.of(NodeStatus.State.WAITING, NodeStatus.State.CONNECTING,
+            NodeStatus.State.HANDSHAKING);
+    private static final Set<NodeStatus.State> READY = EnumSet.of(NodeStatus.State.READY);
+    private static final Set<NodeStatus.State> QUARANTINED = EnumSet.of(NodeStatus.State.QUARANTINED);
+    /** Connected after each handshake, and away soon after it. */
+    private static final Set<NodeStatus.State> COMING_AND_GOING = EnumSet.of(NodeStatus.State.WAITING,
+            NodeStatus.State.CONNECTING, NodeStatus.State.HANDSHAKING, NodeStatus.State.QUARANTINED,
+            NodeStatus.State.READY);
+    private static final String NOT_AN_ANSWER = "cannot be its answer";
+    private static final String BROKEN = "it broke the protocol";
+    private static final String NO_PROBLEM = "null";
+
+    /**
+     * A row of the table.
+     *
+     * @param problem part of the problem that is seen, "null" for none
+     * @param linesMax lines that are logged about it
+     */
+    private record Row(String way, Consumer<FakeNode> setUp, Set<NodeStatus.State> states, String problem,
+            int linesMax, boolean isLate) {
+        @Override
+        public String toString() {
+            return way;
+        }
+    }
+
+    private static Row row(final String way, final Hostility hostility, final Set<NodeStatus.State> states,
+            final String problem) {
+        return new Row(way, node -> node.hostility(hostility), states, problem, problem.equals(NO_PROBLEM) ? 0 : 4,
+                false);
+    }
+
+    private static Row model(final String way, final Consumer<FakeRedis> change, final Set<NodeStatus.State> states,
+            final String problem) {
+        return new Row(way, node -> change.accept(node.redis()), states, problem, 1, false);
+    }
+
+    /** It is honest until the client has connected. */
+    private static Row late(final Row row) {
+        return new Row(row.way, row.setUp, row.states, row.problem, row.linesMax, true);
+    }
+
+    static Stream<Row> rows() {
+        final List<Row> rows = new ArrayList<>();
+        connections(rows);
+        streams(rows);
+        nonsense(rows);
+        errors(rows);
+        identities(rows);
+        return rows.stream().filter(row -> row.way.contains(System.getProperty("hostile.row", "")));
+    }
+
+    private static void connections(final List<Row> rows) {
+        rows.add(row("hangs up when it is connected to", opening(Wire::hangUp), AWAY, "connection"));
+        rows.add(row("hangs up in the handshake", at("INFO", Wire::hangUp), AWAY, "connection"));
+        rows.add(row("hangs up behind the handshake", (wire, words, honest) -> {
+            wire.send(honest);
+            if (words.get(0).equals("SCRIPT") && words.get(2).startsWith("-- Gives many fenced")) {
+                wire.hangUp();
+            }
+        }, COMING_AND_GOING, "connection"));
+        rows.add(row("hangs up at the first lock command", atLocks(Wire::hangUp), COMING_AND_GOING, "connection"));
+        rows.add(row("hangs up behind the first vote", (wire, words, honest) -> {
+            wire.send(honest);
+            if (isLock(words)) {
+                wire.hangUp();
+            }
+        }, COMING_AND_GOING, "connection"));
+        rows.add(row("hangs up within an answer", atLocks(wire -> {
+            wire.send("+O");
+            wire.hangUp();
+        }), COMING_AND_GOING, "connection"));
+        rows.add(row("is silent from the start", (wire, words, honest) -> {
+        }, AWAY, "handshake took longer"));
+        rows.add(row("is silent behind the handshake", silentFromTheFirstLock(), COMING_AND_GOING, "has not answered"));
+    }
+
+    private static void streams(final List<Row> rows) {
+        rows.add(row("sends one byte at a time", (wire, words, honest) -> {
+            while (honest.isReadable()) {
+                wire.send(honest.readSlice(1).copy());
+            }
+        }, READY, NO_PROBLEM));
+        rows.add(row("answers twice", (wire, words, honest) -> {
+            wire.send(honest.copy());
+            if (isLock(words)) {
+                wire.send(honest);
+            }
+        }, COMING_AND_GOING, ""));
+        rows.add(row("sends what nobody asked for", (wire, words, honest) -> {
+            wire.send(honest);
+            if (isLock(words)) {
+                wire.send(":1\r\n:1\r\n:1\r\n");
+            }
+        }, COMING_AND_GOING, ""));
+        rows.add(row("answers before it is asked", opening(sending("+OK\r\n".repeat(100))), AWAY, ""));
+        rows.add(row("pushes a hundred messages before each answer", (wire, words, honest) -> {
+            wire.send(">2\r\n+message\r\n$5\r\nhello\r\n".repeat(100));
+            wire.send(honest);
+        }, READY, NO_PROBLEM));
+        rows.add(row("sends a line that does not end", atLocks(sending("+" + "x".repeat(6 << 20))),
+                COMING_AND_GOING, BROKEN));
+        rows.add(row("sends an array that does not end",
+                atLocks(sending("*4000\r\n" + ("$2000\r\n" + "x".repeat(2_000) + "\r\n").repeat(3_000))),
+                COMING_AND_GOING, BROKEN));
+        rows.add(row("sends attributes that do not end", atLocks(sending("|1\r\n+k\r\n+v\r\n".repeat(500_000))),
+                COMING_AND_GOING, ""));
+    }
+
+    private static void nonsense(final List<Row> rows) {
+        for (final String bytes : List.of("HTTP/1.1 400 Bad Request\r\n\r\n", "\0\0\0\0", "$536870912\r\n",
+                "*1000000000\r\n", ":99999999999999999999\r\n", "$-2\r\n", "?\r\n", "*1\r\n".repeat(200) + ":1\r\n")) {
+            rows.add(row("answers a lock command with " + shown(bytes), atLocks(sending(bytes)),
+                    COMING_AND_GOING, BROKEN));
+        }
+        for (final String bytes : List.of("+PONG\r\n", ":1\r\n", "*1\r\n:1\r\n", "$2\r\nOK\r\n", "#t\r\n", ",1.5\r\n",
+                "(123\r\n", "%1\r\n+a\r\n+b\r\n", "~1\r\n+a\r\n", "=6\r\ntxt:OK\r\n")) {
+            rows.add(row("answers a SET with " + shown(bytes), at("SET", sending(bytes)), COMING_AND_GOING,
+                    NOT_AN_ANSWER));
+        }
+        rows.add(row("answers a SET with 12 MB of text",
+                at("SET", sending("-ERR " + "\u001b[31m\u0007".repeat(1_700_000) + "\r\n")), COMING_AND_GOING, BROKEN));
+        rows.add(row("has a role of a megabyte", at("INFO", sending("$1000000\r\n"
+                + ("run_id:r\r\nuptime_in_seconds:99999\r\nrole:" + "\u001b[31m\n".repeat(200_000)).substring(0,
+                        1_000_000)
+                + "\r\n")), AWAY, "role"));
+        rows.add(row("speaks something else", opening(sending("SSH-2.0-OpenSSH_9.2\r\n")), AWAY, BROKEN));
+    }
+
+    private static void errors(final List<Row> rows) {
+        for (final String code : List.of("OOM", "MISCONF", "READONLY", "NOAUTH", "NOPERM", "NOREPLICAS", "MOVED",
+                "CLUSTERDOWN", "MASTERDOWN", "LOADING", "BUSY", "WRONGTYPE", "NOSCRIPT", "FENCE", "ERR", "WHATEVER")) {
+            rows.add(row("answers each SET with " + code, at("SET", sending("-" + code + " no\r\n")), READY,
+                    "acquires with errors: " + code));
+        }
+        rows.add(model("is loading", redis -> redis.failNext("INFO", "LOADING Redis is loading", 1_000), AWAY,
+                "not ready: LOADING"));
+        rows.add(model("wants a password", redis -> redis.password("app", "secret"), AWAY, "NOAUTH"));
+        rows.add(model("does not accept the password",
+                redis -> redis.failNext("HELLO", "WRONGPASS invalid username-password pair", 1_000), AWAY,
+                "WRONGPASS"));
+        rows.add(model("does not take scripts", redis -> redis.failNext("SCRIPT", "NOPERM no permissions", 1_000), AWAY,
+                "NOPERM"));
+        rows.add(model("has lost all rights", redis -> List.of("HELLO", "CLIENT", "INFO", "TIME", "COMMAND", "SCRIPT")
+                .forEach(command -> redis.failNext(command, "NOPERM no", 100_000)), AWAY, "NOPERM"));
+    }
+
+    private static void identities(final List<Row> rows) {
+        rows.add(model("is a replica", redis -> redis.role("slave"), AWAY, "slave"));
+        rows.add(model("is a cluster node", redis -> redis.modeField("redis_mode:cluster"), AWAY, "cluster"));
+        rows.add(model("is a Sentinel", redis -> redis.modeField("redis_mode:sentinel"), AWAY, "Sentinel"));
+        rows.add(row("has no identity", at("INFO", sending("$13\r\nrole:master\r\n\r\n")), AWAY, "run_id"));
+        rows.add(late(new Row("copies another one's identity", node -> {
+            node.redis().runId("node-1-" + "0".repeat(31) + "1");
+            node.breakConnections();
+        }, AWAY, "same server as node 1", 2, true)));
+        for (final String bytes : List.of("+now\r\n", "*2\r\n$2\r\n-1\r\n$1\r\n0\r\n",
+                "*2\r\n$19\r\n9223372036854775807\r\n$1\r\n0\r\n", "-NOPERM no\r\n")) {
+            final Row time = row("answers TIME with " + shown(bytes), at("TIME", sending(bytes)), AWAY,
+                    "TIME");
+            rows.add(time);
+            rows.add(late(new Row(time.way + " behind the handshake", time.setUp, QUARANTINED, "TIME", 1, true)));
+        }
+    }
+
+    private static String shown(final String bytes) {
+        final String line = bytes.replace("\r\n", " ").replace('\0', '.').trim();
+        return line.length() > 30 ? line.substring(0, 30) + "..." : line;
+    }
+
+    private static boolean isLock(final List<String> words) {
+        return words.get(0).equals("SET") || words.get(0).startsWith("EVAL");
+    }
+
+    private static Hostility opening(final Consumer<Wire> act) {
+        return new Hostility() {
+            @Override
+            public void onOpened(final Wire wire) {
+                act.accept(wire);
+            }
+
+            @Override
+            public void onRequest(final Wire wire, final List<String> words, final ByteBuf honest) {
+                wire.send(honest);
+            }
+        };
+    }
+
+    private static Consumer<Wire> sending(final String bytes) {
+        final byte[] once = bytes.getBytes(StandardCharsets.ISO_8859_1);
+        return wire -> wire.send(Unpooled.wrappedBuffer(once));
+    }
+
+    private static Hostility silentFromTheFirstLock() {
+        final Set<Wire> silent = Collections.newSetFromMap(new IdentityHashMap<>());
+        return (wire, words, honest) -> {
+            if (isLock(words)) {
+                silent.add(wire);
+            }
+            if (!silent.contains(wire)) {
+                wire.send(honest);
+            }
+        };
+    }
+
+    private static Hostility at(final String command, final Consumer<Wire> act) {
+        return (wire, words, honest) -> {
+            if (words.get(0).equals(command)) {
+                act.accept(wire);
+            } else {
+                wire.send(honest);
+            }
+        };
+    }
+
+    private static Hostility atLocks(final Consumer<Wire> act) {
+        return (wire, words, honest) -> {
+            if (isLock(words)) {
+                act.accept(wire);
+            } else {
+                wire.send(honest);
+            }
+        };
+    }
+
+    @ParameterizedTest
+    @MethodSource("rows")
+    void itCostsNoLockAndIsShownAsTheTableSays(final Row row) throws InterruptedException {
+        final Set<Thread> threadsBefore = Thread.getAllStackTraces().keySet();
+        final long directBefore = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
+        try (SocketNodes nodes = new SocketNodes(3); LogLines log = new LogLines()) {
+            if (!row.isLate) {
+                beHostile(nodes, row);
+            }
+            final RedlockContext context = new RedlockContext().nodes(nodes.addresses())
+                    .transport(TransportKind.NIO)
+                    .unansweredTimeoutMs(row.way.contains("silent") ? 500 : 10_000)
+                    .nodeTimeout(Duration.ofSeconds(9))
+                    .clockSampleMs(100);
+            try (Redlock redlock = Redlock.connect(context)) {
+                Await.until("a quorum", () -> ready(redlock) >= 2);
+                if (row.isLate) {
+                    Await.until("all of them", () -> ready(redlock) == 3);
+                    beHostile(nodes, row);
+                }
+                final long startNs = System.nanoTime();
+                lockUntilSeen(redlock, row, startNs);
+                final int linesLogged = log.with("node 0").size();
+                assertTrue(linesLogged <= row.linesMax, () -> "lines: " + log.with("node 0"));
+                final double seconds = (System.nanoTime() - startNs) / 1e9;
+                final int opened = nodes.onLoop(0, () -> nodes.node(0).openedCount());
+                assertTrue(opened <= CONNECTIONS_AT_FIRST + 2 * seconds, opened + " connections in " + seconds + " s");
+                assertNothingLeft(nodes);
+            }
+            final long directAfter = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
+            assertTrue(directAfter - directBefore <= DIRECT_BYTES_MAX, "direct memory: " + directAfter);
+        }
+        Await.until(() -> "threads that go on: " + newThreads(threadsBefore),
+                () -> newThreads(threadsBefore).isEmpty());
+    }
+
+    private static void beHostile(final SocketNodes nodes, final Row row) {
+        nodes.onLoop(0, () -> {
+            row.setUp.accept(nodes.node(0));
+            return null;
+        });
+    }
+
+    private static long ready(final Redlock redlock) {
+        return redlock.nodes().stream().filter(node -> node.state() == NodeStatus.State.READY).count();
+    }
+
+    /** Locks for a while, and on until the table is right; every single lock is acquired and released. */
+    private static void lockUntilSeen(final Redlock redlock, final Row row, final long startNs)
+            throws InterruptedException {
+        final NodeStatus hostile = redlock.nodes().get(0);
+        int count = 0;
+        boolean isSeen = false;
+        while (!isSeen || count < LOCKS_MIN || System.nanoTime() - startNs < RUN_NS) {
+            final AcquireOutcome outcome = redlock.tryAcquire("orders-" + count++ % 7, TTL);
+            assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
+            assertEquals(ReleaseOutcome.RELEASED, outcome.lease().release(), outcome::toString);
+            isSeen = row.states.contains(hostile.state()) && String.valueOf(hostile.problem()).contains(row.problem);
+            assertTrue(isSeen || System.nanoTime() - startNs < LIMIT_NS,
+                    () -> "never as in the table: " + hostile);
+        }
+    }
+
+    private static void assertNothingLeft(final SocketNodes nodes) {
+        for (final int good : new int[]{1, 2}) {
+            Await.until("no key left", () -> nodes.onLoop(good, () -> nodes.node(good).redis().keys().isEmpty()));
+        }
+    }
+
+    private static List<String> newThreads(final Set<Thread> before) {
+        return Thread.getAllStackTraces()
+                .keySet()
+                .stream()
+                .filter(thread -> !before.contains(thread) && !thread.isDaemon())
+                .map(Thread::getName)
+                .toList();
+    }
+}

@@ -1,0 +1,78 @@
+package dev.redlock.sim;
+
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+/** Model nodes behind real sockets on loopback, each on a thread of its own. */
+public final class SocketNodes implements AutoCloseable {
+
+    private final EventLoopGroup group;
+    private final List<EventLoop> loops = new ArrayList<>();
+    private final List<FakeNode> nodes = new ArrayList<>();
+
+    public SocketNodes(final int count) {
+        group = new MultiThreadIoEventLoopGroup(count, NioIoHandler.newFactory());
+        for (int i = 0; i < count; i++) {
+            final EventLoop loop = group.next();
+            final FakeNode node = new FakeNode(new RealTime(loop), loop, NioServerSocketChannel.class,
+                    new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "node-" + i);
+            loops.add(loop);
+            nodes.add(node);
+            onLoop(i, () -> {
+                node.start();
+                return null;
+            });
+        }
+    }
+
+    /** The clock of this machine. */
+    private record RealTime(EventLoop loop) implements Timeline {
+        @Override
+        public long nowNs() {
+            return System.nanoTime();
+        }
+
+        @Override
+        public void after(final long delayNs, final Runnable task) {
+            loop.schedule(task, delayNs, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    /** @return where they listen, as a client is given it */
+    public String[] addresses() {
+        return IntStream.range(0, nodes.size())
+                .mapToObj(i -> "127.0.0.1:" + onLoop(i, nodes.get(i)::port))
+                .toArray(String[]::new);
+    }
+
+    public FakeNode node(final int index) {
+        return nodes.get(index);
+    }
+
+    /** Runs something on a node's thread and waits for it. */
+    public <T> T onLoop(final int index, final Callable<T> task) {
+        return loops.get(index).submit(task).syncUninterruptibly().getNow();
+    }
+
+    @Override
+    public void close() {
+        for (int i = 0; i < nodes.size(); i++) {
+            final FakeNode node = nodes.get(i);
+            onLoop(i, () -> {
+                node.crash();
+                return null;
+            });
+        }
+        group.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+}
