@@ -6,8 +6,8 @@
 --         1   deleted
 --         0   not ours: nothing there, somebody else's token, or something that is no string
 -- Two commands for all of them, as in release_many. A counter that does not stand where it should is looked at again by
--- itself: it may be no string, which MGET does not tell, or an earlier one of this call has raised it. One that is no
--- number is left alone, and a value that is not exact is not written.
+-- itself: it may be no string, which MGET does not tell, or an earlier one of this call has raised it. One that is
+-- missing or no number is left alone, and a value that is not exact is not written.
 local n = #KEYS / 2
 local found = redis.call('MGET', unpack(KEYS))
 local ours = {}
@@ -26,7 +26,7 @@ end
 for i = n + 1, 2 * n do
   if found[i] ~= ARGV[i] then
     local highest = tonumber(ARGV[i])
-    local current = tonumber(redis.pcall('GET', KEYS[i]) or '0')
+    local current = tonumber(redis.pcall('GET', KEYS[i]) or '')
     if current and current < highest and highest <= 9007199254740991 then
       redis.call('SET', KEYS[i], string.format('%.0f', highest), 'PX', ARGV[2 * n + 1])
     end

@@ -627,7 +627,7 @@ public final class FakeRedis {
 
     private long releaseFenced(final String key, final String counter, final String token, final long highest,
             final long counterTtlMs) {
-        if (countOf(counter) < highest) {
+        if (get(counter) != null && countOf(counter) < highest) {
             set(counter, Long.toString(highest), counterTtlMs);
         }
         return release(key, token);
