@@ -4,6 +4,8 @@ import dev.redlock.quorum.Quorum;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Writes a command once and hands the same bytes to every node.
@@ -34,6 +36,7 @@ public final class FanOut {
     private final UnsentCommands unsentCommands = new UnsentCommands();
     private ByteBuf batch;
     private boolean isFlushScheduled;
+    private boolean isNextTurnScheduled;
     private boolean isMemoryUsedUp;
 
     /**
@@ -259,7 +262,22 @@ public final class FanOut {
     void scheduleFlush() {
         if (!isFlushScheduled) {
             isFlushScheduled = true;
-            loop.execute(flushTask);
+            try {
+                loop.execute(flushTask);
+            } catch (final RejectedExecutionException e) {
+                // The loop ends; what is still open then is answered by close().
+            }
+        }
+    }
+
+    /** A loop looks for scheduled tasks once in each turn; a task that is executed runs in the same turn. */
+    private void flushInNextTurn() {
+        if (!isNextTurnScheduled) {
+            isNextTurnScheduled = true;
+            loop.schedule(() -> {
+                isNextTurnScheduled = false;
+                flush();
+            }, 0, TimeUnit.NANOSECONDS);
         }
     }
 
@@ -305,7 +323,7 @@ public final class FanOut {
         }
         if (!unsentCommands.isEmpty()) {
             // In the next turn: whoever tries again at once must not keep the loop from its sockets.
-            scheduleFlush();
+            flushInNextTurn();
         }
         flushBatch();
     }

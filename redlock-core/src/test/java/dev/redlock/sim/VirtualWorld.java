@@ -212,6 +212,11 @@ public final class VirtualWorld implements Timeline {
         return true;
     }
 
+    /** Lets time pass in the middle of a turn: nothing else happens meanwhile. */
+    public void pass(final long ns) {
+        advance(ns);
+    }
+
     private static long wakeNs(final Loop loop, final long now) {
         final long delayNs = loop.delayNs();
         return delayNs < 0 ? Long.MAX_VALUE : now + delayNs;
