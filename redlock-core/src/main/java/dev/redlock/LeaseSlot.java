@@ -222,20 +222,27 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     /** The loop has ended: whatever is asked gets its answer here, unless there is a callback to call. */
     private void onRejected() {
+        final int requests = (int) REQUESTED.getAndSet(this, 0);
         if (acquireCallback == null && extendCallback == null && releaseCallback == null) {
-            answerRejected();
+            answer(requests);
         } else {
-            answerElsewhere();
+            answerElsewhere(requests);
         }
     }
 
-    /** Answers what is asked on another thread, because this one may be inside of the very call that asks. */
+    /** The same on the thread of a loop that is ending. */
     void answerElsewhere() {
-        CompletableFuture.runAsync(this::answerRejected);
+        answerElsewhere((int) REQUESTED.getAndSet(this, 0));
     }
 
-    private void answerRejected() {
-        final int requests = (int) REQUESTED.getAndSet(this, 0);
+    /** On another thread, because this one may be inside of the very call that asks. */
+    private void answerElsewhere(final int requests) {
+        if (requests != 0) {
+            CompletableFuture.runAsync(() -> answer(requests));
+        }
+    }
+
+    private void answer(final int requests) {
         if ((requests & ACQUIRE) != 0) {
             complete(Kind.CLOSED, Kind.CLOSED, LeaseState.NOT_ACQUIRED);
         }

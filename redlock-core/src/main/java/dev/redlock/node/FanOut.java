@@ -313,6 +313,8 @@ public final class FanOut {
     }
 
     private void flush() {
+        // Also where this is the flush of the next turn: what is sent from here on leaves with it, or in the turn behind.
+        isFlushScheduled = true;
         try {
             sealReleases();
             unsentCommands.report(this);
