@@ -262,8 +262,11 @@ final class AcquireOperation {
         }
         final Acquisition acquisition = attempt.acquisition;
         acquisition.lease.noteVotes(attempt);
-        rollBack(attempt);
-        conductor.onAttemptFailed(acquisition, reason);
+        try {
+            rollBack(attempt);
+        } finally {
+            conductor.onAttemptFailed(acquisition, reason);
+        }
     }
 
     /** Undoes an attempt on every node, also on those that refused, failed or did not answer. */

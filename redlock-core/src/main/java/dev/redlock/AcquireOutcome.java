@@ -27,7 +27,10 @@ public interface AcquireOutcome {
         TOO_SLOW("the nodes answer too slowly for this ttl: use a longer ttl or a smaller minimum validity"),
         /** The wait budget was used up; {@link AcquireOutcome#lastReason()} says why the last attempt failed. */
         TIMED_OUT("the wait budget ended: wait longer, or find out who holds the lock for so long"),
-        /** A limit of this client was reached before anything was sent. */
+        /**
+         * A limit of this client was reached before anything was sent. As {@link AcquireOutcome#lastReason()}: the wait
+         * budget ended while the acquisition waited for others of this client to end.
+         */
         OVERLOADED("a limit of this client is reached: shed load, or raise the limit named in RedlockContext"),
         /** The acquisition was cancelled; what it had sent was rolled back. */
         CANCELLED("the acquisition was cancelled by its caller"),

@@ -22,6 +22,8 @@ final class Acquisition {
         QUEUED,
         /** An attempt is under way. */
         ATTEMPTING,
+        /** As many attempts as may be are under way: it waits until one ends. */
+        AWAITING_PLACE,
         /** Between two attempts. */
         BACKING_OFF
     }
@@ -34,11 +36,15 @@ final class Acquisition {
     WaitQueue queue;
     Acquisition previousInQueue;
     Acquisition nextInQueue;
+    Acquisition previousForPlace;
+    Acquisition nextForPlace;
     Acquisition previousActive;
     Acquisition nextActive;
     long deadlineNs;
     /** The lock was given back while an attempt was under way: try again at once. */
     boolean isHandedOn;
+    /** One of the places of {@link InFlightLimit} is kept for its next attempt. */
+    boolean hasPlace;
     /** Counts attempts and uses, so that whoever calls out can tell whether it still is what it was. */
     long turn;
 
@@ -52,6 +58,7 @@ final class Acquisition {
         attempt = null;
         queue = null;
         isHandedOn = false;
+        hasPlace = false;
         turn++;
     }
 }

@@ -15,10 +15,15 @@ import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.FutureListener;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.agrona.collections.Object2ObjectHashMap;
 
@@ -26,7 +31,8 @@ import org.agrona.collections.Object2ObjectHashMap;
  * Owner of all lock state of one event loop: nodes, attempts, waiting lines, held leases, timers. Everything below it
  * runs on its thread; callers reach it only through {@link LeaseSlot}, whose requests it executes.
  *
- * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #nowNs} and {@link #counters}
+ * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #isClosed},
+ *            {@link #beginClose}, {@link #nowNs} and {@link #counters}
  */
 final class Conductor implements NodeListener {
 
@@ -36,6 +42,8 @@ final class Conductor implements NodeListener {
     /** Objects that each pool keeps: about a megabyte of attempts. */
     private static final int POOLED_MIN = 1024;
     private static final long TRIM_PERIOD_NS = 1_000_000_000;
+    /** Longer than a process lives. */
+    private static final long FAR_DAYS = 36_500;
 
     private final EventLoop loop;
     private final NanoClock clock;
@@ -57,7 +65,10 @@ final class Conductor implements NodeListener {
     private final FreeList<Acquisition> freeAcquisitions = new FreeList<>(POOLED_MIN);
     private final FreeList<WaitQueue> freeQueues = new FreeList<>(POOLED_MIN);
     private final Object2ObjectHashMap<ResourceKey, WaitQueue> queues = new Object2ObjectHashMap<>();
+    private final InFlightLimit inFlight;
     private final Runnable alarmTask = this::onAlarm;
+    private final ArrayDeque<LeaseSlot> nextTurn = new ArrayDeque<>();
+    private final Runnable nextTurnTask = this::onNextTurn;
     private final List<String> unreleased = new ArrayList<>();
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
     private Acquisition firstActive;
@@ -66,13 +77,15 @@ final class Conductor implements NodeListener {
     private boolean isAlarmSet;
     private long settledMask;
     private int attemptsOut;
-    private int inFlightCount;
     private int waiterCount;
     private int autoExtendedCount;
     private int callDepth;
     private int releasedAtCloseCount;
-    private boolean isClosing;
+    private boolean isNextTurnScheduled;
+    private volatile boolean isClosing;
     private volatile boolean isClosed;
+    /** Cancelled by the loop when it shuts down. */
+    private Future<?> endOfLoop;
     private CompletableFuture<CloseReport> closed;
     private final DeadlineTimer closeTimer = new DeadlineTimer(nowNs -> endClose());
 
@@ -83,6 +96,7 @@ final class Conductor implements NodeListener {
         this.clock = clock;
         this.tokens = tokens;
         this.random = random;
+        this.inFlight = new InFlightLimit(context.inFlightMax());
         this.trimmedNs = clock.nanoTime();
         this.timers = new TimerWheel(trimmedNs, this::onTimerStarted);
         this.nodes = new Node[context.nodes().size()];
@@ -98,18 +112,48 @@ final class Conductor implements NodeListener {
 
     /** Starts to connect to every node; the future completes when each of them has answered or failed once. */
     CompletableFuture<Void> open() {
-        loop.execute(() -> {
-            for (final Node node : nodes) {
-                node.open(fanOut);
-            }
-        });
+        try {
+            loop.execute(this::connect);
+        } catch (final RejectedExecutionException e) {
+            // It is shutting down, which is looked at next.
+        }
+        if (loop.isShuttingDown()) {
+            // Whether it will run the task is not known. Nobody has asked for anything yet.
+            isClosing = true;
+            isClosed = true;
+            settled.complete(null);
+        }
         return settled;
+    }
+
+    private void connect() {
+        if (loop.isShuttingDown()) {
+            onLoopEnding();
+            return;
+        }
+        // A loop that shuts down closes its channels, cancels what is scheduled, runs the tasks it has, and ends.
+        final io.netty.util.concurrent.Future<?> end = loop.schedule(() -> {
+        }, FAR_DAYS, TimeUnit.DAYS);
+        endOfLoop = end;
+        end.addListener(this::onCancelled);
+        for (final Node node : nodes) {
+            node.open(fanOut);
+        }
     }
 
     // ---- any thread -------------------------------------------------------------------------------------------------
 
     void execute(final Runnable task) {
         loop.execute(task);
+    }
+
+    /** As {@link #execute}; a loop that takes no tasks any more ends, and {@link #onLoopEnding} does what is left. */
+    private void executeUnlessEnding(final Runnable task) {
+        try {
+            loop.execute(task);
+        } catch (final RejectedExecutionException e) {
+            // see above
+        }
     }
 
     boolean isOwnThread() {
@@ -214,24 +258,69 @@ final class Conductor implements NodeListener {
         if (acquisition.queue != null) {
             acquisition.queue.isPausing = false;
         }
-        if (inFlightCount >= context.inFlightMax()) {
-            acquisition.state = Acquisition.State.BACKING_OFF;
-            finish(acquisition, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
+        if (!inFlight.tryEnter(acquisition)) {
+            awaitPlace(acquisition);
             return;
         }
-        inFlightCount++;
         acquisition.state = Acquisition.State.ATTEMPTING;
         acquisition.isHandedOn = false;
         acquisition.turn++;
         acquiring.start(acquisition);
     }
 
+    /** One that may wait does so until its budget ends; a new one only if there is room for one more waiter. */
+    private void awaitPlace(final Acquisition acquisition) {
+        final LeaseSlot lease = acquisition.lease;
+        if (lease.waitNs <= 0 || lease.isStarting && waiterCount >= context.waitersMax()) {
+            acquisition.state = Acquisition.State.BACKING_OFF;
+            finish(acquisition, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
+            return;
+        }
+        waiterCount++;
+        acquisition.state = Acquisition.State.AWAITING_PLACE;
+        inFlight.append(acquisition);
+        lease.noteReason(AcquireOutcome.Kind.OVERLOADED);
+        startTimer(acquisition.timer, acquisition.deadlineNs);
+    }
+
+    /** An attempt has ended: whoever waits for its place gets it, in a turn of its own. */
+    private void givePlaceBack() {
+        final Acquisition next = inFlight.leave();
+        if (next != null) {
+            waiterCount--;
+            next.state = Acquisition.State.BACKING_OFF;
+            startTimer(next.timer, nowNs());
+        }
+    }
+
+    private void givePlaceBackUnused(final Acquisition acquisition) {
+        if (acquisition.hasPlace) {
+            acquisition.hasPlace = false;
+            givePlaceBack();
+        }
+    }
+
+    /** Ends what an acquisition waits for, or the place that it has. */
+    private void leavePlace(final Acquisition acquisition) {
+        switch (acquisition.state) {
+            case ATTEMPTING -> givePlaceBack();
+            case QUEUED -> waiterCount--;
+            case AWAITING_PLACE -> {
+                waiterCount--;
+                inFlight.remove(acquisition);
+            }
+            default -> givePlaceBackUnused(acquisition);
+        }
+    }
+
     void onAcquired(final Acquisition acquisition, final Attempt attempt, final long nowNs) {
-        inFlightCount--;
         acquisition.attempt = null;
         beginOrGoOn(attempt.run, acquisition.queue, nowNs);
-        keeper.hold(acquisition.lease, attempt, nowNs);
-        finish(acquisition, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
+        try {
+            keeper.hold(acquisition.lease, attempt, nowNs);
+        } finally {
+            finish(acquisition, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
+        }
     }
 
     private static void beginOrGoOn(final HandOverRun run, final WaitQueue queue, final long nowNs) {
@@ -243,9 +332,14 @@ final class Conductor implements NodeListener {
     }
 
     void onAttemptFailed(final Acquisition acquisition, final AcquireOutcome.Kind reason) {
-        inFlightCount--;
         acquisition.state = Acquisition.State.BACKING_OFF;
+        givePlaceBack();
         counters.onAttemptFailed(reason);
+        if (loop.isShuttingDown()) {
+            // That is why its connections are gone.
+            finish(acquisition, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
+            return;
+        }
         final LeaseSlot lease = acquisition.lease;
         lease.noteReason(reason);
         if (lease.waitNs <= 0) {
@@ -287,35 +381,58 @@ final class Conductor implements NodeListener {
     }
 
     void onAcquisitionTimer(final Acquisition acquisition, final long nowNs) {
+        final LeaseSlot lease = acquisition.lease;
         if (acquisition.deadlineNs - nowNs <= 0) {
-            finish(acquisition, AcquireOutcome.Kind.TIMED_OUT, acquisition.lease.reasonSoFar());
+            finish(acquisition, AcquireOutcome.Kind.TIMED_OUT, lease.reasonSoFar());
         } else if (acquisition.state == Acquisition.State.BACKING_OFF) {
-            startAttempt(acquisition);
+            final long turn = acquisition.turn;
+            try {
+                startAttempt(acquisition);
+            } catch (final RuntimeException | Error e) {
+                // Its timer has had its call: nothing else would ever end it.
+                final boolean isSame = acquisition.turn - turn <= 1 && lease.acquisition == acquisition;
+                if (isSame) {
+                    giveUp(lease);
+                }
+                throw e;
+            }
         }
     }
 
-    /** Ends an acquisition, lets the next in line move up, then tells the caller. */
+    /** What was asked for an acquisition threw: it ends, and what it may have sent is rolled back. */
+    void giveUp(final LeaseSlot lease) {
+        if (lease.acquisition != null) {
+            abort(lease.acquisition, AcquireOutcome.Kind.NO_QUORUM);
+        }
+    }
+
+    /** Ends an acquisition, lets the next in line move up, then tells the caller, whatever else throws. */
     private void finish(final Acquisition acquisition, final AcquireOutcome.Kind kind,
             final AcquireOutcome.Kind reason) {
         final LeaseSlot lease = acquisition.lease;
-        if (acquisition.state == Acquisition.State.QUEUED) {
-            waiterCount--;
-        }
         if (kind != AcquireOutcome.Kind.ACQUIRED && lease.extensionCountMax > 0) {
             autoExtendedCount--;
         }
+        try {
+            leaveLines(acquisition, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
+        } finally {
+            recycle(acquisition);
+            counters.onOutcome(kind);
+            lease.completeAcquire(kind, reason);
+        }
+    }
+
+    private void leaveLines(final Acquisition acquisition, final LeaseSlot holder) {
         stopTimer(acquisition.timer);
+        leavePlace(acquisition);
         final WaitQueue queue = acquisition.queue;
         if (queue != null) {
             final boolean wasHead = queue.head() == acquisition;
             queue.remove(acquisition);
             if (wasHead) {
-                moveUp(queue, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
+                moveUp(queue, holder);
             }
         }
-        recycle(acquisition);
-        counters.onOutcome(kind);
-        lease.completeAcquire(kind, reason);
     }
 
     /**
@@ -407,6 +524,7 @@ final class Conductor implements NodeListener {
         queue.isPausing = true;
         queue.pauseEndNs = nowNs() + queue.run.pauseNs();
         queue.run.end();
+        givePlaceBackUnused(head);
         startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
     }
 
@@ -419,13 +537,15 @@ final class Conductor implements NodeListener {
     }
 
     private void abort(final Acquisition acquisition, final AcquireOutcome.Kind kind) {
-        if (acquisition.attempt != null) {
-            acquisition.lease.noteVotes(acquisition.attempt);
-            acquiring.rollBack(acquisition.attempt);
-            inFlightCount--;
-            acquisition.state = Acquisition.State.BACKING_OFF;
+        try {
+            if (acquisition.attempt != null) {
+                acquisition.lease.noteVotes(acquisition.attempt);
+                acquiring.rollBack(acquisition.attempt);
+            }
+        } finally {
+            acquisition.attempt = null;
+            finish(acquisition, kind, kind);
         }
-        finish(acquisition, kind, kind);
     }
 
     // ---- releasing --------------------------------------------------------------------------------------------------
@@ -487,7 +607,7 @@ final class Conductor implements NodeListener {
             freeAttempts.push(attempt);
             attemptsOut--;
             if (isClosing && attemptsOut == 0) {
-                execute(this::endCloseIfQuiet);
+                executeUnlessEnding(this::endCloseIfQuiet);
             }
         }
     }
@@ -607,7 +727,7 @@ final class Conductor implements NodeListener {
             }
         }
         if (isClosing && state == NodeState.CLOSED) {
-            execute(this::endCloseIfQuiet);
+            executeUnlessEnding(this::endCloseIfQuiet);
         }
     }
 
@@ -631,16 +751,32 @@ final class Conductor implements NodeListener {
 
     // ---- closing ----------------------------------------------------------------------------------------------------
 
+    /** Begins to close, on the loop; the report comes in any case, also if the loop ends before. Any thread. */
+    void beginClose(final long timeoutNs, final CompletableFuture<CloseReport> report) {
+        try {
+            loop.execute(() -> close(timeoutNs, report));
+        } catch (final RejectedExecutionException e) {
+            // A given event loop has ended before the client: its connections and timers have ended with it.
+            freeBehindLoop();
+            report.complete(closeReport());
+            return;
+        }
+        // A loop that ends now may have taken the task silently.
+        final FutureListener<Object> onTerminated = terminated -> report.complete(closeReport());
+        final io.netty.util.concurrent.Future<?> termination = loop.terminationFuture();
+        termination.addListener(onTerminated);
+        report.whenComplete((done, failure) -> termination.removeListener(onTerminated));
+    }
+
     /** Cancels what waits, releases what is held, and ends when every answer is in or the time is over. */
     void close(final long timeoutNs, final CompletableFuture<CloseReport> report) {
+        if (isClosed) {
+            report.complete(closeReport());
+            return;
+        }
         closed = report;
         isClosing = true;
-        while (firstActive != null) {
-            abort(firstActive, AcquireOutcome.Kind.CLOSED);
-        }
-        while (keeper.firstHeld() != null) {
-            release(keeper.firstHeld());
-        }
+        endAll(AcquireOutcome.Kind.CLOSED, this::release);
         for (final Node node : nodes) {
             node.drain();
         }
@@ -649,8 +785,70 @@ final class Conductor implements NodeListener {
     }
 
     /** The event loop has ended, or is about to, before the client was closed: only memory is left to give back. */
-    void freeBehindLoop() {
+    private void freeBehindLoop() {
         loop.terminationFuture().addListener(future -> fanOut.free());
+    }
+
+    /** Ends what is under way and what is held. One that throws has ended too, and must not keep the others. */
+    private void endAll(final AcquireOutcome.Kind kind, final Consumer<LeaseSlot> end) {
+        while (firstActive != null || keeper.firstHeld() != null) {
+            try {
+                while (firstActive != null) {
+                    abort(firstActive, kind);
+                }
+                while (keeper.firstHeld() != null) {
+                    end.accept(keeper.firstHeld());
+                }
+            } catch (final RuntimeException | Error e) {
+                logRequestThrown(e);
+            }
+        }
+    }
+
+    /**
+     * The loop is shutting down before the client was closed: its connections are closed and its timers are gone, so
+     * nothing more will be answered. Every caller gets an outcome; the keys of held leases end with their ttl.
+     */
+    private void onLoopEnding() {
+        if (!isClosed) {
+            isClosing = true;
+            final int lostCount = keeper.heldCount();
+            try {
+                endWithLoop();
+            } finally {
+                isClosed = true;
+                settled.complete(null);
+                if (closed != null) {
+                    closed.complete(closeReport());
+                }
+            }
+            logEndOfLoop(lostCount);
+        }
+        while (!nextTurn.isEmpty()) {
+            nextTurn.remove().answerElsewhere();
+        }
+    }
+
+    private void endWithLoop() {
+        for (LeaseSlot lease = keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
+            unreleased.add(lease.resource());
+        }
+        endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loseWithLoop(lease.attempt));
+        for (final Node node : nodes) {
+            node.end();
+        }
+        fanOut.close();
+    }
+
+    private static void logEndOfLoop(final int lostCount) {
+        if (lostCount > 0) {
+            Log.log(System.Logger.Level.WARNING, "the event loop was shut down before the client was closed:"
+                    + " {0} leases are lost, their keys end with their ttl; close the client first", lostCount);
+        }
+    }
+
+    private CloseReport closeReport() {
+        return new CloseReport(releasedAtCloseCount, List.copyOf(unreleased));
     }
 
     private void noteReleasedAtClose(final LeaseSlot lease, final ReleaseOutcome outcome) {
@@ -662,7 +860,7 @@ final class Conductor implements NodeListener {
     }
 
     private void endCloseIfQuiet() {
-        if (attemptsOut == 0 && !closed.isDone()) {
+        if (attemptsOut == 0 && closed != null && !closed.isDone()) {
             endClose();
         }
     }
@@ -673,11 +871,18 @@ final class Conductor implements NodeListener {
             node.close();
         }
         // Behind the events of the closed channels, which answer what was still open.
-        execute(() -> {
+        executeUnlessEnding(this::endClosed);
+    }
+
+    private void endClosed() {
+        if (!isClosed) {
             fanOut.close();
             isClosed = true;
-            closed.complete(new CloseReport(releasedAtCloseCount, List.copyOf(unreleased)));
-        });
+            if (endOfLoop != null) {
+                endOfLoop.cancel(false);
+            }
+            closed.complete(closeReport());
+        }
     }
 
     // ---- callbacks of the user's ------------------------------------------------------------------------------------
@@ -724,6 +929,11 @@ final class Conductor implements NodeListener {
         }
     }
 
+    /** A request or a timer threw, which is a bug here or memory that is used up. Whoever waits for it was told. */
+    static void logRequestThrown(final Throwable thrown) {
+        Log.error("a request threw; it has ended, and the client goes on", thrown);
+    }
+
     private static void logThrown(final String what, final Throwable thrown) {
         Log.error("a " + what + " threw; the client goes on", thrown);
     }
@@ -764,6 +974,42 @@ final class Conductor implements NodeListener {
 
     TokenStream tokens() {
         return tokens;
+    }
+
+    /**
+     * Leaves a lease's requests to the next turn of the loop: behind a look at its sockets and timers, so that a caller
+     * who asks again and again from its callback does not keep the loop from them, however fast it is refused.
+     */
+    void runInNextTurn(final LeaseSlot lease) {
+        if (isClosed && loop.isShuttingDown()) {
+            // There may be no next turn; and if there were, the caller might ask once more, and the loop never end.
+            lease.answerElsewhere();
+            return;
+        }
+        nextTurn.add(lease);
+        if (!isNextTurnScheduled) {
+            scheduleNextTurn();
+        }
+    }
+
+    /** A loop looks for scheduled tasks once in each turn; a task that is executed runs in the same turn. */
+    private void scheduleNextTurn() {
+        loop.schedule(nextTurnTask, 0, TimeUnit.NANOSECONDS).addListener(this::onCancelled);
+        isNextTurnScheduled = true;
+    }
+
+    private void onNextTurn() {
+        isNextTurnScheduled = false;
+        // Those that have come until now; what they bring comes in the turn behind.
+        for (int left = nextTurn.size(); left > 0 && !nextTurn.isEmpty(); left--) {
+            nextTurn.remove().run();
+        }
+    }
+
+    private void onCancelled(final io.netty.util.concurrent.Future<?> scheduled) {
+        if (scheduled.isCancelled()) {
+            onLoopEnding();
+        }
     }
 
     /**

@@ -3,7 +3,8 @@ package dev.redlock;
 /**
  * Gets the outcome of an extension.
  *
- * @threading event-loop-confined: called on the client's event loop, so it must not block
+ * @threading event-loop-confined: called on the client's event loop, so it must not block; on another thread if that
+ *            loop has ended. Never called from inside of the call that asked for the extension
  */
 @FunctionalInterface
 public interface ExtendCallback {

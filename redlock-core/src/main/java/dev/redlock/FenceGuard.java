@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.node.Log;
 import dev.redlock.node.Node;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.FenceRule;
@@ -14,7 +15,6 @@ import dev.redlock.quorum.Quorum;
  */
 final class FenceGuard {
 
-    private static final System.Logger LOG = System.getLogger("dev.redlock");
     private static final long LOG_PERIOD_NS = 60_000_000_000L;
 
     private final Conductor conductor;
@@ -63,13 +63,9 @@ final class FenceGuard {
         logged |= bit;
         loggedNs[nodeIndex] = nowNs;
         final Node node = conductor.node(nodeIndex);
-        try {
-            LOG.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.address()
-                    + ") granted a fenced lock with its counter at " + value + ", which is out of range: the nodes' "
-                    + "clocks allow " + clockLimit() + ", and too few other nodes stand there. The grant does not "
-                    + "count; if no other node stands as high, delete the counter on this one");
-        } catch (final RuntimeException | Error e) {
-            // A log handler that throws must not keep the attempt from being decided.
-        }
+        Log.log(System.Logger.Level.WARNING, "node {0} ({1}) granted a fenced lock with its counter at {2}, which is"
+                + " out of range: the clocks of the nodes allow {3}, and too few other nodes have reached it. The grant"
+                + " does not count; if no other counter is as high, delete the counter on this node",
+                nodeIndex, node.address(), Long.toString(value), Long.toString(clockLimit()));
     }
 }

@@ -49,7 +49,8 @@ public interface Lease extends AutoCloseable {
      * the wait short and stays set. Releasing again, or after expiry, is no error.
      *
      * @return what happened
-     * @throws IllegalStateException on the client's event loop, where nothing may block, or while it is being acquired
+     * @throws IllegalStateException on an event loop of the client, where nothing may block, whatever the state; or
+     *                               while it is being acquired
      */
     ReleaseOutcome release();
 
@@ -74,7 +75,8 @@ public interface Lease extends AutoCloseable {
      * @param ttl the new time to live, from now; may be shorter than what is left
      * @return what happened
      * @throws IllegalArgumentException if the ttl is out of range
-     * @throws IllegalStateException    on the client's event loop
+     * @throws IllegalStateException    on an event loop of the client, whatever the state; or if another extension by a
+     *                                  caller is under way
      */
     ExtendOutcome extend(Duration ttl);
 
@@ -98,8 +100,8 @@ public interface Lease extends AutoCloseable {
     CompletionStage<ExtendOutcome> extendAsync(Duration ttl);
 
     /**
-     * Releases the lock as {@link #release()} does; on the client's event loop without waiting. Never throws because
-     * the lock had expired, and does nothing the second time.
+     * Releases the lock as {@link #release()} does; on an event loop of the client without waiting. Never throws because
+     * the lock had expired, and does nothing the second time. Cancels an acquisition that is under way.
      */
     @Override
     void close();

@@ -92,21 +92,37 @@ final class LeaseKeeper {
         final boolean isExtensionDue = !attempt.isExtending && mayExtend(lease, nowNs);
         conductor.startTimer(attempt.holdTimer, lease.validUntilNs());
         if (isExtensionDue) {
-            conductor.extending().start(attempt, lease.ttlMs);
+            startExtension(attempt, lease.ttlMs);
         }
     }
 
     /** A caller asks for an extension; one that is under way is waited for. */
     void extend(final LeaseSlot lease) {
         final Attempt attempt = lease.attempt;
+        final boolean isHeld = attempt != null && attempt.phase == Attempt.Phase.HELD;
+        final boolean isOver = !isHeld || lease.validUntilNs() - conductor.nowNs() <= 0;
+        if (isOver && lease.isExtensionPutOff()) {
+            return;
+        }
         lease.isExtendTaken = true;
-        if (attempt == null || attempt.phase != Attempt.Phase.HELD) {
+        if (!isHeld) {
             lease.completeExtend(lease.isExpired() ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
-        } else if (lease.validUntilNs() - conductor.nowNs() <= 0) {
+        } else if (isOver) {
             lose(attempt, LeaseState.EXPIRED);
         } else if (!attempt.isExtending) {
             lease.isExtendStarted = true;
-            conductor.extending().start(attempt, lease.extendTtlMs);
+            startExtension(attempt, lease.extendTtlMs);
+        }
+    }
+
+    private void startExtension(final Attempt attempt, final long ttlMs) {
+        try {
+            conductor.extending().start(attempt, ttlMs);
+        } catch (final RuntimeException | Error e) {
+            // An extension that nobody ends would keep all later ones from starting.
+            conductor.extending().stop(attempt);
+            onExtended(attempt, ExtendOutcome.NOT_EXTENDED);
+            throw e;
         }
     }
 
@@ -136,6 +152,17 @@ final class LeaseKeeper {
 
     /** The lease has lost the lock: what is left of it is given back, and its listener is told. */
     void lose(final Attempt attempt, final LeaseState state) {
+        lose(attempt, state, ReleaseOutcome.EXPIRED,
+                state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
+    }
+
+    /** The loop ends: the lease can neither be extended nor given back, so its holder shall not rely on it. */
+    void loseWithLoop(final Attempt attempt) {
+        lose(attempt, LeaseState.LOST, ReleaseOutcome.UNKNOWN, ExtendOutcome.NOT_HELD);
+    }
+
+    private void lose(final Attempt attempt, final LeaseState state, final ReleaseOutcome releaseOutcome,
+            final ExtendOutcome extendOutcome) {
         final LeaseSlot lease = attempt.lease;
         // Whoever is told may use the lease again, for another resource and with another listener.
         final ResourceKey key = lease.key;
@@ -143,15 +170,18 @@ final class LeaseKeeper {
         letGo(lease);
         lease.attempt = null;
         // Before the release is sent: from then on somebody else may have the lock.
-        lease.end(state);
-        conductor.passRun(attempt);
-        conductor.releasing().abandon(attempt);
-        conductor.counters().onLost(state);
-        if (lease.isExtendTaken) {
-            lease.completeExtend(state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
+        lease.end(state, releaseOutcome);
+        try {
+            conductor.passRun(attempt);
+            conductor.releasing().abandon(attempt);
+        } finally {
+            conductor.counters().onLost(state);
+            if (lease.isExtendTaken) {
+                lease.completeExtend(extendOutcome);
+            }
+            Conductor.tellLost(listener, lease, state);
+            conductor.handOn(key);
         }
-        Conductor.tellLost(listener, lease, state);
-        conductor.handOn(key);
     }
 
     /** Whatever goes wrong with the clean-up of one lease, the others have to be looked at. */

@@ -26,11 +26,12 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
+    // Requests, which are carried out from the lowest bit up.
     private static final int ACQUIRE = 1;
-    private static final int CANCEL = 1 << 1;
-    private static final int EXTEND = 1 << 2;
-    private static final int RELEASE = 1 << 3;
-    private static final int DELIVER = 1 << 4;
+    private static final int DELIVER = 1 << 1;
+    private static final int CANCEL = 1 << 2;
+    private static final int EXTEND = 1 << 3;
+    private static final int RELEASE = 1 << 4;
     /** How long a second thread that blocks on the same lease sleeps between two looks. */
     private static final long SECOND_WAITER_PARK_NS = 100_000;
 
@@ -96,6 +97,10 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     /** Its round is under way. */
     boolean isExtendStarted;
     boolean isStarting;
+    /** A caller is inside of a call on the conductor's thread, which is carried out at once. */
+    private boolean isInCall;
+    /** Counts acquisitions, so that what was asked for one is never carried out for the next. Racy, but by one only. */
+    private short useCount;
 
     // The outcome.
     private Kind kind = Kind.CANCELLED;
@@ -145,6 +150,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             throw new IllegalStateException("lease of \"" + key + "\" is in use, its state is " + before
                     + ": release it and wait for the outcome before it is used again");
         }
+        useCount++;
         // Not seen while it is being acquired; but a thread that asks whether it is held reads this before the state,
         // and must not take the end of the lease before for that of the next.
         VALID_UNTIL.setRelease(this, 0L);
@@ -166,40 +172,77 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     private void submit(final int request) {
         // Kept, because a callback may use the lease again, with another one.
         final Conductor owner = conductor;
-        if (owner.isOwnThread() && owner.enterCall()) {
-            try {
-                runHere(request);
-            } finally {
-                owner.leaveCall();
-            }
+        if (owner.isOwnThread()) {
+            submitHere(owner, request);
+        } else if ((int) REQUESTED.getAndBitwiseOr(this, request) == 0) {
+            handTo(owner);
+        } else if (owner.isClosed()) {
+            onRejected();
+        }
+    }
+
+    private void submitHere(final Conductor owner, final int request) {
+        if (!owner.enterCall()) {
+            putOff(owner, request);
             return;
         }
-        if ((int) REQUESTED.getAndBitwiseOr(this, request) == 0) {
-            try {
-                owner.execute(this);
-            } catch (final RejectedExecutionException e) {
-                onRejected();
-                return;
+        final boolean wasInCall = isInCall;
+        isInCall = true;
+        try {
+            if (requested == 0) {
+                // Nobody else has asked for anything that has to come first.
+                carryOut(owner, request);
+            } else {
+                REQUESTED.getAndBitwiseOr(this, request);
+                run();
             }
+        } finally {
+            isInCall = wasInCall;
+            owner.leaveCall();
+        }
+    }
+
+    /** Leaves a request to the next turn of the loop. */
+    private void putOff(final Conductor owner, final int request) {
+        REQUESTED.getAndBitwiseOr(this, request);
+        owner.runInNextTurn(this);
+    }
+
+    private void handTo(final Conductor owner) {
+        try {
+            owner.execute(this);
+        } catch (final RejectedExecutionException e) {
+            onRejected();
+            return;
         }
         if (owner.isClosed()) {
             onRejected();
         }
     }
 
-    private void runHere(final int request) {
-        if (requested == 0) {
-            // Nobody else has asked for anything that has to come first.
-            run(request);
+    /** The loop has ended: whatever is asked gets its answer here, unless there is a callback to call. */
+    private void onRejected() {
+        final int requests = (int) REQUESTED.getAndSet(this, 0);
+        if (acquireCallback == null && extendCallback == null && releaseCallback == null) {
+            answer(requests);
         } else {
-            REQUESTED.getAndBitwiseOr(this, request);
-            run();
+            answerElsewhere(requests);
         }
     }
 
-    /** The loop has ended: whatever is asked gets its answer here. */
-    private void onRejected() {
-        final int requests = (int) REQUESTED.getAndSet(this, 0);
+    /** The same on the thread of a loop that is ending. */
+    void answerElsewhere() {
+        answerElsewhere((int) REQUESTED.getAndSet(this, 0));
+    }
+
+    /** On another thread, because this one may be inside of the very call that asks. */
+    private void answerElsewhere(final int requests) {
+        if (requests != 0) {
+            CompletableFuture.runAsync(() -> answer(requests));
+        }
+    }
+
+    private void answer(final int requests) {
         if ((requests & ACQUIRE) != 0) {
             complete(Kind.CLOSED, Kind.CLOSED, LeaseState.NOT_ACQUIRED);
         }
@@ -211,51 +254,128 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             completeExtend(ExtendOutcome.NOT_HELD);
         }
         if ((requests & RELEASE) != 0) {
+            final ReleaseOutcome before = releaseOutcome;
             if (!state.isFinal()) {
                 state = LeaseState.RELEASED;
             }
-            completeRelease(ReleaseOutcome.UNKNOWN);
+            completeRelease(before == null ? ReleaseOutcome.UNKNOWN : before);
         }
     }
 
     /**
      * Runs what was asked for, on the conductor's thread. A task whose work was done by a call on that thread can come
-     * when the lease is in use again with another conductor: then it gives back what it took.
+     * when the lease is in use again with another conductor: then it leaves the requests where they are, so that none
+     * of them can overtake another.
      */
     @Override
     public void run() {
-        final int requests = (int) REQUESTED.getAndSet(this, 0);
-        if (requests == 0) {
-            return;
-        }
-        if (conductor.isOwnThread()) {
-            run(requests);
-        } else {
-            submit(requests);
+        while (true) {
+            // The requests before the conductor: if the lease moves in between, they are not the same any more.
+            final int requests = requested;
+            if (requests == 0) {
+                return;
+            }
+            final Conductor owner = conductor;
+            if (!owner.isOwnThread()) {
+                handTo(owner);
+                return;
+            }
+            if (REQUESTED.compareAndSet(this, requests, 0)) {
+                carryOut(owner, requests);
+                return;
+            }
         }
     }
 
-    private void run(final int requests) {
-        if ((requests & ACQUIRE) != 0) {
-            conductor.acquire(this);
+    /** Whatever one request throws, its caller gets an outcome, and the others are carried out. */
+    private void carryOut(final Conductor owner, final int requests) {
+        final short use = useCount;
+        // A callback may use the lease again, perhaps with another conductor: what is left was asked for before.
+        for (int left = requests; left != 0 && useCount == use; left &= left - 1) {
+            final int request = Integer.lowestOneBit(left);
+            try {
+                carryOutOne(owner, request);
+            } catch (final RuntimeException | Error e) {
+                giveUp(owner, use, request, e);
+            }
         }
-        if ((requests & DELIVER) != 0) {
-            complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
+    }
+
+    private void carryOutOne(final Conductor owner, final int request) {
+        switch (request) {
+            case ACQUIRE -> owner.acquire(this);
+            case DELIVER -> complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
+            case CANCEL -> owner.cancel(this);
+            case EXTEND -> owner.keeper().extend(this);
+            default -> release(owner);
         }
-        if ((requests & CANCEL) != 0) {
-            conductor.cancel(this);
+    }
+
+    private void release(final Conductor owner) {
+        if (isInCall && attempt == null && releaseCallback != null) {
+            // It has ended, and the callback is never called from inside of the call.
+            putOff(owner, RELEASE);
+        } else {
+            owner.release(this);
         }
-        if ((requests & EXTEND) != 0) {
-            conductor.keeper().extend(this);
+    }
+
+    /** Leaves an extension of a lease that has ended to the next turn, if its caller is inside of the call still. */
+    boolean isExtensionPutOff() {
+        if (isInCall) {
+            putOff(conductor, EXTEND);
         }
-        if ((requests & RELEASE) != 0) {
-            conductor.release(this);
+        return isInCall;
+    }
+
+    /** The last resort: a request threw, whose caller waits for an outcome. Logged when the caller has it. */
+    private void giveUp(final Conductor owner, final short use, final int request, final Throwable thrown) {
+        try {
+            if (useCount == use) {
+                switch (request) {
+                    case EXTEND -> giveUpExtension();
+                    case RELEASE -> giveUpRelease();
+                    default -> giveUpAcquisition(owner);
+                }
+            }
+        } catch (final RuntimeException | Error e) {
+            thrown.addSuppressed(e);
+        } finally {
+            Conductor.logRequestThrown(thrown);
+        }
+    }
+
+    private void giveUpAcquisition(final Conductor owner) {
+        try {
+            isStarting = isInCall;
+            owner.giveUp(this);
+        } finally {
+            isStarting = false;
+            if (acquisition == null && state == LeaseState.ACQUIRING && (requested & DELIVER) == 0) {
+                complete(Kind.NO_QUORUM, Kind.NO_QUORUM, LeaseState.NOT_ACQUIRED);
+            }
+        }
+    }
+
+    private void giveUpExtension() {
+        if (isExtendRequested && (requested & EXTEND) == 0) {
+            completeExtend(ExtendOutcome.NOT_EXTENDED);
+        }
+    }
+
+    private void giveUpRelease() {
+        final boolean isUnderWay = state == LeaseState.HELD || state == LeaseState.RELEASING;
+        if (isUnderWay || releaseCallback != null && (requested & RELEASE) == 0) {
+            if (isUnderWay) {
+                beginRelease();
+            }
+            completeRelease(ReleaseOutcome.UNKNOWN);
         }
     }
 
     /** Waits for the acquisition; an interrupt cancels it. */
     AcquireOutcome awaitAcquired() throws InterruptedException {
-        await(Awaited.ACQUIRED, true);
+        await(Awaited.ACQUIRED, useCount, true);
         if (Thread.interrupted()) {
             cancel();
             throw new InterruptedException("interrupted while acquiring \"" + key + "\"; the attempt is rolled back");
@@ -269,11 +389,12 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     @Override
     public ReleaseOutcome release() {
+        refuseOnLoop("release()", "release(callback) or releaseAsync()");
         refuseWhileAcquiring();
+        final short use = useCount;
         if (state == LeaseState.HELD || state == LeaseState.RELEASING) {
-            refuseOnLoop("release()", "release(callback) or releaseAsync()");
             submit(RELEASE);
-            await(Awaited.RELEASED, false);
+            await(Awaited.RELEASED, use, false);
         }
         final ReleaseOutcome outcome = releaseOutcome;
         return outcome == null ? ReleaseOutcome.EXPIRED : outcome;
@@ -302,27 +423,26 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     @Override
     public void close() {
+        final short use = useCount;
         final LeaseState now = state;
         if (now == LeaseState.ACQUIRING) {
             cancel();
         } else if (now == LeaseState.HELD || now == LeaseState.RELEASING) {
             submit(RELEASE);
             if (!redlock.isOnLoop()) {
-                await(Awaited.RELEASED, false);
+                await(Awaited.RELEASED, use, false);
             }
         }
     }
 
     @Override
     public ExtendOutcome extend(final Duration ttl) {
+        refuseOnLoop("extend(ttl)", "extend(ttlMs, callback) or extendAsync(ttl)");
         final long newTtlMs = AcquireOptions.millisOf("ttl", ttl);
-        if (state == LeaseState.HELD) {
-            refuseOnLoop("extend(ttl)", "extend(ttlMs, callback) or extendAsync(ttl)");
-        }
         requestExtend(newTtlMs, null);
         ExtendOutcome outcome;
         do {
-            await(Awaited.EXTENDED, false);
+            await(Awaited.EXTENDED, useCount, false);
             // Another thread may ask for an extension between the two lines, which forgets the outcome: then its is
             // ours too.
             outcome = extendOutcome;
@@ -379,22 +499,23 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         ACQUIRED, RELEASED, EXTENDED
     }
 
-    private boolean isDone(final Awaited awaited) {
+    private boolean isDone(final Awaited awaited, final short use) {
         return switch (awaited) {
             case ACQUIRED -> state != LeaseState.ACQUIRING;
-            case RELEASED -> state.isFinal();
+            // Whoever is told of the release may use the lease again, before a thread that waits for it looks.
+            case RELEASED -> state.isFinal() || useCount != use;
             case EXTENDED -> extendOutcome != null;
         };
     }
 
-    private void await(final Awaited awaited, final boolean isInterruptible) {
-        if (spin(awaited)) {
+    private void await(final Awaited awaited, final short use, final boolean isInterruptible) {
+        if (spin(awaited, use)) {
             return;
         }
         final Thread current = Thread.currentThread();
         final boolean isFirst = WAITER.compareAndSet(this, null, current);
         boolean wasInterrupted = false;
-        while (!isDone(awaited)) {
+        while (!isDone(awaited, use)) {
             if (isFirst) {
                 LockSupport.park(this);
             } else {
@@ -414,13 +535,13 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         }
     }
 
-    private boolean spin(final Awaited awaited) {
+    private boolean spin(final Awaited awaited, final short use) {
         final long spinNs = conductor.context().spinNs();
         if (spinNs == 0) {
-            return isDone(awaited);
+            return isDone(awaited, use);
         }
         final long startNs = conductor.nowNs();
-        while (!isDone(awaited)) {
+        while (!isDone(awaited, use)) {
             if (conductor.nowNs() - startNs > spinNs) {
                 return false;
             }
@@ -469,8 +590,7 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         if (isStarting) {
             kind = outcome;
             lastReason = reason;
-            REQUESTED.getAndBitwiseOr(this, DELIVER);
-            conductor.execute(this);
+            putOff(conductor, DELIVER);
         } else {
             complete(outcome, reason, outcome == Kind.ACQUIRED ? LeaseState.HELD : LeaseState.NOT_ACQUIRED);
         }
@@ -510,9 +630,9 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         }
     }
 
-    /** The lock is gone although nobody released it. */
-    void end(final LeaseState lostOrExpired) {
-        releaseOutcome = ReleaseOutcome.EXPIRED;
+    /** The lock is gone although nobody released it; a release from now on finds the given outcome. */
+    void end(final LeaseState lostOrExpired, final ReleaseOutcome outcome) {
+        releaseOutcome = outcome;
         state = lostOrExpired;
         wakeWaiter();
     }

@@ -13,6 +13,7 @@ package dev.redlock;
  * <tr><td>HELD</td><td>release, close, or the client closes</td><td>RELEASING</td></tr>
  * <tr><td>HELD</td><td>the validity ended</td><td>EXPIRED</td></tr>
  * <tr><td>HELD</td><td>an extension or the clock watch left fewer than a quorum of holders</td><td>LOST</td></tr>
+ * <tr><td>HELD</td><td>the event loop was shut down before the client was closed</td><td>LOST</td></tr>
  * <tr><td>RELEASING</td><td>the release was decided, whatever its outcome</td><td>RELEASED</td></tr>
  * <tr><td>NOT_ACQUIRED, RELEASED, EXPIRED, LOST</td><td>release, close, extend</td><td>no change</td></tr>
  * </table>
@@ -34,7 +35,10 @@ public enum LeaseState {
     RELEASED,
     /** The validity ended before it was released; its keys have been given back. */
     EXPIRED,
-    /** A quorum was lost before the validity ended; its keys have been given back. */
+    /**
+     * A quorum was lost before the validity ended; its keys have been given back. Or the event loop was shut down: then
+     * they stand until their ttl ends.
+     */
     LOST;
 
     /** @return true if nothing more happens to the lease unless it is used again */

@@ -17,6 +17,8 @@ final class LoopThread implements Runnable {
     /** About what a caller that was woken needs until it calls again. */
     static final long BACK_OFF_NS = TimeUnit.MICROSECONDS.toNanos(50);
     private static final long WAIT_NS_MAX = TimeUnit.SECONDS.toNanos(1);
+    /** How long tasks may run before the loop looks at its sockets and timers again, however many more there are. */
+    static final long TASKS_NS_MAX = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final ManualIoEventLoop loop;
     private final Thread thread;
@@ -56,15 +58,15 @@ final class LoopThread implements Runnable {
 
     private void runOnce() {
         switch (idlePolicy) {
-            case BLOCK -> loop.run(WAIT_NS_MAX);
+            case BLOCK -> loop.run(WAIT_NS_MAX, TASKS_NS_MAX);
             case BACK_OFF -> backOff();
             case YIELD -> {
-                if (loop.runNow() == 0) {
+                if (loop.runNow(TASKS_NS_MAX) == 0) {
                     Thread.yield();
                 }
             }
             case BUSY_SPIN -> {
-                if (loop.runNow() == 0) {
+                if (loop.runNow(TASKS_NS_MAX) == 0) {
                     Thread.onSpinWait();
                 }
             }
@@ -72,7 +74,7 @@ final class LoopThread implements Runnable {
     }
 
     private void backOff() {
-        if (loop.runNow() > 0) {
+        if (loop.runNow(TASKS_NS_MAX) > 0) {
             isIdle = false;
             return;
         }
@@ -84,7 +86,7 @@ final class LoopThread implements Runnable {
         if (nowNs - idleSinceNs < BACK_OFF_NS) {
             Thread.yield();
         } else {
-            loop.run(WAIT_NS_MAX);
+            loop.run(WAIT_NS_MAX, TASKS_NS_MAX);
             isIdle = false;
         }
     }

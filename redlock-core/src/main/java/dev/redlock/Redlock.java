@@ -16,7 +16,6 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -222,11 +221,11 @@ public final class Redlock implements AutoCloseable {
 
     private AcquireOutcome acquireBlocking(final ResourceKey key, final AcquireOptions options, final long waitNs)
             throws InterruptedException {
+        refuseOnLoop("acquire", "acquire(key, options, lease, callback) or acquireAsync");
         if (Thread.interrupted()) {
             throw new InterruptedException("interrupted before acquiring \"" + key + "\"; nothing was sent");
         }
         final Conductor conductor = conductorOf(key);
-        refuseOnLoop("acquire", "acquire(key, options, lease, callback) or acquireAsync");
         final LeaseSlot lease = new LeaseSlot(this);
         begin(conductor, lease, key, options, waitNs, null);
         return lease.awaitAcquired();
@@ -423,13 +422,7 @@ public final class Redlock implements AutoCloseable {
         for (final Conductor conductor : conductors) {
             final CompletableFuture<CloseReport> part = new CompletableFuture<>();
             parts.add(part);
-            try {
-                conductor.execute(() -> conductor.close(timeoutNs, part));
-            } catch (final RejectedExecutionException e) {
-                // A given event loop has ended before the client: its connections and timers have ended with it.
-                conductor.freeBehindLoop();
-                part.complete(new CloseReport(0, List.of()));
-            }
+            conductor.beginClose(timeoutNs, part);
         }
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
                 .thenRun(() -> report.complete(sumOf(parts)));

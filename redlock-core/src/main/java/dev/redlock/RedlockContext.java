@@ -371,8 +371,9 @@ public final class RedlockContext {
     }
 
     /**
-     * Most acquisitions that talk to the nodes at once, per event loop; more are {@link
-     * AcquireOutcome.Kind#OVERLOADED}.
+     * Most acquisitions that talk to the nodes at once, per event loop. At the limit an acquisition without a wait
+     * budget ends as {@link AcquireOutcome.Kind#OVERLOADED}. One with a budget waits until another one ends, first come
+     * first served, and counts as a waiter ({@link #waitersMax}) meanwhile.
      *
      * @param count default 16 384, at least 1
      * @return this
@@ -385,8 +386,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Most acquisitions that wait behind another one of this process, per event loop; more are
-     * {@link AcquireOutcome.Kind#OVERLOADED}.
+     * Most acquisitions that wait behind another one of this process, or for a place of {@link #inFlightMax}, per event
+     * loop; a new one beyond it is {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0
      * @return this

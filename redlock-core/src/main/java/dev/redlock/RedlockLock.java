@@ -47,6 +47,7 @@ public final class RedlockLock implements Lock {
      */
     @Override
     public void lock() {
+        refuseOnLoop();
         boolean wasInterrupted = false;
         while (true) {
             try {
@@ -69,6 +70,7 @@ public final class RedlockLock implements Lock {
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
+        refuseOnLoop();
         local.lockInterruptibly();
         boolean isTaken = false;
         try {
@@ -78,6 +80,11 @@ public final class RedlockLock implements Lock {
                 local.unlock();
             }
         }
+    }
+
+    /** Before the local lock, for which a thread would wait as well. */
+    private void refuseOnLoop() {
+        redlock.refuseOnLoop("of a lock", "Redlock.acquire with a callback or acquireAsync");
     }
 
     private boolean isReentry() {
@@ -112,9 +119,11 @@ public final class RedlockLock implements Lock {
      * that is set already makes it false.
      *
      * @return true if it is held now
+     * @throws IllegalStateException on an event loop of the client
      */
     @Override
     public boolean tryLock() {
+        refuseOnLoop();
         if (!local.tryLock()) {
             return false;
         }
@@ -134,6 +143,7 @@ public final class RedlockLock implements Lock {
     @Override
     public boolean tryLock(final long time, final TimeUnit unit) throws InterruptedException {
         Objects.requireNonNull(unit, "time unit is null: say what the time is counted in");
+        refuseOnLoop();
         final long deadlineNs = redlock.nowNs() + Math.max(0, unit.toNanos(time));
         if (!local.tryLock(time, unit)) {
             return false;

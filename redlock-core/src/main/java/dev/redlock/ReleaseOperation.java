@@ -28,8 +28,29 @@ final class ReleaseOperation {
     void start(final Attempt attempt) {
         attempt.phase = Attempt.Phase.RELEASING;
         attempt.releaseRound.reset();
-        conductor.startTimer(attempt.roundTimer, conductor.nowNs() + conductor.context().nodeTimeoutNs(attempt.ttlMs));
-        send(attempt);
+        try {
+            final long nowNs = conductor.nowNs();
+            conductor.startTimer(attempt.roundTimer, nowNs + conductor.context().nodeTimeoutNs(attempt.ttlMs));
+            send(attempt);
+        } catch (final RuntimeException | Error e) {
+            giveUp(attempt);
+            throw e;
+        }
+    }
+
+    /** Which nodes were sent it is not known, so all are owed it; a second release of a token does nothing. */
+    private void giveUp(final Attempt attempt) {
+        if (attempt.phase != Attempt.Phase.RELEASING) {
+            return;
+        }
+        try {
+            final long untilNs = conductor.nowNs() + attempt.ttlMsMax * MS;
+            for (int i = 0; i < conductor.nodeCount(); i++) {
+                conductor.owe(attempt, i, untilNs);
+            }
+        } finally {
+            end(attempt, ReleaseOutcome.UNKNOWN);
+        }
     }
 
     /** Gives back a token that nobody waits for. */

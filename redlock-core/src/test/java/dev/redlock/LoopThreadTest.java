@@ -30,6 +30,7 @@ class LoopThreadTest {
 
     private final Events events = new Events();
     private LoopThread thread;
+    private volatile boolean isOver;
 
     @AfterEach
     void shutDown() {
@@ -174,5 +175,30 @@ class LoopThreadTest {
         runTask();
         assertTrue(events.manyLooks.await(20, TimeUnit.SECONDS), "looks go on");
         assertTrue(events.sleeps.isEmpty(), events.sleeps::toString);
+    }
+
+    /** Whatever it comes from: tasks that other threads hand in faster than they are done are no different. */
+    @ParameterizedTest
+    @EnumSource
+    void tasksThatNeverRunOutDoNotKeepTheLoopFromItsEvents(final IdlePolicy policy) throws InterruptedException {
+        start(policy);
+        final CountDownLatch someLooks = new CountDownLatch(3);
+        final Runnable[] again = new Runnable[1];
+        final int[] looksBefore = new int[1];
+        again[0] = () -> {
+            if (events.looks != looksBefore[0]) {
+                looksBefore[0] = events.looks;
+                someLooks.countDown();
+            }
+            if (someLooks.getCount() > 0 && !isOver) {
+                thread.loop().execute(again[0]);
+            }
+        };
+        thread.loop().execute(again[0]);
+        try {
+            assertTrue(someLooks.await(10, TimeUnit.SECONDS), "looks go on");
+        } finally {
+            isOver = true;
+        }
     }
 }

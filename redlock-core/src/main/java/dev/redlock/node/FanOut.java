@@ -3,6 +3,8 @@ package dev.redlock.node;
 import dev.redlock.quorum.Quorum;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Writes a command once and hands the same bytes to every node.
@@ -33,6 +35,7 @@ public final class FanOut {
     private ByteBuf batch;
     private ByteBuf timeCommand;
     private boolean isFlushScheduled;
+    private boolean isNextTurnScheduled;
 
     /**
      * A fan-out over fixed nodes.
@@ -286,9 +289,24 @@ public final class FanOut {
     /** Makes sure that what has been written leaves at the end of this duty cycle. */
     void scheduleFlush() {
         if (!isFlushScheduled) {
-            // Noted behind, because it may throw: a flush that is noted and not scheduled would be the last one.
-            loop.execute(flushTask);
+            try {
+                // Noted behind, because it may throw: a flush that is noted and not scheduled would be the last one.
+                loop.execute(flushTask);
+            } catch (final RejectedExecutionException e) {
+                // The loop ends; what is still open then is answered by close().
+            }
             isFlushScheduled = true;
+        }
+    }
+
+    /** A loop looks for scheduled tasks once in each turn; a task that is executed runs in the same turn. */
+    private void flushInNextTurn() {
+        if (!isNextTurnScheduled) {
+            loop.schedule(() -> {
+                isNextTurnScheduled = false;
+                flush();
+            }, 0, TimeUnit.NANOSECONDS);
+            isNextTurnScheduled = true;
         }
     }
 
@@ -325,6 +343,8 @@ public final class FanOut {
     }
 
     private void flush() {
+        // Also where this is the flush of the next turn: what is sent from here on leaves with it, or in the turn behind.
+        isFlushScheduled = true;
         try {
             sealReleases();
             unsentCommands.report(this);
@@ -335,7 +355,7 @@ public final class FanOut {
             flushBatch();
             if (!unsentCommands.isEmpty()) {
                 // In the next turn: whoever tries again at once must not keep the loop from its sockets.
-                scheduleFlush();
+                flushInNextTurn();
             }
         }
     }

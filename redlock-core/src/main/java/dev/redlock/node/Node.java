@@ -868,6 +868,16 @@ public final class Node {
         }
     }
 
+    /** As {@link #close}, where the loop has ended and no event will tell that the connection is gone. */
+    public void end() {
+        final NodeConnection gone = connection;
+        close();
+        connection = null;
+        if (gone != null) {
+            gone.failAll();
+        }
+    }
+
     // ---- what others see --------------------------------------------------------------------------------------------
 
     /** @return its place among the nodes */

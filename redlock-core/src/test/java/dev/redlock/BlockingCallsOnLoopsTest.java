@@ -1,0 +1,143 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
+
+/** No call blocks an event loop of the client, whichever loop it is about and whatever the state of its lease. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class BlockingCallsOnLoopsTest {
+
+    private static final Duration TTL = Duration.ofSeconds(10);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+
+    private final EventLoopGroup group = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory());
+    private final EventLoop one = group.next();
+    private final EventLoop other = group.next();
+    private final Redlock redlock = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1").eventLoops(one, other));
+
+    @AfterEach
+    void end() {
+        group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+    }
+
+    /** A lease that was not acquired, because there is no node, and whose callbacks come on the given loop. */
+    private Lease endedOn(final EventLoop loop) throws InterruptedException {
+        for (int i = 0; i < 1_000; i++) {
+            final Lease lease = redlock.newLease();
+            final CompletableFuture<Boolean> isThere = new CompletableFuture<>();
+            redlock.acquire(redlock.key("r" + i), OPTIONS, lease, outcome -> isThere.complete(loop.inEventLoop()));
+            if (isThere.join()) {
+                return lease;
+            }
+        }
+        throw new AssertionError("no resource maps to the loop");
+    }
+
+    /** Each loop waits for the other one: with a call that blocks neither would ever run again. */
+    @Test
+    void twoLoopsThatExtendAnEndedLeaseOfEachOther() throws Exception {
+        final Lease ofOne = endedOn(one);
+        final Lease ofOther = endedOn(other);
+        final CyclicBarrier bothAreOnTheirLoops = new CyclicBarrier(2);
+        final CompletableFuture<Throwable> first = new CompletableFuture<>();
+        final CompletableFuture<Throwable> second = new CompletableFuture<>();
+        one.execute(() -> first.complete(thrownBy(bothAreOnTheirLoops, () -> ofOther.extend(TTL))));
+        other.execute(() -> second.complete(thrownBy(bothAreOnTheirLoops, () -> ofOne.extend(TTL))));
+        final String message = "blocking call extend(ttl) on the client's event loop, which nothing may block: use"
+                + " extend(ttlMs, callback) or extendAsync(ttl) there";
+        assertEquals(message, first.orTimeout(20, TimeUnit.SECONDS).join().getMessage());
+        assertEquals(message, second.orTimeout(20, TimeUnit.SECONDS).join().getMessage());
+        final CloseReport report = CompletableFuture.supplyAsync(() -> redlock.closeWithin(Duration.ofSeconds(1)))
+                .orTimeout(20, TimeUnit.SECONDS)
+                .join();
+        assertTrue(report.isClean(), report::toString);
+    }
+
+    private static Throwable thrownBy(final CyclicBarrier barrier, final Callable<?> call) {
+        try {
+            barrier.await(20, TimeUnit.SECONDS);
+            return new AssertionError("not refused: " + call.call());
+        } catch (final Exception e) {
+            return e;
+        }
+    }
+
+    @Test
+    void everyBlockingCallIsRefusedOnEveryLoopAndInEveryState() throws Exception {
+        final RedlockLock view = redlock.asLock("orders", OPTIONS);
+        final List<Executable> calls = new ArrayList<>(List.of(
+                () -> redlock.acquire("orders", TTL),
+                () -> redlock.tryAcquire("orders", TTL),
+                () -> redlock.tryAcquire("orders", TTL, TTL),
+                () -> redlock.acquire(redlock.key("orders"), OPTIONS),
+                () -> redlock.closeWithin(TTL),
+                view::lock,
+                view::lockInterruptibly,
+                view::tryLock,
+                () -> view.tryLock(1, TimeUnit.SECONDS)));
+        for (final Lease lease : List.of(redlock.newLease(), endedOn(one), endedOn(other))) {
+            calls.add(lease::release);
+            calls.add(() -> lease.extend(TTL));
+        }
+        for (final EventLoop loop : List.of(one, other)) {
+            loop.submit(() -> calls.forEach(call -> assertThrows(IllegalStateException.class, call))).get();
+        }
+        redlock.close();
+    }
+
+    /** A thread that has the view waits for its answers: a loop that waits for the thread would never bring them. */
+    @Test
+    void aLockViewDoesNotWaitForAThreadOfThisProcess() throws Exception {
+        final RedlockLock view = redlock.asLock("orders", OPTIONS);
+        final CountDownLatch isOver = new CountDownLatch(1);
+        final Thread holder = new Thread(() -> {
+            try {
+                view.lockInterruptibly();
+            } catch (final InterruptedException e) {
+                isOver.countDown();
+            }
+        });
+        holder.start();
+        Await.until("the thread waits for the nodes", () -> holder.getState() == Thread.State.WAITING);
+        final CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+        one.execute(() -> {
+            try {
+                thrown.complete(new AssertionError("not refused: " + view.tryLock(1, TimeUnit.HOURS)));
+            } catch (final IllegalStateException | InterruptedException e) {
+                thrown.complete(e);
+            }
+        });
+        assertEquals(IllegalStateException.class, thrown.orTimeout(20, TimeUnit.SECONDS).join().getClass());
+        holder.interrupt();
+        assertTrue(isOver.await(20, TimeUnit.SECONDS));
+        redlock.close();
+    }
+
+    @Test
+    void closingALeaseOnALoopNeitherBlocksNorThrows() throws Exception {
+        for (final Lease lease : List.of(redlock.newLease(), endedOn(one), endedOn(other))) {
+            for (final EventLoop loop : List.of(one, other)) {
+                loop.submit(lease::close).get(20, TimeUnit.SECONDS);
+            }
+        }
+        redlock.close();
+    }
+}

@@ -1,0 +1,166 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A limit of attempts that are under way at once: one that has a wait budget waits for its place. */
+class InFlightLimitTest extends VirtualTest {
+
+    private static final Duration WAIT = Duration.ofSeconds(10);
+
+    private VirtualWorld.Client client;
+
+    private void clientWithPlaces(final int places, final int waitersMax) {
+        world = new VirtualWorld(3);
+        client = client(context().inFlightMax(places).waitersMax(waitersMax));
+    }
+
+    private CompletableFuture<AcquireOutcome> ask(final String resource, final AcquireOptions options) {
+        return client.redlock().acquireAsync(resource, options).toCompletableFuture();
+    }
+
+    /** Takes places until the node timeout passes. */
+    private List<CompletableFuture<AcquireOutcome>> takePlaces(final int count) {
+        final List<CompletableFuture<AcquireOutcome>> taken = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            taken.add(ask("place/" + i, options()));
+        }
+        return taken;
+    }
+
+    private static List<AcquireOutcome.Kind> kindsOf(final List<CompletableFuture<AcquireOutcome>> all) {
+        return all.stream().map(one -> one.isDone() ? one.join().kind() : null).toList();
+    }
+
+    @Test
+    void aWaiterThatHasSentSomethingKeepsWaiting() {
+        clientWithPlaces(2, 100);
+        eachNode(node -> node.redis().set("orders", "foreign", 500));
+        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> behind = begin(client, options().waitUpTo(WAIT));
+        world.runMs(2);
+        assertFalse(waiting.isDone());
+        eachNode(node -> node.pause());
+        takePlaces(2);
+        world.runMs(49);
+        takePlaces(2);
+        world.runMs(30);
+        assertFalse(waiting.isDone(), () -> waiting.join().toString());
+        eachNode(node -> node.resume());
+        release(acquired(get(waiting)));
+        release(acquired(get(behind)));
+    }
+
+    @Test
+    void aFirstAttemptWaitsForAPlaceAndTakesItAtOnce() {
+        clientWithPlaces(1, 100);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        final List<CompletableFuture<AcquireOutcome>> taken = takePlaces(1);
+        final long startMs = nowMs();
+        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT));
+        acquired(get(waiting));
+        assertEquals(List.of(AcquireOutcome.Kind.ACQUIRED), kindsOf(taken));
+        assertEquals(4, nowMs() - startMs, "two round trips of 2 ms, one behind the other");
+        assertEquals(1, waiting.join().attemptCount());
+    }
+
+    @Test
+    void placesAreGivenInTheOrderInWhichTheyWereAskedFor() {
+        clientWithPlaces(1, 100);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        takePlaces(1);
+        final List<String> order = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            final String resource = "r" + i;
+            ask(resource, options().waitUpTo(WAIT)).thenAccept(outcome -> order.add(resource + " " + outcome.kind()));
+        }
+        world.runMs(3);
+        assertEquals(AcquireOutcome.Kind.OVERLOADED, get(ask("late", options())).kind(),
+                "what does not wait does not overtake those who do");
+        world.runMs(20);
+        assertEquals(List.of("r0 ACQUIRED", "r1 ACQUIRED", "r2 ACQUIRED", "r3 ACQUIRED", "r4 ACQUIRED"), order);
+    }
+
+    @Test
+    void theBudgetEndsTheWaitForAPlace() {
+        clientWithPlaces(1, 100);
+        eachNode(node -> node.pause());
+        takePlaces(1);
+        final long startMs = nowMs();
+        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(20)));
+        assertEquals(20, nowMs() - startMs);
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
+        assertEquals(AcquireOutcome.Kind.OVERLOADED, outcome.lastReason());
+        assertEquals(0, outcome.attemptCount(), "nothing was sent");
+    }
+
+    @Test
+    void waitersForAPlaceAreBoundedAsOtherWaitersAre() {
+        clientWithPlaces(1, 2);
+        eachNode(node -> node.pause());
+        takePlaces(1);
+        final List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            all.add(ask("r" + i, options().waitUpTo(WAIT)));
+        }
+        all.add(ask("r0", options().waitUpTo(WAIT)));
+        world.settle();
+        final AcquireOutcome.Kind out = AcquireOutcome.Kind.OVERLOADED;
+        assertEquals(Arrays.asList(null, null, out, out), kindsOf(all));
+        eachNode(node -> node.resume());
+        world.runMs(100);
+        final AcquireOutcome.Kind in = AcquireOutcome.Kind.ACQUIRED;
+        assertEquals(List.of(in, in, out, out), kindsOf(all));
+    }
+
+    @Test
+    void aPlaceThatIsKeptForOneThatGivesUpGoesToTheNext() {
+        clientWithPlaces(1, 100);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        final List<CompletableFuture<AcquireOutcome>> taken = takePlaces(1);
+        final CompletableFuture<AcquireOutcome> first = ask("first", options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> second = ask("second", options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> third = ask("third", options().waitUpTo(WAIT));
+        second.cancel(true);
+        taken.get(0).thenRun(() -> first.cancel(true));
+        acquired(get(third));
+        world.runMs(100);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, get(ask("last", options())).kind(), "the place is free");
+        assertTrue(first.isCancelled() && second.isCancelled());
+    }
+
+    @Test
+    void thousandsThatWaitForAPlaceEndOneBehindTheOtherWhenNoNodeAnswers() {
+        clientWithPlaces(1, 20_000);
+        eachNode(node -> node.pause());
+        takePlaces(1);
+        final List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
+        for (int i = 0; i < 10_000; i++) {
+            all.add(ask("r" + i, options().waitUpTo(Duration.ofMillis(200))));
+        }
+        eachNode(node -> node.crash());
+        world.runMs(400);
+        assertEquals(List.of(AcquireOutcome.Kind.TIMED_OUT), kindsOf(all).stream().distinct().toList());
+        assertEquals(0, client.engine().attemptsOut());
+    }
+
+    @Test
+    void aClientThatClosesEndsThoseThatWaitForAPlace() {
+        clientWithPlaces(1, 100);
+        eachNode(node -> node.pause());
+        takePlaces(1);
+        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT));
+        client.engine().close(Duration.ofMillis(10));
+        world.runMs(20);
+        assertEquals(AcquireOutcome.Kind.CLOSED, waiting.join().kind());
+    }
+}

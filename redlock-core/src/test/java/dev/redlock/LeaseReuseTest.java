@@ -1,0 +1,148 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.redlock.quorum.SeedSource;
+import dev.redlock.quorum.TokenStream;
+import dev.redlock.sim.LiveNodes;
+import dev.redlock.time.NanoClock;
+import io.netty.channel.EventLoop;
+import io.netty.channel.ManualIoEventLoop;
+import io.netty.channel.local.LocalIoHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A handle that is used again while somebody is still busy with its use before. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class LeaseReuseTest {
+
+    private static final Duration TTL = Duration.ofSeconds(10);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+
+    private final LiveNodes nodes = new LiveNodes(1);
+    private final ManualIoEventLoop here = new ManualIoEventLoop(Thread.currentThread(), LocalIoHandler.newFactory());
+    private Runnable whenAskedFromHere;
+
+    @AfterEach
+    void end() {
+        nodes.close();
+    }
+
+    /** Another loop, which lets something happen at the moment at which it is asked whether this thread is its own. */
+    private EventLoop there() {
+        final EventLoop loop = nodes.clientLoop();
+        return (EventLoop) Proxy.newProxyInstance(EventLoop.class.getClassLoader(), new Class<?>[]{EventLoop.class},
+                (proxy, method, arguments) -> {
+                    final Runnable event = whenAskedFromHere;
+                    if (event != null && method.getName().equals("inEventLoop") && here.inEventLoop()) {
+                        whenAskedFromHere = null;
+                        event.run();
+                    }
+                    try {
+                        return method.invoke(loop, arguments);
+                    } catch (final InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    private static Conductor conductor(final RedlockContext context, final EventLoop loop, final LiveNodes nodes) {
+        return new Conductor(context, loop, nodes.newTransport(), NanoClock.system(),
+                new TokenStream(SeedSource.system(), System::currentTimeMillis, System.nanoTime()), new SplittableRandom(1));
+    }
+
+    private static ResourceKey keyOn(final Redlock redlock, final EventLoop loop) {
+        for (int i = 0; i < 1_000; i++) {
+            final ResourceKey key = redlock.key("r" + i);
+            final int spread = key.hashCode() * 0x9E3779B9;
+            if ((spread >>> 1) % 2 == (loop == null ? 1 : 0)) {
+                return key;
+            }
+        }
+        throw new AssertionError("no resource maps to the loop");
+    }
+
+    /**
+     * A task of the use before is left on this loop when the handle is acquired on the other one. It looks at the
+     * requests, and before it has done so the acquisition is cancelled: the cancellation must not get ahead of it.
+     */
+    @Test
+    void aTaskThatIsLeftOverLetsNoRequestOvertakeAnother() throws InterruptedException {
+        final RedlockContext context = new RedlockContext().nodes(nodes.addresses()).eventLoops(2);
+        context.conclude();
+        final Conductor second = conductor(context, there(), nodes);
+        final Redlock redlock = new Redlock(context, conductor(context, here, nodes), second);
+        second.open().join();
+        final LeaseSlot lease = (LeaseSlot) redlock.newLease();
+        final CountDownLatch isReady = new CountDownLatch(1);
+        final CountDownLatch goOn = new CountDownLatch(1);
+        nodes.clientLoop().execute(() -> {
+            isReady.countDown();
+            awaitQuietly(goOn);
+        });
+        isReady.await();
+        nodes.access(0).setIfAbsent(keyOn(redlock, null).resource(), "foreign", 3_600_000);
+        redlock.acquire(keyOn(redlock, null), OPTIONS.waitUpTo(Duration.ofHours(1)), lease, outcome -> {
+        });
+        whenAskedFromHere = () -> {
+            lease.close();
+            goOn.countDown();
+            nodes.clientLoop().submit(() -> {
+            }).syncUninterruptibly();
+        };
+        lease.run();
+        Await.until("cancelled", () -> lease.state() == LeaseState.NOT_ACQUIRED);
+        assertEquals(AcquireOutcome.Kind.CANCELLED, lease.kind());
+        second.execute(() -> second.close(0, new CompletableFuture<>()));
+    }
+
+    private static void awaitQuietly(final CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Its lease is released, and in use again before it has looked. */
+    @Test
+    void aThreadThatWaitsForAReleaseIsNotKeptByTheNextUse() throws Exception {
+        final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+                .nodeTimeout(Duration.ofSeconds(20))
+                .unansweredTimeoutMs(60_000), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(), 1);
+        client.open().join();
+        final Redlock redlock = client.redlock();
+        for (int i = 0; i < 100; i++) {
+            final Lease lease = redlock.tryAcquire("r", TTL).lease();
+            nodes.onLoop(() -> {
+                nodes.node(0).pause();
+                return null;
+            });
+            final FutureTask<ReleaseOutcome> waiting = new FutureTask<>(lease::release);
+            final Thread thread = new Thread(waiting);
+            thread.setDaemon(true);
+            thread.start();
+            Await.until("parked", () -> thread.getState() == Thread.State.WAITING);
+            final CountDownLatch isInUse = new CountDownLatch(1);
+            lease.release((released, outcome) -> redlock.acquire(redlock.key("other"), OPTIONS, lease,
+                    again -> isInUse.countDown()));
+            nodes.onLoop(() -> {
+                nodes.node(0).resume();
+                return null;
+            });
+            isInUse.await();
+            waiting.get(20, TimeUnit.SECONDS);
+            lease.release();
+        }
+        redlock.close();
+    }
+}

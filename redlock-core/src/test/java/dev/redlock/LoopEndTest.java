@@ -1,0 +1,271 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.LiveNodes;
+import dev.redlock.time.NanoClock;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.ManualIoEventLoop;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.local.LocalIoHandler;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A given event loop that is shut down before the client is closed: every caller gets an outcome. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class LoopEndTest {
+
+    private static final Duration TTL = Duration.ofSeconds(10);
+    private static final Duration AN_HOUR = Duration.ofHours(1);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+
+    /** How a loop is shut down. */
+    enum End {
+        GRACEFUL {
+            @Override
+            void shutDown(final EventLoop loop) {
+                loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+            }
+        },
+        QUIET {
+            @Override
+            void shutDown(final EventLoop loop) {
+                loop.shutdownGracefully(100, 1_000, TimeUnit.MILLISECONDS);
+            }
+        },
+        ABRUPT {
+            @Override
+            @SuppressWarnings("deprecation") // who uses it has to be answered too
+            void shutDown(final EventLoop loop) {
+                loop.shutdown();
+            }
+        };
+
+        abstract void shutDown(EventLoop loop);
+    }
+
+    private final EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
+    private final EventLoop loop = group.next();
+    private final LiveNodes nodes = new LiveNodes(1);
+    private final List<FutureTask<?>> calls = new ArrayList<>();
+    private Redlock redlock;
+
+    @AfterEach
+    void end() {
+        group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        nodes.close();
+    }
+
+    private void connect(final EventLoop onLoop) {
+        final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+                .nodeTimeout(Duration.ofSeconds(60))
+                .unansweredTimeoutMs(60_000), onLoop, nodes.newTransport(), NanoClock.system(), 1);
+        client.open().orTimeout(20, TimeUnit.SECONDS).join();
+        redlock = client.redlock();
+    }
+
+    private void pauseNode() {
+        nodes.onLoop(() -> {
+            nodes.node(0).pause();
+            return null;
+        });
+    }
+
+    /** Calls on a thread of its own, until it is parked. */
+    private <T> FutureTask<T> parked(final Callable<T> call) {
+        final FutureTask<T> task = new FutureTask<>(call);
+        final Thread thread = new Thread(task);
+        thread.setDaemon(true);
+        thread.start();
+        calls.add(task);
+        Await.until("parked", () -> thread.getState() == Thread.State.WAITING);
+        return task;
+    }
+
+    private static <T> T resultOf(final FutureTask<T> task) throws Exception {
+        return task.get(20, TimeUnit.SECONDS);
+    }
+
+    private Lease held(final String resource, final AcquireOptions options) throws InterruptedException {
+        return redlock.acquire(redlock.key(resource), options).lease();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aCallerThatWaitsForAnAttempt(final End end) throws Exception {
+        connect(loop);
+        pauseNode();
+        final FutureTask<AcquireOutcome> call = parked(() -> redlock.tryAcquire("r", TTL));
+        end.shutDown(loop);
+        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(call).kind());
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aCallerThatWaitsBetweenTwoAttempts(final End end) throws Exception {
+        connect(loop);
+        nodes.access(0).setIfAbsent("r", "foreign", 3_600_000);
+        final AcquireOptions slowly = OPTIONS.waitUpTo(AN_HOUR)
+                .retryPolicy((attempts, reason, ttl, random) -> AN_HOUR.toNanos());
+        final FutureTask<AcquireOutcome> head = parked(() -> redlock.acquire(redlock.key("r"), slowly));
+        final FutureTask<AcquireOutcome> behind = parked(() -> redlock.acquire(redlock.key("r"), slowly));
+        end.shutDown(loop);
+        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(head).kind());
+        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(behind).kind());
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aCallerThatWaitsForARelease(final End end) throws Exception {
+        connect(loop);
+        final Lease lease = held("r", OPTIONS);
+        pauseNode();
+        final FutureTask<ReleaseOutcome> call = parked(lease::release);
+        end.shutDown(loop);
+        assertEquals(ReleaseOutcome.UNKNOWN, resultOf(call));
+        assertEquals(LeaseState.RELEASED, lease.state());
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aCallerThatWaitsForAnExtension(final End end) throws Exception {
+        connect(loop);
+        final Lease lease = held("r", OPTIONS);
+        pauseNode();
+        final FutureTask<ExtendOutcome> call = parked(() -> lease.extend(TTL));
+        end.shutDown(loop);
+        final Set<ExtendOutcome> possible = EnumSet.of(ExtendOutcome.NOT_HELD, ExtendOutcome.NOT_EXTENDED);
+        assertTrue(possible.contains(resultOf(call)), () -> call + " is one of " + possible);
+    }
+
+    /** It could be relied on for some seconds still, but nobody would extend it or give it back. */
+    @ParameterizedTest
+    @EnumSource
+    void aHeldLeaseIsLostAndItsListenerIsTold(final End end) throws Exception {
+        connect(loop);
+        final CompletableFuture<LeaseState> told = new CompletableFuture<>();
+        final Lease lease = held("r", OPTIONS.autoExtend().listener((lost, state) -> told.complete(state)));
+        end.shutDown(loop);
+        assertEquals(LeaseState.LOST, told.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(LeaseState.LOST, lease.state());
+        assertFalse(lease.isHeld());
+        Await.until("ended", loop::isTerminated);
+        assertEquals(ReleaseOutcome.UNKNOWN, lease.release(), "its key stands until its ttl ends");
+        lease.close();
+        final CloseReport report = redlock.closeWithin(Duration.ofSeconds(1));
+        assertEquals(List.of("r"), report.unreleased());
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aCallerThatClosesTheClient(final End end) throws Exception {
+        connect(loop);
+        held("r", OPTIONS);
+        pauseNode();
+        final FutureTask<CloseReport> call = parked(() -> redlock.closeWithin(AN_HOUR));
+        end.shutDown(loop);
+        assertEquals(new CloseReport(0, List.of("r")), resultOf(call));
+    }
+
+    /** Each request is taken by the loop before its end, or answered by its caller. */
+    @ParameterizedTest
+    @EnumSource
+    void callersThatAskWhileItEnds(final End end) throws Exception {
+        connect(loop);
+        final Set<AcquireOutcome.Kind> kinds = ConcurrentHashMap.newKeySet();
+        final List<FutureTask<AcquireOutcome>> callers = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            final String resource = "r" + i;
+            final FutureTask<AcquireOutcome> caller = new FutureTask<>(() -> {
+                while (true) {
+                    final AcquireOutcome outcome = redlock.tryAcquire(resource, TTL, AN_HOUR);
+                    kinds.add(outcome.kind());
+                    if (!outcome.isAcquired()) {
+                        return outcome;
+                    }
+                    outcome.lease().close();
+                }
+            });
+            callers.add(caller);
+            final Thread thread = new Thread(caller);
+            thread.setDaemon(true);
+            thread.start();
+        }
+        Await.until("under way", () -> kinds.contains(AcquireOutcome.Kind.ACQUIRED));
+        end.shutDown(loop);
+        for (final FutureTask<AcquireOutcome> caller : callers) {
+            assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(caller).kind());
+        }
+        redlock.close();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aClientThatIsConnectedOnALoopThatHasEnded(final End end) throws Exception {
+        end.shutDown(loop);
+        Await.until("ended", loop::isTerminated);
+        connect(loop);
+        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(task(() -> redlock.tryAcquire("r", TTL, TTL))).kind());
+        redlock.close();
+    }
+
+    /** A loop that its owner runs by hand takes tasks silently when it has ended. */
+    @Test
+    void aClientThatIsConnectedOnALoopThatWasRunByHand() throws Exception {
+        final ManualIoEventLoop byHand = new ManualIoEventLoop(Thread.currentThread(), LocalIoHandler.newFactory());
+        byHand.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        Await.until("ended", () -> byHand.runNow() >= 0 && byHand.isTerminated());
+        final FutureTask<AcquireOutcome> call = task(() -> {
+            connect(byHand);
+            return redlock.tryAcquire("r", TTL, TTL);
+        });
+        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(call).kind());
+        assertEquals(new CloseReport(0, List.of()), resultOf(task(() -> redlock.closeWithin(TTL))));
+    }
+
+    private static <T> FutureTask<T> task(final Callable<T> call) {
+        final FutureTask<T> task = new FutureTask<>(call);
+        final Thread thread = new Thread(task);
+        thread.setDaemon(true);
+        thread.start();
+        return task;
+    }
+
+    /** On whatever thread they are told: it is not inside of the call, whose caller may hold a lock of its own. */
+    @Test
+    void callbacksOfALoopThatHasEndedAreNotCalledFromInsideTheCall() throws Exception {
+        connect(loop);
+        final Lease lease = held("r", OPTIONS);
+        lease.release();
+        loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        Await.until("ended", loop::isTerminated);
+        final Thread caller = Thread.currentThread();
+        final CompletableFuture<Thread> extended = new CompletableFuture<>();
+        final CompletableFuture<Thread> released = new CompletableFuture<>();
+        final CompletableFuture<Thread> acquired = new CompletableFuture<>();
+        lease.extend(10_000, (ended, outcome) -> extended.complete(Thread.currentThread()));
+        assertTrue(extended.orTimeout(20, TimeUnit.SECONDS).join() != caller, "extension");
+        lease.release((ended, outcome) -> released.complete(Thread.currentThread()));
+        assertTrue(released.orTimeout(20, TimeUnit.SECONDS).join() != caller, "release");
+        redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(),
+                outcome -> acquired.complete(Thread.currentThread()));
+        assertTrue(acquired.orTimeout(20, TimeUnit.SECONDS).join() != caller, "acquisition");
+        redlock.close();
+    }
+}
