@@ -41,6 +41,8 @@ public final class FakeNode {
     private Predicate<String> isCutOff = client -> false;
     private TimeListener timeListener = client -> () -> {
     };
+    private Runnable deliveryListener = () -> {
+    };
     private Channel listening;
     private boolean isPaused;
     private boolean isLateExecuted;
@@ -192,6 +194,11 @@ public final class FakeNode {
         timeListener = newListener;
     }
 
+    /** Is run when replies have reached a client and it has not read them. */
+    public void deliveryListener(final Runnable newListener) {
+        deliveryListener = newListener;
+    }
+
     public int connectionCount() {
         return links.size();
     }
@@ -317,6 +324,7 @@ public final class FakeNode {
                 if (!isEnded && !isHungUp && !isMute) {
                     channel.writeAndFlush(bytes);
                     deliveries.forEach(Runnable::run);
+                    deliveryListener.run();
                 }
             });
         }

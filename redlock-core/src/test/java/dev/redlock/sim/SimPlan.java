@@ -67,6 +67,7 @@ public final class SimPlan {
     int faultPeriodMs;
     int delayUsMax;
     int clockSampleMs = 1000;
+    int driftConstantMs = 2;
     int debtMax = 65_536;
     int nodeInFlightMax = 65_536;
     int localHandOversMax = 4;
@@ -85,6 +86,8 @@ public final class SimPlan {
     /** The checker believes in the whole ttl from the grant on, as a client without validity would. */
     boolean isValidityIgnored;
     boolean isExtending = true;
+    /** How often a worker extends what it holds, of ten times; to a ttl that may be shorter or longer than before. */
+    int extendTenths = 3;
     /** Every grant has a fencing token. */
     boolean isFenced;
     /** Leases may overlap, so of two attempts under way at once either may get the greater fencing token. */
@@ -140,6 +143,7 @@ public final class SimPlan {
             plan.commands.add(drawn(random, CommandMode.values()));
         }
         plan.localHandOversMax = List.of(0, 1, 1, 4).get(random.nextInt(4));
+        plan.extendTenths = List.of(1, 3, 8).get(random.nextInt(3));
         return plan;
     }
 
