@@ -27,7 +27,7 @@ public final class SimPlan {
         SMALL_STEPS,
         // of what is not promised to last: the counters behind fencing tokens
         LOSE_COUNTERS,
-        // of keys, without a crash: one is deleted by hand or evicted, or all of one node are
+        // of keys, without a crash: one is deleted by hand or evicted, or all locks of one node are; counters stay
         LOSE_KEY, FLUSH_ALL,
         // of a node's machine: its clock is set ahead while the process is down; it is set after the process started
         REBOOT_KEEP, REBOOT_LOSE,
