@@ -47,6 +47,8 @@ public final class FakeNode {
     };
     private SocketAddress place;
     private Hostility hostility;
+    private Runnable deliveryListener = () -> {
+    };
     private Channel listening;
     private boolean isPaused;
     private boolean isLateExecuted;
@@ -246,6 +248,11 @@ public final class FakeNode {
         timeListener = newListener;
     }
 
+    /** Is run when replies have reached a client and it has not read them. */
+    public void deliveryListener(final Runnable newListener) {
+        deliveryListener = newListener;
+    }
+
     public int connectionCount() {
         return links.size();
     }
@@ -401,6 +408,7 @@ public final class FakeNode {
                 if (!isEnded && !isHungUp && !isMute) {
                     channel.writeAndFlush(bytes);
                     deliveries.forEach(Runnable::run);
+                    deliveryListener.run();
                 }
             });
         }

@@ -13,8 +13,8 @@ import java.util.concurrent.CompletableFuture;
 final class SimClient {
 
     /** Acquisitions that are begun in callbacks of one turn: more than any limit of tasks in a turn. */
-    private static final int RETRIES_IN_TURN_MAX = 10_000;
-    private static final long RETRY_NS = 5_000;
+    private static final int RETRIES_IN_TURN_MAX = 2_000;
+    private static final long RETRY_NS = 20_000;
 
     private final Simulation simulation;
     private final VirtualWorld.Client process;
@@ -42,6 +42,7 @@ final class SimClient {
                 .maxTtl(Duration.ofMillis(plan.maxTtlMs))
                 .restartGuard(plan.guard)
                 .clockSampleMs(plan.clockSampleMs)
+                .drift(10_000, Duration.ofMillis(plan.driftConstantMs))
                 .nodeDebtMax(plan.debtMax)
                 .localHandOversMax(plan.localHandOversMax)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);

@@ -23,6 +23,7 @@ final class SimClocks {
     private final List<Jump> jumps = new ArrayList<>();
     private final Node[] nodes;
     private final long neededUptimeNs;
+    private final long maxTtlNs;
 
     /** What happened to a node. */
     private static final class Node {
@@ -39,6 +40,8 @@ final class SimClocks {
     private static final class Sight {
         private long steppedMs;
         private long knownUntilNs = Long.MIN_VALUE;
+        private boolean hasDetected;
+        private long detectedNs;
         /** First met when the node was empty, young, and said that it was old. */
         private boolean isDeceived;
         private long deceivedNs;
@@ -49,6 +52,7 @@ final class SimClocks {
         for (int i = 0; i < nodeCount; i++) {
             nodes[i] = new Node();
         }
+        maxTtlNs = maxTtlMs * 1_000_000;
         neededUptimeNs = (maxTtlMs + maxTtlMs / 100 + 1_002) * 1_000_000;
     }
 
@@ -70,7 +74,8 @@ final class SimClocks {
     }
 
     /** A client has read what a node's clock said. */
-    void onTold(final String client, final int index, final long executedNs, final long steppedMs) {
+    void onTold(final String client, final int index, final long executedNs, final long steppedMs,
+            final long nowNs) {
         final Sight[] all = sights.computeIfAbsent(client, any -> new Sight[nodes.length]);
         final Sight sight = all[index];
         if (sight == null) {
@@ -78,6 +83,8 @@ final class SimClocks {
         } else {
             if (Math.abs(steppedMs - sight.steppedMs) > SEEN_MS) {
                 sight.knownUntilNs = executedNs;
+                sight.hasDetected = true;
+                sight.detectedNs = nowNs;
             }
             sight.steppedMs = steppedMs;
         }
@@ -107,6 +114,13 @@ final class SimClocks {
     private boolean couldKnow(final String client, final Jump jump) {
         final Sight[] all = sights.get(client);
         return all != null && all[jump.node] != null && all[jump.node].knownUntilNs >= jump.atNs;
+    }
+
+    /** Whether a client has seen a node's clock jump, so that what it granted until a time counts for nothing. */
+    boolean isDistrusted(final String client, final int node, final long grantedNs) {
+        final Sight[] all = sights.get(client);
+        final Sight sight = all == null ? null : all[node];
+        return sight != null && sight.hasDetected && grantedNs - sight.detectedNs < maxTtlNs;
     }
 
     /** Met a node that had lost the other's key and whose clock made it look old enough. */

@@ -7,8 +7,7 @@ import java.util.Map;
 
 /**
  * Knows what each node has granted to which token, and which keys were lost without a crash: the truth against which
- * two holders are judged. Keys that were lost explain them only where no node stands for both, and only as far as each
- * of the two has been granted the lock by a quorum.
+ * two holders are judged.
  */
 final class SimGrants {
 
@@ -18,7 +17,14 @@ final class SimGrants {
 
     private static final class Grant {
         private long heldAt;
+        private long heldNs;
         private long lostAt;
+    }
+
+    /** Whether a client counts a grant of a node for nothing, because it has seen the node's clock jump. */
+    @FunctionalInterface
+    interface Distrust {
+        boolean isDistrusted(int node, long grantedNs);
     }
 
     SimGrants(final int nodeCount) {
@@ -29,9 +35,11 @@ final class SimGrants {
     }
 
     /** A node has executed a command about a token; a key that an extension puts back is not granted by that. */
-    void onExecuted(final int node, final String verb, final String token, final long reply) {
+    void onExecuted(final int node, final String verb, final String token, final long reply, final long nowNs) {
         if (verb.startsWith("acquire") && reply > 0 || verb.equals("extend") && reply == 1) {
-            nodes.get(node).computeIfAbsent(token, any -> new Grant()).heldAt = ++sequence;
+            final Grant grant = nodes.get(node).computeIfAbsent(token, any -> new Grant());
+            grant.heldAt = ++sequence;
+            grant.heldNs = nowNs;
         }
     }
 
@@ -61,21 +69,33 @@ final class SimGrants {
         return count >= quorum;
     }
 
-    private static boolean isStanding(final Grant grant) {
-        return grant != null && grant.lostAt < grant.heldAt;
-    }
-
-    /** Whether keys that were lost are the reason why two hold. */
-    boolean isExplained(final String one, final String other) {
+    /**
+     * Whether keys that were lost are the reason why two hold: each has the grants of a quorum that it can trust, and
+     * wherever both have one, the key of one of them was lost.
+     */
+    boolean isExplained(final String one, final Distrust ones, final String other, final Distrust others) {
+        int oneCount = 0;
+        int otherCount = 0;
         boolean isAnyLost = false;
-        for (final Map<String, Grant> node : nodes) {
-            final Grant ones = node.get(one);
-            final Grant others = node.get(other);
-            if (isStanding(ones) && isStanding(others)) {
+        for (int i = 0; i < nodes.size(); i++) {
+            final Grant first = trusted(i, one, ones);
+            final Grant second = trusted(i, other, others);
+            if (first != null && second != null && !isLost(first) && !isLost(second)) {
                 return false;
             }
-            isAnyLost |= ones != null && ones.lostAt > 0 || others != null && others.lostAt > 0;
+            isAnyLost |= first != null && first.lostAt > 0 || second != null && second.lostAt > 0;
+            oneCount += first == null ? 0 : 1;
+            otherCount += second == null ? 0 : 1;
         }
-        return isAnyLost && isQuorum(heldCount(one, 0)) && isQuorum(heldCount(other, 0));
+        return isAnyLost && isQuorum(oneCount) && isQuorum(otherCount);
+    }
+
+    private Grant trusted(final int node, final String token, final Distrust distrust) {
+        final Grant grant = nodes.get(node).get(token);
+        return grant == null || distrust.isDistrusted(node, grant.heldNs) ? null : grant;
+    }
+
+    private static boolean isLost(final Grant grant) {
+        return grant.lostAt > grant.heldAt;
     }
 }

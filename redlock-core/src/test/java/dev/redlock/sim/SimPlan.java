@@ -27,7 +27,7 @@ public final class SimPlan {
         SMALL_STEPS,
         // of what is not promised to last: the counters behind fencing tokens
         LOSE_COUNTERS,
-        // of keys, without a crash: one is deleted by hand or evicted, or all of one node are
+        // of keys, without a crash: one is deleted by hand or evicted, or all locks of one node are; counters stay
         LOSE_KEY, FLUSH_ALL,
         // of a node's machine: its clock is set ahead while the process is down; it is set after the process started
         REBOOT_KEEP, REBOOT_LOSE,
@@ -67,6 +67,7 @@ public final class SimPlan {
     int faultPeriodMs;
     int delayUsMax;
     int clockSampleMs = 1000;
+    int driftConstantMs = 2;
     int debtMax = 65_536;
     int nodeInFlightMax = 65_536;
     int localHandOversMax = 4;
@@ -85,6 +86,8 @@ public final class SimPlan {
     /** The checker believes in the whole ttl from the grant on, as a client without validity would. */
     boolean isValidityIgnored;
     boolean isExtending = true;
+    /** How often a worker extends what it holds, of ten times; to a ttl that may be shorter or longer than before. */
+    int extendTenths = 3;
     /** Every grant has a fencing token. */
     boolean isFenced;
     /** Leases may overlap, so of two attempts under way at once either may get the greater fencing token. */
@@ -140,6 +143,7 @@ public final class SimPlan {
             plan.commands.add(drawn(random, CommandMode.values()));
         }
         plan.localHandOversMax = List.of(0, 1, 1, 4).get(random.nextInt(4));
+        plan.extendTenths = List.of(1, 3, 8).get(random.nextInt(3));
         return plan;
     }
 

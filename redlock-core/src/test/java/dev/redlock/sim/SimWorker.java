@@ -194,9 +194,12 @@ final class SimWorker implements LeaseListener {
         simulation.checkGranted(this, 0);
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();
-        final long holdMs = random.nextInt(3) == 0 ? random.nextInt((int) ttlMs * 2) : random.nextInt(50);
-        later(simulation.plan.isTidy ? Math.min(holdMs, 3_000) : holdMs, this::afterHold);
+        holdFor(random.nextInt(3) == 0 ? random.nextInt((int) ttlMs * 2) : random.nextInt(50));
         client.maybeThrow("an acquire callback");
+    }
+
+    private void holdFor(final long ms) {
+        later(simulation.plan.isTidy ? Math.min(ms, 3_000) : ms, this::afterHold);
     }
 
     private void afterHold() {
@@ -204,9 +207,10 @@ final class SimWorker implements LeaseListener {
             return;
         }
         final int choice = random.nextInt(10);
-        if (choice < 3 && simulation.plan.isExtending && !simulation.isWinding()) {
+        final boolean isOver = lease.state().isFinal() && random.nextInt(4) > 0;
+        if (!isOver && choice < simulation.plan.extendTenths && simulation.plan.isExtending && !simulation.isWinding()) {
             extend();
-        } else if (choice == 3 && !simulation.plan.isTidy && !simulation.isWinding()) {
+        } else if (!isOver && choice == 9 && !simulation.plan.isTidy && !simulation.isWinding()) {
             // Forgets to release; looks again when the lease must be over.
             later(simulation.plan.maxTtlMs * 2L, this::release);
         } else {
@@ -237,7 +241,7 @@ final class SimWorker implements LeaseListener {
         } else if (outcome == ExtendOutcome.NOT_EXTENDED) {
             simulation.checkNotExtended(this, extendedSince);
         }
-        later(random.nextInt(100), this::afterHold);
+        holdFor(random.nextInt(random.nextInt(4) == 0 ? (int) ttlMs : 100));
         client.maybeThrow("an extend callback");
     }
 

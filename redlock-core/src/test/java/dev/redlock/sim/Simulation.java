@@ -112,7 +112,8 @@ public final class Simulation {
         final String token = command.substring(command.length() - 20);
         trace("node " + index + " " + command.substring(0, command.length() - 21) + " " + token.hashCode() + " -> "
                 + reply);
-        grants.onExecuted(index, command.substring(0, command.indexOf(' ')), token, Long.parseLong(reply));
+        grants.onExecuted(index, command.substring(0, command.indexOf(' ')), token, Long.parseLong(reply),
+                world.nowNs());
         if (command.startsWith("release")) {
             released.add(token);
         } else if (released.contains(token) && !command.startsWith("raise") && !plan.isLate()) {
@@ -125,7 +126,7 @@ public final class Simulation {
     private void onTold(final String link, final int index, final long executedNs, final long steppedMs) {
         for (final SimClient client : clients) {
             if (client.process().isNamed(link)) {
-                client.whenIdle(() -> clocks.onTold(client.name(), index, executedNs, steppedMs));
+                client.whenIdle(() -> clocks.onTold(client.name(), index, executedNs, steppedMs, world.nowNs()));
             }
         }
     }
@@ -250,11 +251,16 @@ public final class Simulation {
     private void checkPair(final SimWorker one, final SimWorker other) {
         if (clocks.isExcused(one.client.name(), one.sinceNs(), other.client.name(), other.sinceNs())) {
             count("EXCUSED");
-        } else if (plan.isKeyLossExcused && grants.isExplained(one.token(), other.token())) {
+        } else if (plan.isKeyLossExcused && grants.isExplained(one.token(), distrustOf(one), other.token(),
+                distrustOf(other))) {
             count("EXPLAINED_BY_LOST_KEYS");
         } else {
             violate("two hold " + one.resource + ": " + one + " and " + other);
         }
+    }
+
+    private SimGrants.Distrust distrustOf(final SimWorker worker) {
+        return (node, grantedNs) -> clocks.isDistrusted(worker.client.name(), node, grantedNs);
     }
 
     private void checkClosing(final Closing closing, final long nowNs) {
@@ -324,9 +330,10 @@ public final class Simulation {
                 }
             }
             case LATE_REQUESTS -> {
+                final int hangUpMs = 1 + random.nextInt(random.nextBoolean() ? 100 : 3000);
                 node.holdBack(one(client));
-                after(1 + random.nextInt(3000), node::hangUpHeldBack);
-                after(500 + random.nextInt(6000), node::letThrough);
+                after(hangUpMs, node::hangUpHeldBack);
+                after(hangUpMs + random.nextInt(random.nextBoolean() ? 500 : 6000), node::letThrough);
             }
             case FLUSH_SCRIPTS -> node.redis().flushScripts();
             case ERRORS -> node.redis()
