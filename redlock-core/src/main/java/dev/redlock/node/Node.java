@@ -567,7 +567,7 @@ public final class Node {
         close();
         connection = null;
         if (gone != null) {
-            gone.failAll();
+            gone.end();
         }
     }
 
