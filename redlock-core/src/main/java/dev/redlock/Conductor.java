@@ -84,7 +84,7 @@ final class Conductor implements NodeListener {
     private boolean isNextTurnScheduled;
     private volatile boolean isClosing;
     private volatile boolean isClosed;
-    /** Cancelled by the loop when it shuts down. */
+    /** Cancelled by the loop when it shuts down; null before the client is open, and when it is closed. */
     private Future<?> endOfLoop;
     private CompletableFuture<CloseReport> closed;
     private final DeadlineTimer closeTimer = new DeadlineTimer(nowNs -> endClose());
@@ -135,7 +135,11 @@ final class Conductor implements NodeListener {
         final io.netty.util.concurrent.Future<?> end = loop.schedule(() -> {
         }, FAR_DAYS, TimeUnit.DAYS);
         endOfLoop = end;
-        end.addListener(this::onCancelled);
+        end.addListener(cancelled -> {
+            if (endOfLoop != null) {
+                onCancelled(cancelled);
+            }
+        });
         for (final Node node : nodes) {
             node.open(fanOut);
         }
@@ -852,6 +856,14 @@ final class Conductor implements NodeListener {
         return new CloseReport(releasedAtCloseCount, List.copyOf(unreleased));
     }
 
+    private void forgetEndOfLoop() {
+        final Future<?> end = endOfLoop;
+        endOfLoop = null;
+        if (end != null) {
+            end.cancel(false);
+        }
+    }
+
     private void noteReleasedAtClose(final LeaseSlot lease, final ReleaseOutcome outcome) {
         if (outcome == ReleaseOutcome.UNKNOWN) {
             unreleased.add(lease.resource());
@@ -879,9 +891,7 @@ final class Conductor implements NodeListener {
         if (!isClosed) {
             fanOut.close();
             isClosed = true;
-            if (endOfLoop != null) {
-                endOfLoop.cancel(false);
-            }
+            forgetEndOfLoop();
             closed.complete(closeReport());
         }
     }

@@ -237,8 +237,14 @@ final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     /** On another thread, because this one may be inside of the very call that asks. */
     private void answerElsewhere(final int requests) {
-        if (requests != 0) {
+        if (requests == 0) {
+            return;
+        }
+        try {
             CompletableFuture.runAsync(() -> answer(requests));
+        } catch (final RuntimeException | Error e) {
+            // There is no other thread to be had.
+            answer(requests);
         }
     }
 

@@ -57,7 +57,8 @@ class LeaseReuseTest {
 
     private static Conductor conductor(final RedlockContext context, final EventLoop loop, final LiveNodes nodes) {
         return new Conductor(context, loop, nodes.newTransport(), NanoClock.system(),
-                new TokenStream(SeedSource.system(), System::currentTimeMillis, System.nanoTime()), new SplittableRandom(1));
+                new TokenStream(SeedSource.system(), System::currentTimeMillis, System.nanoTime()),
+                new SplittableRandom(1));
     }
 
     private static ResourceKey keyOn(final Redlock redlock, final EventLoop loop) {

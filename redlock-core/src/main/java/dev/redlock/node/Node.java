@@ -874,7 +874,7 @@ public final class Node {
         close();
         connection = null;
         if (gone != null) {
-            gone.failAll();
+            gone.end();
         }
     }
 

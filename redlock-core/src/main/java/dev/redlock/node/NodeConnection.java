@@ -154,6 +154,12 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         }
     }
 
+    /** Its loop has ended, which may be before {@link #channelInactive} is called. */
+    void end() {
+        readBuffer.close();
+        failAll();
+    }
+
     // ---- the channel ------------------------------------------------------------------------------------------------
 
     @Override

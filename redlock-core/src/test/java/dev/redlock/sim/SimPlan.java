@@ -199,7 +199,8 @@ public final class SimPlan {
                 + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (isFenced ? ", fenced" : "")
-                + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen") + ", debtMax " + debtMax
+                + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")
+                + ", debtMax " + debtMax
                 + ", localHandOversMax " + localHandOversMax + ", nodes " + kinds
                 + ", clients "
                 + commands;

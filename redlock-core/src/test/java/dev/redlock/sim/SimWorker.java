@@ -208,7 +208,8 @@ final class SimWorker implements LeaseListener {
         }
         final int choice = random.nextInt(10);
         final boolean isOver = lease.state().isFinal() && random.nextInt(4) > 0;
-        if (!isOver && choice < simulation.plan.extendTenths && simulation.plan.isExtending && !simulation.isWinding()) {
+        if (!isOver && choice < simulation.plan.extendTenths && simulation.plan.isExtending
+                && !simulation.isWinding()) {
             extend();
         } else if (!isOver && choice == 9 && !simulation.plan.isTidy && !simulation.isWinding()) {
             // Forgets to release; looks again when the lease must be over.

@@ -218,7 +218,8 @@ class SimulationTest {
     void lostKeysLetTwoInOnlyAsFarAsTheyExplainIt() {
         final Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 100;
         final Fault[] faults = {Fault.LOSE_KEY, Fault.FLUSH_ALL};
-        assertEquals(0, violations("", often, faults), "every overlap is explained, and who extends learns of its loss");
+        assertEquals(0, violations("", often, faults),
+                "every overlap is explained, and who extends learns of its loss");
         assertTrue(isCounted("EXPLAINED_BY_LOST_KEYS", often, faults), "two hold now and then");
         assertTrue(isCounted("LOST", often, faults), "and are told so");
         assertTrue(isOverlapFound(often.andThen(plan -> plan.isKeyLossExcused = false), faults),
