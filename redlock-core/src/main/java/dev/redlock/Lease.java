@@ -100,8 +100,8 @@ public interface Lease extends AutoCloseable {
     CompletionStage<ExtendOutcome> extendAsync(Duration ttl);
 
     /**
-     * Releases the lock as {@link #release()} does; on an event loop of the client without waiting. Never throws because
-     * the lock had expired, and does nothing the second time. Cancels an acquisition that is under way.
+     * Releases the lock as {@link #release()} does; on an event loop of the client it does not wait. Does not throw if
+     * the lease has expired, and does nothing the second time. Cancels an acquisition that is under way.
      */
     @Override
     void close();

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What can go wrong within one turn of the event loop, between two reads of a field or in the last second of a deadline.
+ * What can go wrong within one turn of the loop, between two reads of a field or in the last second of a deadline.
  * Tests that only look at the end of a turn cannot see it.
  */
 class BlindSpotTrapsTest extends VirtualTest {
@@ -182,7 +182,7 @@ class BlindSpotTrapsTest extends VirtualTest {
         assertEquals(List.of(false), seen.stream().distinct().toList(), "held, as seen by whoever sends the release");
     }
 
-    /** A turn with two flushes: what the first has handed to the sockets has not been read when the second is written. */
+    /** A turn with two flushes: the sockets have not read the bytes of the first when the second is written. */
     @Test
     void bytesThatASocketHasNotReadAreNotOverwritten() {
         final VirtualWorld.Client client = world(3);

@@ -343,7 +343,7 @@ public final class FanOut {
     }
 
     private void flush() {
-        // Also where this is the flush of the next turn: what is sent from here on leaves with it, or in the turn behind.
+        // Also if this is the flush of the next turn: commands from here on leave with it, or one turn later.
         isFlushScheduled = true;
         try {
             sealReleases();

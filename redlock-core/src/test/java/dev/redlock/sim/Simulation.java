@@ -514,7 +514,8 @@ public final class Simulation {
      */
     Simulation run(final PrintStream out, final Runnable lastResort) {
         final SimLog log = new SimLog(this);
-        try (SimWatchdog watchdog = new SimWatchdog(this, out, lastResort)) {
+        final SimWatchdog watchdog = new SimWatchdog(this, out, lastResort);
+        try {
             // Before the first fault every client has met every node: clock and restart guards need a first sight.
             world.runMs(100);
             if (!plan.faults.isEmpty()) {
@@ -526,6 +527,7 @@ public final class Simulation {
             violations.add("the run itself failed: " + e);
             throw new AssertionError(report(), e);
         } finally {
+            watchdog.close();
             isOver = true;
             world.end();
             log.close();
