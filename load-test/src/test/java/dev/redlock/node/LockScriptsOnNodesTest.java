@@ -105,7 +105,8 @@ class LockScriptsOnNodesTest {
                             "5", "9", "3", "6", "8", "8", DAY_MS));
             assertEquals(1L, redis.call("EXISTS", "a", "b", "c", "d", "e", "f"), "the foreign one stands");
             assertEquals("[5, 9, null, 7, null, no number]",
-                    redis.call("MGET", "ca", "cb", "cc", "cd", "ce", "cf").toString(), "counters only go up, and are not created");
+                    redis.call("MGET", "ca", "cb", "cc", "cd", "ce", "cf").toString(),
+                    "counters only go up, and are not created");
             assertEquals(-1L, redis.call("PTTL", "ca"), "one that stands right is not touched");
             assertTrue((long) redis.call("PTTL", "cb") > 0, "a raised one expires");
             // The same counter twice, as two attempts of one resource in one turn may have it.

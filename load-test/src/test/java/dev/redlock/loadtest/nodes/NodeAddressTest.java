@@ -69,7 +69,8 @@ class NodeAddressTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"redis://ann:topsecret@host", "redis://ann:topsecret@host:x", "ann:topsecret@ho st:1",
-        "redis://ann:topsecret", "redis://:topsecret", "ann:topsecret", "redis://topsecret", "redis://ann:top@topsecret@h",
+        "redis://ann:topsecret", "redis://:topsecret", "ann:topsecret", "redis://topsecret",
+        "redis://ann:top@topsecret@h",
         "redis://ann:topsecret/@h:1", "redis://ann:to#topsecret@h:1", "redis://topsecret@h:1", "topsecret@h:1",
         "topsecret://@h:1", "unix://ann:topsecret@run", "redis://ann:@topsecret", "redis://ann:%topsecret@h:1"})
     void refusalNeverRepeatsThePassword(String text) {
