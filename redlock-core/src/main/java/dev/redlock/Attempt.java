@@ -161,15 +161,18 @@ final class Attempt implements LockRequest {
 
     @Override
     public void onReply(final int nodeIndex, final Verb verb, final int sequence, final long value) {
-        switch (verb) {
-            case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onReply(this, nodeIndex, value);
-            case RAISE -> conductor.raising().onReply(this, nodeIndex, value);
-            case REMAINING_TTL -> conductor.inquiring().onReply(this, nodeIndex, value);
-            case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
-            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
-                    .onReply(this, nodeIndex, sequence, value);
+        try {
+            switch (verb) {
+                case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onReply(this, nodeIndex, value);
+                case RAISE -> conductor.raising().onReply(this, nodeIndex, value);
+                case REMAINING_TTL -> conductor.inquiring().onReply(this, nodeIndex, value);
+                case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
+                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
+                        .onReply(this, nodeIndex, sequence, value);
+            }
+        } finally {
+            answered();
         }
-        answered();
     }
 
     @Override
@@ -199,15 +202,18 @@ final class Attempt implements LockRequest {
 
     private void onNoReply(final int nodeIndex, final Verb verb, final int sequence, final Vote vote,
             final VoteFailure failure) {
-        switch (verb) {
-            case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
-            case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
-            case REMAINING_TTL -> conductor.inquiring().onNoReply(this, nodeIndex);
-            case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote, failure);
-            case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
-                    .onNoReply(this, nodeIndex, sequence, vote);
+        try {
+            switch (verb) {
+                case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
+                case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
+                case REMAINING_TTL -> conductor.inquiring().onNoReply(this, nodeIndex);
+                case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote, failure);
+                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
+                        .onNoReply(this, nodeIndex, sequence, vote);
+            }
+        } finally {
+            answered();
         }
-        answered();
     }
 
     @Override

@@ -222,8 +222,8 @@ final class Conductor implements NodeListener {
             refuseOverloaded(lease);
             return;
         }
-        autoExtendedCount += isAutoExtended ? 1 : 0;
         final Acquisition acquisition = takeAcquisition(lease);
+        autoExtendedCount += isAutoExtended ? 1 : 0;
         if (lease.waitNs > 0) {
             acquisition.deadlineNs = nowNs() + Math.min(lease.waitNs, Long.MAX_VALUE / 4);
             standInLine(acquisition, queue);

@@ -47,7 +47,7 @@ public final class RedlockLock implements Lock {
      */
     @Override
     public void lock() {
-        refuseOnLoop();
+        refuseOnLoop("lock()");
         boolean wasInterrupted = false;
         while (true) {
             try {
@@ -70,7 +70,7 @@ public final class RedlockLock implements Lock {
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        refuseOnLoop();
+        refuseOnLoop("lockInterruptibly()");
         local.lockInterruptibly();
         boolean isTaken = false;
         try {
@@ -83,8 +83,8 @@ public final class RedlockLock implements Lock {
     }
 
     /** Before the local lock, for which a thread would wait as well. */
-    private void refuseOnLoop() {
-        redlock.refuseOnLoop("of a lock", "Redlock.acquire with a callback or acquireAsync");
+    private void refuseOnLoop(final String call) {
+        redlock.refuseOnLoop(call, "Redlock.acquire with a callback or acquireAsync");
     }
 
     private boolean isReentry() {
@@ -123,7 +123,7 @@ public final class RedlockLock implements Lock {
      */
     @Override
     public boolean tryLock() {
-        refuseOnLoop();
+        refuseOnLoop("tryLock()");
         if (!local.tryLock()) {
             return false;
         }
@@ -143,7 +143,7 @@ public final class RedlockLock implements Lock {
     @Override
     public boolean tryLock(final long time, final TimeUnit unit) throws InterruptedException {
         Objects.requireNonNull(unit, "time unit is null: say what the time is counted in");
-        refuseOnLoop();
+        refuseOnLoop("tryLock(time, unit)");
         final long deadlineNs = redlock.nowNs() + Math.max(0, unit.toNanos(time));
         if (!local.tryLock(time, unit)) {
             return false;

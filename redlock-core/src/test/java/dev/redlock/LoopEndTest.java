@@ -239,6 +239,24 @@ class LoopEndTest {
         assertEquals(new CloseReport(0, List.of()), resultOf(task(() -> redlock.closeWithin(TTL))));
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void callersOnALoopThatIsRunByHand(final End end) throws Exception {
+        final LoopThread thread = LoopThread.start(LocalIoHandler.newFactory(), IdlePolicy.BLOCK, "by-hand");
+        connect(thread.loop());
+        final CompletableFuture<LeaseState> told = new CompletableFuture<>();
+        held("held", OPTIONS.listener((lost, state) -> told.complete(state)));
+        pauseNode();
+        final FutureTask<AcquireOutcome> attempt = parked(() -> redlock.tryAcquire("r", TTL));
+        final FutureTask<AcquireOutcome> behind = parked(() -> redlock.tryAcquire("r", TTL, AN_HOUR));
+        end.shutDown(thread.loop());
+        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(attempt).kind());
+        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(behind).kind());
+        assertEquals(LeaseState.LOST, told.orTimeout(20, TimeUnit.SECONDS).join());
+        thread.shutDown();
+        assertEquals(List.of("held"), redlock.closeWithin(TTL).unreleased());
+    }
+
     private static <T> FutureTask<T> task(final Callable<T> call) {
         final FutureTask<T> task = new FutureTask<>(call);
         final Thread thread = new Thread(task);

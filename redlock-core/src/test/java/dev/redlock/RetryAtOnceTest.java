@@ -80,16 +80,6 @@ class RetryAtOnceTest extends VirtualTest {
     }
 
     @Test
-    void aNodeThatShakesHandsLongIsReadWhenItAnswers() {
-        client = world(1);
-        eachNode(node -> node.breakConnections());
-        node(0).pause();
-        world.runMs(100);
-        acquireAgainAndAgain(AcquireOutcome.Kind.NO_QUORUM, node(0)::resume);
-        assertAcquiredAfter(AcquireOutcome.Kind.NO_QUORUM);
-    }
-
-    @Test
     void backPressureEndsWhenTheNodesAnswer() {
         world = new VirtualWorld(3);
         client = client(context().nodeBackPressure(16, 4096));
