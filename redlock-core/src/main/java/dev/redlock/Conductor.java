@@ -570,7 +570,8 @@ final class Conductor implements NodeListener {
     @Override
     public void onStateChange(final Node node, final NodeState state) {
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
-            // A copy of this process cannot go on with its connections: what it sends over new ones has tokens of its own.
+            // A copy of this process cannot go on with its connections: what it sends over new ones has tokens of its
+            // own.
             tokens.rekey();
             settledMask |= 1L << node.index();
             if (settledMask == Quorum.allOf(nodes.length)) {

@@ -136,8 +136,9 @@ public final class RedlockContext {
         checkOpen();
         Objects.requireNonNull(name, "client name is null: give \"\" for none");
         if (!name.chars().allMatch(c -> c > ' ' && c < 127)) {
-            throw new IllegalArgumentException("client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
-                    + " which Redis refuses: use printable ASCII without blanks");
+            throw new IllegalArgumentException(
+                    "client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
+                            + " which Redis refuses: use printable ASCII without blanks");
         }
         clientName = name;
         return this;
@@ -218,12 +219,12 @@ public final class RedlockContext {
     }
 
     /**
-     * How far clocks may run apart. The validity of a lease is its ttl less what the acquisition took and less the clock
-     * allowance, rate * (ttl + 2 * ({@link #clockSampleMs} + 100 ms)) + constant; with the clock watch off, rate * ttl +
-     * constant. A restarted node sits out maxTtl * rate + constant longer. A node whose clock moves by more than rate *
-     * time + constant / 2 between two samples is distrusted. Only for clocks that are known to be better (or worse)
-     * than the default: too little lets a node with a fast clock give a held lock to somebody else. Where round trips
-     * take longer than 1 ms, steps of clocks can hide in them: raise the constant by four times as much.
+     * How far clocks may run apart. The validity of a lease is its ttl less what the acquisition took and less the
+     * clock allowance, rate * (ttl + 2 * ({@link #clockSampleMs} + 100 ms)) + constant; with the clock watch off, rate
+     * * ttl + constant. A restarted node sits out maxTtl * rate + constant longer. A node whose clock moves by more
+     * than rate * time + constant / 2 between two samples is distrusted. Only for clocks that are known to be better
+     * (or worse) than the default: too little lets a node with a fast clock give a held lock to somebody else. Where
+     * round trips take longer than 1 ms, steps of clocks can hide in them: raise the constant by four times as much.
      *
      * @param ratePpm  parts per million, default 10 000 (one percent), 0 to 500 000
      * @param constant for the precision of expiry, default 2 ms, 0 to 60 s

@@ -88,7 +88,7 @@ class AcquireTrapsTest extends VirtualTest {
                 "ttl - 10 ms - 1 % of the ttl and of what the clock watch does not see - 2 ms");
     }
 
-    /** 1000 ms less a round of 10 ms less an allowance of 34 ms: what is left may be what is needed, and not a moment less. */
+    /** 1000 ms less a round of 10 ms less an allowance of 34 ms: what is needed may be all of that, and no more. */
     @ParameterizedTest
     @CsvSource({"956000000, ACQUIRED", "956000001, TOO_SLOW"})
     void asMuchValidityAsIsNeededIsEnough(final long minValidityNs, final AcquireOutcome.Kind kind) {

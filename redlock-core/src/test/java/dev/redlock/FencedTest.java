@@ -294,7 +294,9 @@ class FencedTest extends VirtualTest {
     void validityThatTheRaiseUsedUpIsTooSlow() {
         nodesWithCounters(1, 5, 9);
         final AcquireOutcome outcome = acquire(client,
-                AcquireOptions.ofTtl(Duration.ofSeconds(1)).fenced().minValidity(Duration.ofMillis(validityMs(1_000) - 3)));
+                AcquireOptions.ofTtl(Duration.ofSeconds(1))
+                        .fenced()
+                        .minValidity(Duration.ofMillis(validityMs(1_000) - 3)));
         assertEquals(AcquireOutcome.Kind.TOO_SLOW, outcome.kind(), outcome::toString);
         world.runMs(5);
         assertEquals(0, keyCount(), "rolled back");

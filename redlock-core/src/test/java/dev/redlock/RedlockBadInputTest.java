@@ -69,7 +69,8 @@ class RedlockBadInputTest {
         Refusal.ofNull("resource is null: name what is to be locked", () -> redlock.tryAcquire(null, TTL));
         Refusal.ofArgument("resource \"\" is empty: name what is to be locked", () -> redlock.acquire("", TTL));
         Refusal.ofArgument("resource \"" + "x".repeat(32) + "... (481 more characters)\" is 513 bytes long with its"
-                + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)", () -> redlock.key("x".repeat(513)));
+                + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
+                () -> redlock.key("x".repeat(513)));
         Refusal.ofNull("resource is null: name what is to be locked",
                 () -> redlock.acquireAsync((String) null, OPTIONS));
         Refusal.ofNull("resource key is null", () -> redlock.acquireAsync((ResourceKey) null, OPTIONS));

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class TextForPeopleTest extends VirtualTest {
 
-    /** A line that another program would read as one of ours, a sequence that a terminal obeys, and text run backwards. */
+    /** A line that looks like one of ours, a sequence that a terminal obeys, and text that runs backwards. */
     private static final String EVIL = "WORD\nINFO: all is well\r\u001b[2J\u009b31m\u202e\u2028\u2029\u0000";
     private static final int SHOWN_MAX = 1_600;
 
@@ -74,7 +74,8 @@ class TextForPeopleTest extends VirtualTest {
         assertTrue(text.length() <= SHOWN_MAX, text.length() + " characters: " + text);
         text.codePoints().forEach(c -> assertFalse(switch (Character.getType(c)) {
             case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR,
-                    Character.SURROGATE -> true;
+                    Character.SURROGATE ->
+                true;
             default -> false;
         }, "U+" + Integer.toHexString(c) + " in " + text));
     }

@@ -13,9 +13,9 @@ import dev.redlock.quorum.Drift;
  * step. The other half of the constant is for the width of two intervals, which can hide as much; {@link
  * dev.redlock.quorum.ClockAllowance} shows what follows for the validity of locks.
  *
- * <p>The constant is granted once and not with each sample: where a sample lies beyond, the end that it is beyond stays,
- * so a clock that creeps is found as soon as it has gained it. It is not granted twice either: the two ends are kept
- * apart from each other, so a clock that falls behind and then steps ahead is held to where it fell.
+ * <p>The constant is granted once and not with each sample: where a sample lies beyond, the end that it is beyond
+ * stays, so a clock that creeps is found as soon as it has gained it. It is not granted twice either: the two ends are
+ * kept apart from each other, so a clock that falls behind and then steps ahead is held to where it fell.
  *
  * <p>The reference is never forgotten while the node exists. It belongs to the clock of the machine behind the address,
  * not to a connection or a process: a clock that steps while the node is away, or while its process is replaced, has

@@ -20,8 +20,8 @@ public interface SeedSource {
 
     /**
      * The random source of the operating system, read anew each time. What {@link SecureRandom#nextBytes} returns comes
-     * in part from a generator and a buffer within this process, both of which a snapshot of the machine or a checkpoint
-     * of the process copies.
+     * in part from a generator and a buffer within this process, both of which a snapshot of the machine or a
+     * checkpoint of the process copies.
      *
      * @return the source: /dev/urandom where there is one, which does not block; else the default of the JDK, reseeded
      *         before each draw where it can be

@@ -14,7 +14,8 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * An endless stream of tokens: the key stream of the JDK's ChaCha20, made in bulk and handed out twenty bytes at a time
- * without allocating. The time of the draw is added to each token (XOR), which leaves it as random as the key stream is.
+ * without allocating. The time of the draw is added to each token (XOR), which leaves it as random as the key stream
+ * is.
  *
  * <p>The key is replaced by a new one with the first draw that is {@value #REKEY_MS} ms later, after {@link #rekey} or
  * after {@value #REFILLS_PER_KEY} refills. A new key is the SHA-256 of 32 fresh bytes of the seed source, the monotonic
@@ -27,14 +28,14 @@ import javax.crypto.spec.SecretKeySpec;
  * different bytes or if they drew at different times, by the nanosecond or by the wall clock. The client calls {@link
  * #rekey} whenever a node is connected, and a restored copy cannot go on with the connections of the original: so what
  * it sends to a node carries tokens from behind the replacement.
- * <li>Until then the n-th tokens of two copies are equal only if both were drawn in the same nanosecond of the monotonic
- * clock.
+ * <li>Until then the n-th tokens of two copies are equal only if both were drawn in the same nanosecond of the
+ * monotonic clock.
  * <li>Not guaranteed: anything about tokens that were drawn before the snapshot. A lease that is held at that time is
  * held, with the same token, by each copy.
  * </ul>
  *
- * <p>The block counter of ChaCha20 has 32 bits (RFC 8439), 256 GiB of key stream: {@value #REFILLS_PER_KEY} refills stay
- * far below. Bytes that were handed out are wiped from the buffer at the next refill.
+ * <p>The block counter of ChaCha20 has 32 bits (RFC 8439), 256 GiB of key stream: {@value #REFILLS_PER_KEY} refills
+ * stay far below. Bytes that were handed out are wiped from the buffer at the next refill.
  *
  * @threading event-loop-confined: one stream per conductor
  */

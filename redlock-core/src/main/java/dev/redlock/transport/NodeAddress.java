@@ -13,8 +13,8 @@ import java.util.Set;
  * {@code unix:///path}. IPv6 literals stand in brackets.
  *
  * <p>{@link #toString} shows the address without user and password. An error about a malformed address shows no more
- * of it than its scheme, or the name before the first colon: whatever else is in it may be a part of a password, because
- * it is malformed.
+ * of it than its scheme, or the name before the first colon: whatever else is in it may be a part of a password,
+ * because it is malformed.
  *
  * @threading immutable
  */
@@ -26,6 +26,9 @@ public final class NodeAddress {
     /** Longer than any host name or socket path of an operating system. */
     private static final int LENGTH_MAX = 255;
     private static final int SHOWN_LENGTH_MAX = 64;
+    /** Kinds of characters that are not shown as themselves, as bits. */
+    private static final int UNSHOWABLE_TYPES = 1 << Character.CONTROL | 1 << Character.FORMAT
+            | 1 << Character.LINE_SEPARATOR | 1 << Character.PARAGRAPH_SEPARATOR | 1 << Character.SURROGATE;
     /** Those that are written by mistake. Any other may be the begin of a password that holds a {@code ://}. */
     private static final Set<String> SHOWN_SCHEMES = Set.of("redis", "rediss", "valkey", "valkeys", "redis-socket",
             "redis-sentinel", "unix", "tcp", "http", "https");
@@ -91,7 +94,8 @@ public final class NodeAddress {
             throw malformed(text, "it is no URI");
         }
         if (!text.startsWith("redis://")) {
-            throw malformed(text, hasScheme(text) ? "scheme " + leadingName(text) + " is unknown" : "its scheme is unknown");
+            throw malformed(text,
+                    hasScheme(text) ? "scheme " + leadingName(text) + " is unknown" : "its scheme is unknown");
         }
         if (uri.getHost() == null) {
             throw malformed(text, "host or port is missing or malformed");
@@ -162,11 +166,7 @@ public final class NodeAddress {
     }
 
     private static boolean isUnshowable(final char c) {
-        return switch (Character.getType(c)) {
-            case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR,
-                    Character.SURROGATE -> true;
-            default -> false;
-        };
+        return (UNSHOWABLE_TYPES >> Character.getType(c) & 1) != 0;
     }
 
     private static int checkedPort(final String text, final String port) {

@@ -130,7 +130,8 @@ class NodeAddressTest {
         assertEquals(255, NodeAddress.parse("h".repeat(255) + ":1").host().length());
         final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
                 () -> NodeAddress.parse("h".repeat(256) + ":1"));
-        assertEquals("node address \"" + "h".repeat(64) + "...\" is malformed: host is longer than 255 characters" + FORMS,
+        assertEquals(
+                "node address \"" + "h".repeat(64) + "...\" is malformed: host is longer than 255 characters" + FORMS,
                 e.getMessage());
         assertThrows(IllegalArgumentException.class, () -> NodeAddress.parse("unix:///" + "p".repeat(255)));
         assertThrows(IllegalArgumentException.class, () -> NodeAddress.parse("h".repeat(12_000_000) + ":1"));
@@ -142,7 +143,8 @@ class NodeAddressTest {
         "redis://ann:*@h_o:1", "redis://ann:*@", "redis://ann:*@:1", "rediss://ann:*@h:1", "unix://ann:*@/run/r.sock",
         "redis:ann:*@h:1", "redis:/ann:*@h:1", "redis//ann:*@h:1", "ann:*@h:1", "*@h:1", ":*@h:1", "ann:*@h",
         "redis://ann:*", "redis://:*", "redis:ann:*", "ann:*", ":*", "unix:ann:*", "http://ann:*"};
-    private static final String[] PIECES = {"", "", "a", "@", ":", "/", "#", "?", "%", "%3A", "%40", "%FF", "[", "]", " ",
+    private static final String[] PIECES = {"", "", "a", "@", ":", "/", "#", "?", "%", "%3A", "%40", "%FF", "[", "]",
+        " ",
         "\\", "\"", "\n", "\u00e9", "://", "1", "&", "+"};
 
     /**

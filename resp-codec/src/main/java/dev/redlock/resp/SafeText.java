@@ -15,9 +15,12 @@ import java.nio.charset.StandardCharsets;
  */
 public final class SafeText {
 
-    /** The longest text that is shown whole, characters of the text; an escape counts as the character that it is of. */
+    /** The longest text that is shown whole, in characters; an escape counts as the one that it stands for. */
     public static final int LENGTH_MAX = 200;
 
+    /** Kinds of characters that are not shown as themselves, as bits. */
+    private static final int UNSHOWABLE_TYPES = 1 << Character.CONTROL | 1 << Character.FORMAT
+            | 1 << Character.LINE_SEPARATOR | 1 << Character.PARAGRAPH_SEPARATOR | 1 << Character.SURROGATE;
     /** A character is at most this many bytes of UTF-8. */
     private static final int UTF8_BYTES_MAX = 4;
 
@@ -125,10 +128,6 @@ public final class SafeText {
     }
 
     private static boolean isEscaped(int codePoint) {
-        return switch (Character.getType(codePoint)) {
-            case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR,
-                    Character.SURROGATE -> true;
-            default -> false;
-        };
+        return (UNSHOWABLE_TYPES >> Character.getType(codePoint) & 1) != 0;
     }
 }

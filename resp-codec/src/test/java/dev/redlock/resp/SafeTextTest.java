@@ -16,10 +16,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 class SafeTextTest {
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {"0a|\\n", "0d|\\r", "09|\\t", "00|\\u0000", "1b|\\u001b", "7f|\\u007f", "85|\\u0085",
-        "9b|\\u009b", "ad|\\u00ad", "200b|\\u200b", "200f|\\u200f", "2028|\\u2028", "2029|\\u2029", "202a|\\u202a",
-        "202e|\\u202e", "2066|\\u2066", "2069|\\u2069", "feff|\\ufeff", "d83d|\\ud83d", "dd12|\\udd12",
-        "e0041|\\udb40\\udc41"})
+    @CsvSource(delimiter = '|',
+            value = {"0a|\\n", "0d|\\r", "09|\\t", "00|\\u0000", "1b|\\u001b", "7f|\\u007f", "85|\\u0085",
+                "9b|\\u009b", "ad|\\u00ad", "200b|\\u200b", "200f|\\u200f", "2028|\\u2028", "2029|\\u2029",
+                "202a|\\u202a",
+                "202e|\\u202e", "2066|\\u2066", "2069|\\u2069", "feff|\\ufeff", "d83d|\\ud83d", "dd12|\\udd12",
+                "e0041|\\udb40\\udc41"})
     void escapesWhatIsNotShownAsItself(String codePoint, String escape) {
         String text = "a" + Character.toString(Integer.parseInt(codePoint, 16)) + "b";
         assertEquals("a" + escape + "b", SafeText.of(text));
@@ -54,7 +56,8 @@ class SafeTextTest {
         String shown = SafeText.of(bytes, 10);
         assertEquals("\\u0000\\n" + "\\u0000".repeat(8) + "... (12000000 bytes)", shown);
         assertEquals("\u00e9\\n", SafeText.of("\u00e9\n".getBytes(StandardCharsets.UTF_8), 2));
-        assertEquals("\ud83d\udd12".repeat(5), SafeText.of("\ud83d\udd12".repeat(5).getBytes(StandardCharsets.UTF_8), 10));
+        assertEquals("\ud83d\udd12".repeat(5),
+                SafeText.of("\ud83d\udd12".repeat(5).getBytes(StandardCharsets.UTF_8), 10));
     }
 
     @Property
@@ -65,7 +68,8 @@ class SafeTextTest {
         assertTrue(shown.length() <= 6 * SafeText.LENGTH_MAX + 40, shown);
         shown.codePoints().forEach(c -> assertTrue(switch (Character.getType(c)) {
             case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR,
-                    Character.SURROGATE -> false;
+                    Character.SURROGATE ->
+                false;
             default -> true;
         }, shown));
     }
@@ -79,7 +83,8 @@ class SafeTextTest {
         }
         RespValue tree = RespValue.aggregate(RespType.ARRAY, wide);
         for (int i = 0; i < 60; i++) {
-            tree = RespValue.array(tree, tree).withAttribute(RespValue.aggregate(RespType.ATTRIBUTE, List.of(tree, tree)));
+            tree = RespValue.array(tree, tree)
+                    .withAttribute(RespValue.aggregate(RespType.ATTRIBUTE, List.of(tree, tree)));
         }
         String shown = tree.toString();
         assertTrue(shown.length() < 2_000, shown.length() + " characters");
@@ -91,10 +96,12 @@ class SafeTextTest {
         RespValue tree = RespValue.array(RespValue.integer(1), RespValue.bulk("a\nb"),
                 RespValue.array(RespValue.bool(true), RespValue.nullOf(RespType.NULL)), RespValue.number(1.5),
                 RespValue.nullOf(RespType.ARRAY), RespValue.array());
-        assertEquals("ARRAY[INTEGER(1), BULK_STRING(a\\nb), ARRAY[BOOLEAN(true), NULL], DOUBLE(1.5), ARRAY(null), ARRAY[]]",
+        assertEquals(
+                "ARRAY[INTEGER(1), BULK_STRING(a\\nb), ARRAY[BOOLEAN(true), NULL], DOUBLE(1.5), ARRAY(null), ARRAY[]]",
                 tree.toString());
         assertEquals("ATTRIBUTE[BULK_STRING(k), INTEGER(2)] INTEGER(1)", RespValue.integer(1)
-                .withAttribute(RespValue.aggregate(RespType.ATTRIBUTE, List.of(RespValue.bulk("k"), RespValue.integer(2))))
+                .withAttribute(
+                        RespValue.aggregate(RespType.ATTRIBUTE, List.of(RespValue.bulk("k"), RespValue.integer(2))))
                 .toString());
     }
 

@@ -231,7 +231,8 @@ public final class RespClient implements AutoCloseable {
     }
 
     private IOException closed() {
-        return new IOException("the connection to " + SafeText.of(String.valueOf(channel.remoteAddress())) + " is closed", cause);
+        return new IOException(
+                "the connection to " + SafeText.of(String.valueOf(channel.remoteAddress())) + " is closed", cause);
     }
 
     private void onClosed() {
