@@ -125,8 +125,8 @@ public final class RedlockContext {
         Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
         ResourceKey.checkEncodable("key prefix", prefix);
         if (prefix.contains(ResourceKey.COUNTER_MARK)) {
-            throw new IllegalArgumentException("key prefix \"" + prefix + "\" contains \"" + ResourceKey.COUNTER_MARK
-                    + "\", which only names of fencing counters may: choose another prefix");
+            throw new IllegalArgumentException("key prefix \"" + SafeText.of(prefix) + "\" contains \""
+                    + ResourceKey.COUNTER_MARK + "\", which only names of fencing counters may: choose another prefix");
         }
         keyPrefix = prefix;
         return this;

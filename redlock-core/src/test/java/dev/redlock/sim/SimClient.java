@@ -257,7 +257,9 @@ final class SimClient {
         }
         // An attempt is out until every node it was sent to has answered; each node has a limit of what it owes.
         final SimPlan plan = simulation.plan;
-        final int attemptsMax = plan.nodeCount * plan.nodeInFlightMax + workers.size();
+        // A batch of releases is one request for up to 64 attempts; only callers that retry at once fill one.
+        final int perRequest = plan.faults.contains(SimPlan.Fault.RETRY_AT_ONCE) ? 64 : 1;
+        final int attemptsMax = plan.nodeCount * plan.nodeInFlightMax * perRequest + workers.size();
         if (process.engine().attemptsOut() > attemptsMax) {
             simulation
                     .violate(name() + " has " + process.engine().attemptsOut() + " attempts out, over " + attemptsMax);

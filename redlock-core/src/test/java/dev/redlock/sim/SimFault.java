@@ -11,7 +11,12 @@ final class SimFault extends RuntimeException {
 
     /** Whether something was thrown on purpose, by the application or for want of memory. */
     static boolean isMeant(final Throwable thrown) {
-        return thrown instanceof SimFault || thrown instanceof FakeMemory.UsedUp
+        return thrown instanceof SimFault || thrown instanceof FakeMemory.UsedUp || isReadWithoutMemory(thrown)
                 || thrown != null && thrown.getCause() != null && isMeant(thrown.getCause());
+    }
+
+    /** In-process channels run a read as a task, whose exception Netty logs; a socket closes its connection. */
+    private static boolean isReadWithoutMemory(final Throwable thrown) {
+        return thrown instanceof OutOfMemoryError && "no direct memory to read into".equals(thrown.getMessage());
     }
 }

@@ -41,13 +41,6 @@ public final class SimPlan {
         THROWING_LOG
     }
 
-    /**
-     * Faults that the engine does not stand yet: {@link #of} does not draw them, and tests show that they are found.
-     * Whoever makes the engine stand one takes it out of here.
-     */
-    static final Set<Fault> NOT_STOOD_YET = EnumSet.of(Fault.LATE_REQUESTS, Fault.SMALL_STEPS, Fault.NO_MEMORY,
-            Fault.RETRY_AT_ONCE, Fault.THROWING_LOG);
-
     /** Faults under which no two leases may overlap, but for the moment in which nobody can know of a clock's jump. */
     public static final Set<Fault> ASSUMED = EnumSet.complementOf(EnumSet.of(Fault.LOSE_COUNTERS));
     /** Faults after which every key that is not wanted is gone soon, not only when its ttl ends. */
@@ -118,7 +111,7 @@ public final class SimPlan {
         plan.isTidy = random.nextInt(3) == 0;
         plan.faults = EnumSet.noneOf(Fault.class);
         for (final Fault fault : plan.isTidy ? TIDY : ASSUMED) {
-            if (random.nextInt(3) > 0 && !NOT_STOOD_YET.contains(fault)) {
+            if (random.nextInt(3) > 0) {
                 plan.faults.add(fault);
             }
         }
