@@ -63,9 +63,9 @@ final class FenceGuard {
         logged |= bit;
         loggedNs[nodeIndex] = nowNs;
         final Node node = conductor.node(nodeIndex);
-        Log.log(System.Logger.Level.WARNING, "node {0} ({1}) granted a fenced lock with its counter at {2}, which is"
-                + " out of range: the clocks of the nodes allow {3}, and too few other nodes have reached it. The grant"
-                + " does not count; if no other counter is as high, delete the counter on this node",
-                nodeIndex, node.address(), Long.toString(value), Long.toString(clockLimit()));
+        Log.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.address()
+                + ") granted a fenced lock with its counter at " + value + ", which is out of range: the clocks of the"
+                + " nodes allow " + clockLimit() + ", and too few other nodes have reached it. The grant does not"
+                + " count; if no other counter is as high, delete the counter on this node");
     }
 }

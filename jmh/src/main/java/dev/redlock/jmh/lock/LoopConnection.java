@@ -81,6 +81,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
     private Script script;
     private int wordCount;
     private int lockCount;
+    private boolean isProbe;
     private ByteBuf replies;
 
     LoopConnection(final LoopNode node, final String runId, final Channel channel) {
@@ -137,7 +138,11 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
             lockCount = 1;
             locks[0] = numberAt(buf, index + length - NUMBER_DIGITS, NUMBER_DIGITS);
         } else if (at == 2) {
-            readToken(0, buf, index, length);
+            // A handshake tries whether the node has SET with IFEQ; its value is no token.
+            isProbe = length != TOKEN_BYTES;
+            if (!isProbe) {
+                readToken(0, buf, index, length);
+            }
         }
     }
 
@@ -181,7 +186,9 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         }
         switch (kind) {
             case SET -> {
-                if (acquire()) {
+                if (isProbe) {
+                    RespWriter.textLine(replies, RespType.SIMPLE_ERROR, "ERR syntax error");
+                } else if (acquire()) {
                     RespWriter.textLine(replies, RespType.SIMPLE_STRING, "OK");
                 } else {
                     RespWriter.nullValue(replies);

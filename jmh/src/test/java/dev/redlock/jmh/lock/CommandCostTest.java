@@ -25,7 +25,7 @@ class CommandCostTest {
     @Test
     void everyFormDoesWhatItIsMeasuredBy() {
         assertEquals(0, run("--locks", "640", "--repetitions", "1"), out::toString);
-        assertEquals(11, out.toString().lines().count(), out::toString);
+        assertEquals(13, out.toString().lines().count(), out::toString);
         assertTrue(out.toString().lines().allMatch(line -> line.matches("[\\w ]+ +[\\d.]+ us a lock \\(.*\\)")),
                 out::toString);
     }
