@@ -201,8 +201,8 @@ class AllocationFaultsTest extends VirtualTest {
                     transport, System::nanoTime, 1);
             engine.open().join();
             engine.redlock().tryAcquire("orders", TTL);
-            nodes.clientLoop().shutdownGracefully(0, 0, TimeUnit.SECONDS).sync();
             assertTrue(counted.metric().usedDirectMemory() > 0, "the batch is there");
+            nodes.clientLoop().shutdownGracefully(0, 0, TimeUnit.SECONDS).sync();
             engine.redlock().close();
             Await.until("given back", () -> counted.metric().usedDirectMemory() == 0);
         }

@@ -19,7 +19,7 @@ class ReconnectDelayTest extends VirtualTest {
     /** Honest up to the last script of the handshake; every lock command is answered by the given bytes. */
     private static FakeNode.Hostility answering(final String bytes) {
         return (wire, words, honest) -> {
-            if (words.get(0).equals("SET") || words.get(0).startsWith("EVAL")) {
+            if (words.get(0).equals("SET") && words.contains("NX") || words.get(0).startsWith("EVAL")) {
                 wire.send(bytes);
             } else {
                 wire.send(honest);
