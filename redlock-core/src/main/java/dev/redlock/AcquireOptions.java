@@ -1,8 +1,9 @@
 package dev.redlock;
 
+import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.Durations;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.function.Consumer;
 
 /**
  * How one acquisition is to be made. Each method returns a changed copy, so build the options once and keep them.
@@ -15,58 +16,14 @@ import java.util.function.Consumer;
  */
 public final class AcquireOptions {
 
-    /** Stands for "as the client is configured". */
-    static final long UNSET = -1;
-    private static final long NS_PER_MS = 1_000_000;
+    private final AcquireSpec spec;
 
-    final long ttlMs;
-    final long waitNs;
-    final long minValidityNs;
-    final RetryPolicy retryPolicy;
-    final LeaseListener listener;
-    final int extensionCountMax;
-    final long holdNsMax;
-    final boolean isFenced;
-
-    private AcquireOptions(final Builder from) {
-        ttlMs = from.ttlMs;
-        waitNs = from.waitNs;
-        minValidityNs = from.minValidityNs;
-        retryPolicy = from.retryPolicy;
-        listener = from.listener;
-        extensionCountMax = from.extensionCountMax;
-        holdNsMax = from.holdNsMax;
-        isFenced = from.isFenced;
+    private AcquireOptions(final AcquireSpec spec) {
+        this.spec = spec;
     }
 
-    /**
-     * The fields while a copy is changed.
-     *
-     * @threading caller-confined
-     */
-    private static final class Builder {
-        private long ttlMs;
-        private long waitNs;
-        private long minValidityNs = UNSET;
-        private RetryPolicy retryPolicy;
-        private LeaseListener listener;
-        private int extensionCountMax;
-        private long holdNsMax = UNSET;
-        private boolean isFenced;
-    }
-
-    private AcquireOptions with(final Consumer<Builder> change) {
-        final Builder copy = new Builder();
-        copy.ttlMs = ttlMs;
-        copy.waitNs = waitNs;
-        copy.minValidityNs = minValidityNs;
-        copy.retryPolicy = retryPolicy;
-        copy.listener = listener;
-        copy.extensionCountMax = extensionCountMax;
-        copy.holdNsMax = holdNsMax;
-        copy.isFenced = isFenced;
-        change.accept(copy);
-        return new AcquireOptions(copy);
+    AcquireSpec spec() {
+        return spec;
     }
 
     /**
@@ -79,17 +36,7 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if the ttl is below a millisecond
      */
     public static AcquireOptions ofTtl(final Duration ttl) {
-        final Builder fresh = new Builder();
-        fresh.ttlMs = millisOf("ttl", ttl);
-        return new AcquireOptions(fresh);
-    }
-
-    static long millisOf(final String what, final Duration duration) {
-        Objects.requireNonNull(duration, () -> what + " is null: give a duration");
-        if (duration.isNegative() || saturatedNanos(duration) < NS_PER_MS) {
-            throw new IllegalArgumentException(what + " " + duration + " is too short: at least 1 ms is needed");
-        }
-        return saturatedNanos(duration) / NS_PER_MS;
+        return new AcquireOptions(AcquireSpec.ofTtl(Durations.millisOf("ttl", ttl)));
     }
 
     /**
@@ -100,8 +47,7 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions waitUpTo(final Duration wait) {
-        final long nanos = nanosOf("wait", wait);
-        return with(copy -> copy.waitNs = nanos);
+        return new AcquireOptions(spec.withWaitNs(Durations.nanosOf("wait", wait)));
     }
 
     /**
@@ -112,8 +58,7 @@ public final class AcquireOptions {
      * @throws IllegalArgumentException if it is negative
      */
     public AcquireOptions minValidity(final Duration minValidity) {
-        final long nanos = nanosOf("minimum validity", minValidity);
-        return with(copy -> copy.minValidityNs = nanos);
+        return new AcquireOptions(spec.withMinValidityNs(Durations.nanosOf("minimum validity", minValidity)));
     }
 
     /**
@@ -124,7 +69,7 @@ public final class AcquireOptions {
      */
     public AcquireOptions retryPolicy(final RetryPolicy policy) {
         Objects.requireNonNull(policy, "retry policy is null");
-        return with(copy -> copy.retryPolicy = policy);
+        return new AcquireOptions(spec.withRetryPolicy(policy));
     }
 
     /**
@@ -135,7 +80,7 @@ public final class AcquireOptions {
      */
     public AcquireOptions listener(final LeaseListener leaseListener) {
         Objects.requireNonNull(leaseListener, "lease listener is null");
-        return with(copy -> copy.listener = leaseListener);
+        return new AcquireOptions(spec.withListener(leaseListener));
     }
 
     /**
@@ -161,11 +106,7 @@ public final class AcquireOptions {
             throw new IllegalArgumentException(
                     "extension limit " + countMax + " is out of range: at least 1 is needed");
         }
-        final long holdNs = nanosOf("longest hold", holdMax);
-        return with(copy -> {
-            copy.extensionCountMax = countMax;
-            copy.holdNsMax = holdNs;
-        });
+        return new AcquireOptions(spec.withExtensions(countMax, Durations.nanosOf("longest hold", holdMax)));
     }
 
     /**
@@ -177,24 +118,13 @@ public final class AcquireOptions {
      * @return the changed options
      */
     public AcquireOptions fenced() {
-        return with(copy -> copy.isFenced = true);
-    }
-
-    static long nanosOf(final String what, final Duration duration) {
-        Objects.requireNonNull(duration, () -> what + " is null: give a duration");
-        if (duration.isNegative()) {
-            throw new IllegalArgumentException(what + " " + duration + " is negative: give zero or more");
-        }
-        return saturatedNanos(duration);
-    }
-
-    private static long saturatedNanos(final Duration duration) {
-        return duration.getSeconds() >= Long.MAX_VALUE / 1_000_000_000 ? Long.MAX_VALUE : duration.toNanos();
+        return new AcquireOptions(spec.withFence());
     }
 
     @Override
     public String toString() {
-        return "AcquireOptions{ttlMs=" + ttlMs + ", waitNs=" + waitNs + ", extensionCountMax=" + extensionCountMax
+        return "AcquireOptions{ttlMs=" + spec.ttlMs() + ", waitNs=" + spec.waitNs() + ", extensionCountMax="
+                + spec.extensionCountMax()
                 + "}";
     }
 }

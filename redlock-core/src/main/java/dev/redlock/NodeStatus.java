@@ -9,30 +9,6 @@ import dev.redlock.node.Node;
  */
 public final class NodeStatus {
 
-    /**
-     * What a node can do now.
-     *
-     * @threading immutable
-     */
-    public enum State {
-        /** Not connected; the next try is scheduled. */
-        WAITING,
-        /** The connection is being opened. */
-        CONNECTING,
-        /** The node is asked who it is. */
-        HANDSHAKING,
-        /** Connected, but kept from voting by the restart guard or the clock watch. */
-        QUARANTINED,
-        /** Connected and voting. */
-        READY,
-        /** The client is closing. */
-        DRAINING,
-        /** Over. */
-        CLOSED
-    }
-
-    private static final State[] STATES = State.values();
-
     private final Node node;
 
     NodeStatus(final Node node) {
@@ -50,8 +26,8 @@ public final class NodeStatus {
     }
 
     /** @return its state */
-    public State state() {
-        return STATES[node.state().ordinal()];
+    public NodeState state() {
+        return node.state();
     }
 
     /** @return what is wrong with it, one sentence for people; null if nothing is */
@@ -61,7 +37,7 @@ public final class NodeStatus {
 
     /**
      * The error with which the node answers acquires, extensions or releases although it is connected, such as
-     * {@code OOM}: ten in a row, or all of them for a second. Such a node is {@link State#READY} and its votes are
+     * {@code OOM}: ten in a row, or all of them for a second. Such a node is {@link NodeState#READY} and its votes are
      * failed votes.
      *
      * @return the first word of the server's latest errors, "error reply" if that is no code; null while the node works

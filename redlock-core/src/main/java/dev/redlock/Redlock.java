@@ -1,24 +1,17 @@
 package dev.redlock;
 
+import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.ClientConfig;
+import dev.redlock.engine.Durations;
+import dev.redlock.engine.LeaseSlot;
+import dev.redlock.engine.LockEngine;
+import dev.redlock.engine.LockKey;
 import dev.redlock.node.Log;
-import dev.redlock.quorum.SeedSource;
-import dev.redlock.quorum.TokenStream;
-import dev.redlock.time.NanoClock;
-import dev.redlock.transport.IoTransport;
-import dev.redlock.transport.IoTransports;
-import io.netty.channel.EventLoop;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * A client that takes locks held by a majority of independent Redis or Valkey masters: the Redlock algorithm.
@@ -39,74 +32,14 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 public final class Redlock implements AutoCloseable {
 
-    private final RedlockContext context;
-    private final Conductor[] conductors;
-    private final List<LoopThread> ownThreads = new ArrayList<>();
-    private final List<NodeStatus> nodes = new ArrayList<>();
+    private final LockEngine engine;
+    private final List<NodeStatus> nodes;
     private final RedlockCounters counters;
-    private final String transportDescription;
-    private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
 
-    private Redlock(final RedlockContext context) {
-        this.context = context;
-        this.conductors = new Conductor[context.eventLoopCount()];
-        this.counters = new RedlockCounters(conductors);
-        final boolean needsUnixSockets = context.nodes().stream().anyMatch(address -> address.isUnixSocket());
-        if (context.givenEventLoops().isEmpty()) {
-            final IoTransports.Choice choice = chooseTransport(context.transport(), needsUnixSockets);
-            transportDescription = choice.description();
-            for (int i = 0; i < conductors.length; i++) {
-                final LoopThread thread = LoopThread.start(choice.transport().newIoHandlerFactory(),
-                        context.idlePolicy(), "redlock-" + i);
-                ownThreads.add(thread);
-                conductors[i] = newConductor(thread.loop(), choice.transport());
-            }
-        } else {
-            final IoTransports transport = IoTransports.of(context.givenEventLoops().get(0));
-            transportDescription = transport.description() + " of the given event loops";
-            for (int i = 0; i < conductors.length; i++) {
-                final EventLoop loop = context.givenEventLoops().get(i);
-                conductors[i] = newConductor(loop, IoTransports.of(loop));
-            }
-        }
-        listNodes();
-    }
-
-    /** A client over conductors that somebody else has made and runs: for the simulator, and to measure loops alone. */
-    Redlock(final RedlockContext context, final Conductor... conductors) {
-        this.context = context;
-        this.conductors = conductors;
-        this.counters = new RedlockCounters(conductors);
-        this.transportDescription = "given";
-        listNodes();
-    }
-
-    private void listNodes() {
-        for (final Conductor conductor : conductors) {
-            for (int i = 0; i < context.nodes().size(); i++) {
-                nodes.add(new NodeStatus(conductor.node(i)));
-            }
-        }
-    }
-
-    private static IoTransports.Choice chooseTransport(final TransportKind kind, final boolean needsUnixSockets) {
-        if (kind == TransportKind.AUTO) {
-            return IoTransports.best(needsUnixSockets);
-        }
-        final IoTransports transport = IoTransports.valueOf(kind.name());
-        final String refusal = transport.refusal(needsUnixSockets);
-        if (refusal != null) {
-            throw new IllegalArgumentException("transport " + kind + " cannot be used here: " + refusal
-                    + "; use AUTO or another one");
-        }
-        return new IoTransports.Choice(transport, transport + " as configured");
-    }
-
-    private Conductor newConductor(final EventLoop loop, final IoTransport transport) {
-        final NanoClock clock = NanoClock.system();
-        final TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
-        return new Conductor(context, loop, transport, clock, tokens,
-                new SplittableRandom(new SecureRandom().nextLong()));
+    Redlock(final LockEngine engine) {
+        this.engine = engine;
+        this.nodes = engine.nodes().stream().map(NodeStatus::new).toList();
+        this.counters = new RedlockCounters(engine);
     }
 
     /**
@@ -130,31 +63,9 @@ public final class Redlock implements AutoCloseable {
      */
     public static Redlock connect(final RedlockContext context) {
         Objects.requireNonNull(context, "context is null");
-        final Redlock redlock = new Redlock(context.conclude());
-        redlock.open();
-        return redlock;
-    }
-
-    private void open() {
-        final CompletableFuture<?>[] settled = new CompletableFuture<?>[conductors.length];
-        boolean isOnLoop = false;
-        for (int i = 0; i < conductors.length; i++) {
-            settled[i] = conductors[i].open();
-            isOnLoop |= conductors[i].isOwnThread();
-        }
-        if (!isOnLoop) {
-            awaitSettled(CompletableFuture.allOf(settled));
-        }
-    }
-
-    private void awaitSettled(final CompletableFuture<Void> settled) {
-        try {
-            settled.get(context.nodeOptions().connectTimeoutMs(), TimeUnit.MILLISECONDS);
-        } catch (final InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (final TimeoutException | ExecutionException e) {
-            Log.log(System.Logger.Level.DEBUG, "not every node has answered yet: {0}", nodes);
-        }
+        final LockEngine engine = LockEngine.create(context.conclude());
+        engine.connect();
+        return new Redlock(engine);
     }
 
     // ---- blocking ---------------------------------------------------------------------------------------------------
@@ -170,7 +81,7 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome acquire(final String resource, final Duration ttl) throws InterruptedException {
-        return acquireBlocking(key(resource), AcquireOptions.ofTtl(ttl), context.defaultWaitNs());
+        return engine.acquireBlocking(lockKey(resource), specOfTtl(ttl), engine.config().defaultWaitNs());
     }
 
     /**
@@ -184,7 +95,7 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome tryAcquire(final String resource, final Duration ttl) throws InterruptedException {
-        return acquireBlocking(key(resource), AcquireOptions.ofTtl(ttl), 0);
+        return engine.acquireBlocking(lockKey(resource), specOfTtl(ttl), 0);
     }
 
     /**
@@ -201,7 +112,7 @@ public final class Redlock implements AutoCloseable {
      */
     public AcquireOutcome tryAcquire(final String resource, final Duration ttl, final Duration wait)
             throws InterruptedException {
-        return acquireBlocking(key(resource), AcquireOptions.ofTtl(ttl), AcquireOptions.nanosOf("wait", wait));
+        return engine.acquireBlocking(lockKey(resource), specOfTtl(ttl), Durations.nanosOf("wait", wait));
     }
 
     /**
@@ -216,19 +127,12 @@ public final class Redlock implements AutoCloseable {
      */
     public AcquireOutcome acquire(final ResourceKey key, final AcquireOptions options) throws InterruptedException {
         Objects.requireNonNull(options, "options are null");
-        return acquireBlocking(key, options, options.waitNs);
+        final AcquireSpec spec = options.spec();
+        return engine.acquireBlocking(lockKey(key), spec, spec.waitNs());
     }
 
-    private AcquireOutcome acquireBlocking(final ResourceKey key, final AcquireOptions options, final long waitNs)
-            throws InterruptedException {
-        refuseOnLoop("acquire", "acquire(key, options, lease, callback) or acquireAsync");
-        if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before acquiring \"" + key + "\"; nothing was sent");
-        }
-        final Conductor conductor = conductorOf(key);
-        final LeaseSlot lease = new LeaseSlot(this);
-        begin(conductor, lease, key, options, waitNs, null);
-        return lease.awaitAcquired();
+    private static AcquireSpec specOfTtl(final Duration ttl) {
+        return AcquireSpec.ofTtl(Durations.millisOf("ttl", ttl));
     }
 
     // ---- asynchronous -----------------------------------------------------------------------------------------------
@@ -256,19 +160,7 @@ public final class Redlock implements AutoCloseable {
      */
     public CompletionStage<AcquireOutcome> acquireAsync(final ResourceKey key, final AcquireOptions options) {
         Objects.requireNonNull(options, "options are null");
-        final LeaseSlot lease = new LeaseSlot(this);
-        final CompletableFuture<AcquireOutcome> future = new CompletableFuture<>();
-        begin(conductorOf(key), lease, key, options, options.waitNs, outcome -> {
-            if (!future.complete(outcome) && outcome.isAcquired()) {
-                lease.close();
-            }
-        });
-        future.whenComplete((outcome, failure) -> {
-            if (future.isCancelled()) {
-                lease.cancel();
-            }
-        });
-        return future;
+        return engine.acquireAsync(lockKey(key), options.spec());
     }
 
     /**
@@ -286,21 +178,16 @@ public final class Redlock implements AutoCloseable {
             final AcquireCallback callback) {
         Objects.requireNonNull(options, "options are null");
         Objects.requireNonNull(callback, "acquire callback is null");
-        if (!(lease instanceof LeaseSlot slot) || !slot.isOf(this)) {
+        if (!(lease instanceof LeaseSlot handle) || !handle.isOf(engine)) {
             throw new IllegalArgumentException("the lease was not made by this client: use its newLease()");
         }
-        begin(conductorOf(key), slot, key, options, options.waitNs, callback);
-    }
-
-    private void begin(final Conductor conductor, final LeaseSlot lease, final ResourceKey key,
-            final AcquireOptions options, final long waitNs, final AcquireCallback callback) {
-        context.checkedTtlMs(options.ttlMs, options.minValidityNs);
-        lease.begin(conductor, key, options, waitNs, callback);
+        final AcquireSpec spec = options.spec();
+        engine.acquire(handle, lockKey(key), spec, spec.waitNs(), callback);
     }
 
     /** @return a lease handle to be used for one acquisition after another */
     public Lease newLease() {
-        return new LeaseSlot(this);
+        return engine.newLease();
     }
 
     /**
@@ -313,12 +200,9 @@ public final class Redlock implements AutoCloseable {
      */
     public RedlockLock asLock(final String resource, final AcquireOptions options) {
         Objects.requireNonNull(options, "options are null");
-        context.checkedTtlMs(options.ttlMs, options.minValidityNs);
-        return new RedlockLock(this, key(resource), options);
-    }
-
-    long nowNs() {
-        return conductors[0].nowNs();
+        final AcquireSpec spec = options.spec();
+        engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        return new RedlockLock(engine, lockKey(resource), spec);
     }
 
     /**
@@ -330,23 +214,23 @@ public final class Redlock implements AutoCloseable {
      *                                  which names fencing counters
      */
     public ResourceKey key(final String resource) {
-        return ResourceKey.of(context.keyPrefix(), resource, context.resourceLengthMax());
+        return new ResourceKey(lockKey(resource));
     }
 
-    private Conductor conductorOf(final ResourceKey key) {
-        Objects.requireNonNull(key, "resource key is null");
-        if (conductors.length == 1) {
-            return conductors[0];
-        }
-        final int spread = key.hashCode() * 0x9E3779B9;
-        return conductors[(spread >>> 1) % conductors.length];
+    private LockKey lockKey(final String resource) {
+        final ClientConfig config = engine.config();
+        return LockKey.of(config.keyPrefix(), resource, config.resourceLengthMax());
+    }
+
+    private static LockKey lockKey(final ResourceKey key) {
+        return Objects.requireNonNull(key, "resource key is null").lockKey();
     }
 
     // ---- what others see --------------------------------------------------------------------------------------------
 
     /** @return live views of the nodes, in configured order, once for each event loop */
     public List<NodeStatus> nodes() {
-        return List.copyOf(nodes);
+        return nodes;
     }
 
     /** @return the client's counters, live */
@@ -356,11 +240,7 @@ public final class Redlock implements AutoCloseable {
 
     /** @return which transport is used and why better ones were refused, one line */
     public String transportDescription() {
-        return transportDescription;
-    }
-
-    int nodeCount() {
-        return context.nodes().size();
+        return engine.transportDescription();
     }
 
     // ---- closing ----------------------------------------------------------------------------------------------------
@@ -371,11 +251,11 @@ public final class Redlock implements AutoCloseable {
      */
     @Override
     public void close() {
-        final CompletableFuture<CloseReport> report = beginClose(context.closeTimeoutNs());
-        if (isOnLoop()) {
+        final CompletableFuture<CloseReport> report = engine.close(engine.config().closeTimeoutNs());
+        if (engine.isOnLoop()) {
             report.thenAccept(Redlock::logUnreleased);
         } else {
-            logUnreleased(awaitClosed(report));
+            logUnreleased(engine.awaitClosed(report));
         }
     }
 
@@ -388,62 +268,11 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalStateException on the client's event loop
      */
     public CloseReport closeWithin(final Duration timeout) {
-        final long timeoutNs = AcquireOptions.nanosOf("close timeout", timeout);
-        if (isOnLoop()) {
+        final long timeoutNs = Durations.nanosOf("close timeout", timeout);
+        if (engine.isOnLoop()) {
             throw new IllegalStateException("blocking call closeWithin on the client's event loop: use close() there");
         }
-        return awaitClosed(beginClose(timeoutNs));
-    }
-
-    /** A blocked loop would stall every resource that maps to it, also where the call is about another one's. */
-    void refuseOnLoop(final String call, final String instead) {
-        if (isOnLoop()) {
-            throw new IllegalStateException(
-                    "blocking call " + call + " on the client's event loop, which nothing may block:"
-                            + " use " + instead + " there");
-        }
-    }
-
-    boolean isOnLoop() {
-        for (final Conductor conductor : conductors) {
-            if (conductor.isOwnThread()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private CompletableFuture<CloseReport> beginClose(final long timeoutNs) {
-        final CompletableFuture<CloseReport> report = new CompletableFuture<>();
-        if (!closing.compareAndSet(null, report)) {
-            return closing.get();
-        }
-        final List<CompletableFuture<CloseReport>> parts = new ArrayList<>();
-        for (final Conductor conductor : conductors) {
-            final CompletableFuture<CloseReport> part = new CompletableFuture<>();
-            parts.add(part);
-            conductor.beginClose(timeoutNs, part);
-        }
-        CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
-                .thenRun(() -> report.complete(sumOf(parts)));
-        report.thenRun(() -> ownThreads.forEach(thread -> thread.loop().shutdownGracefully(0, 1, TimeUnit.SECONDS)));
-        return report;
-    }
-
-    private static CloseReport sumOf(final List<CompletableFuture<CloseReport>> parts) {
-        int releasedCount = 0;
-        final List<String> unreleased = new ArrayList<>();
-        for (final CompletableFuture<CloseReport> part : parts) {
-            releasedCount += part.join().releasedCount();
-            unreleased.addAll(part.join().unreleased());
-        }
-        return new CloseReport(releasedCount, List.copyOf(unreleased));
-    }
-
-    private CloseReport awaitClosed(final CompletableFuture<CloseReport> report) {
-        final CloseReport result = report.join();
-        ownThreads.forEach(LoopThread::shutDown);
-        return result;
+        return engine.awaitClosed(engine.close(timeoutNs));
     }
 
     static void logUnreleased(final CloseReport report) {

@@ -1,7 +1,15 @@
 package dev.redlock;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.ClientConfig;
+import dev.redlock.engine.Durations;
+import dev.redlock.engine.LeaseTerms;
+import dev.redlock.engine.Limits;
+import dev.redlock.engine.LockKey;
+import dev.redlock.engine.LoopOptions;
 import dev.redlock.node.NodeOptions;
-import dev.redlock.node.RestartGuard;
 import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Drift;
 import dev.redlock.quorum.Quorum;
@@ -28,7 +36,6 @@ import java.util.Objects;
  */
 public final class RedlockContext {
 
-    private static final long MS = 1_000_000;
     /** What the key has behind the prefix on which a node's own conditional commands are tried. */
     private static final String PROBE_NAME = "redlock:probe";
 
@@ -38,10 +45,10 @@ public final class RedlockContext {
     private String clientName = "redlock";
     private long maxTtlMs = 60_000;
     private long fenceCounterTtlMs = 86_400_000;
-    private long defaultWaitNs = 10_000 * MS;
-    private long nodeTimeoutNs = AcquireOptions.UNSET;
-    private long minValidityNs = AcquireOptions.UNSET;
-    private long closeTimeoutNs = 1_000 * MS;
+    private long defaultWaitNs = 10_000 * NS_PER_MS;
+    private long nodeTimeoutNs = AcquireSpec.UNSET;
+    private long minValidityNs = AcquireSpec.UNSET;
+    private long closeTimeoutNs = 1_000 * NS_PER_MS;
     private long spinNs;
     private int connectTimeoutMs = 1_000;
     private int handshakeTimeoutMs = 2_000;
@@ -62,10 +69,9 @@ public final class RedlockContext {
     private RestartGuardMode restartGuard = RestartGuardMode.UPTIME;
     private CommandMode commandMode = CommandMode.AUTO;
     private int releaseBatchMax = 64;
-    private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * MS, 50 * MS);
+    private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * NS_PER_MS, 50 * NS_PER_MS);
     private IdlePolicy idlePolicy = IdlePolicy.BLOCK;
     private TransportKind transport = TransportKind.AUTO;
-    private ClockAllowance clockAllowance;
     private boolean isConcluded;
 
     /** A context with every option at its default and no nodes. */
@@ -123,10 +129,10 @@ public final class RedlockContext {
     public RedlockContext keyPrefix(final String prefix) {
         checkOpen();
         Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
-        ResourceKey.checkEncodable("key prefix", prefix);
-        if (prefix.contains(ResourceKey.COUNTER_MARK)) {
+        LockKey.checkEncodable("key prefix", prefix);
+        if (prefix.contains(LockKey.COUNTER_MARK)) {
             throw new IllegalArgumentException("key prefix \"" + SafeText.of(prefix) + "\" contains \""
-                    + ResourceKey.COUNTER_MARK + "\", which only names of fencing counters may: choose another prefix");
+                    + LockKey.COUNTER_MARK + "\", which only names of fencing counters may: choose another prefix");
         }
         keyPrefix = prefix;
         return this;
@@ -162,7 +168,7 @@ public final class RedlockContext {
      */
     public RedlockContext maxTtl(final Duration ttl) {
         checkOpen();
-        maxTtlMs = inRange("maxTtl", AcquireOptions.millisOf("maxTtl", ttl), 100, 86_400_000, "ms");
+        maxTtlMs = inRange("maxTtl", Durations.millisOf("maxTtl", ttl), 100, 86_400_000, "ms");
         return this;
     }
 
@@ -180,7 +186,7 @@ public final class RedlockContext {
      */
     public RedlockContext fenceCounterTtl(final Duration ttl) {
         checkOpen();
-        fenceCounterTtlMs = inRange("fenceCounterTtl", AcquireOptions.millisOf("fenceCounterTtl", ttl), 1000,
+        fenceCounterTtlMs = inRange("fenceCounterTtl", Durations.millisOf("fenceCounterTtl", ttl), 1000,
                 315_360_000_000L, "ms");
         return this;
     }
@@ -194,7 +200,7 @@ public final class RedlockContext {
      */
     public RedlockContext defaultWait(final Duration wait) {
         checkOpen();
-        defaultWaitNs = AcquireOptions.nanosOf("default wait", wait);
+        defaultWaitNs = Durations.nanosOf("default wait", wait);
         return this;
     }
 
@@ -208,7 +214,7 @@ public final class RedlockContext {
      */
     public RedlockContext nodeTimeout(final Duration timeout) {
         checkOpen();
-        nodeTimeoutNs = MS * inRange("nodeTimeout", AcquireOptions.millisOf("nodeTimeout", timeout), 1, 60_000, "ms");
+        nodeTimeoutNs = NS_PER_MS * inRange("nodeTimeout", Durations.millisOf("nodeTimeout", timeout), 1, 60_000, "ms");
         return this;
     }
 
@@ -221,7 +227,7 @@ public final class RedlockContext {
      */
     public RedlockContext minValidity(final Duration minValidity) {
         checkOpen();
-        minValidityNs = AcquireOptions.nanosOf("minimum validity", minValidity);
+        minValidityNs = Durations.nanosOf("minimum validity", minValidity);
         return this;
     }
 
@@ -240,8 +246,8 @@ public final class RedlockContext {
      */
     public RedlockContext drift(final int ratePpm, final Duration constant) {
         checkOpen();
-        final long constantNs = AcquireOptions.nanosOf("drift constant", constant);
-        drift = new Drift(ratePpm, inRange("drift constant", constantNs, 0, 60_000 * MS, "ns"));
+        final long constantNs = Durations.nanosOf("drift constant", constant);
+        drift = new Drift(ratePpm, inRange("drift constant", constantNs, 0, 60_000 * NS_PER_MS, "ns"));
         return this;
     }
 
@@ -254,7 +260,7 @@ public final class RedlockContext {
      */
     public RedlockContext closeTimeout(final Duration timeout) {
         checkOpen();
-        closeTimeoutNs = AcquireOptions.nanosOf("close timeout", timeout);
+        closeTimeoutNs = Durations.nanosOf("close timeout", timeout);
         return this;
     }
 
@@ -268,7 +274,7 @@ public final class RedlockContext {
      */
     public RedlockContext blockingSpin(final Duration spin) {
         checkOpen();
-        spinNs = inRange("blocking spin", AcquireOptions.nanosOf("blocking spin", spin), 0, 10 * MS, "ns");
+        spinNs = inRange("blocking spin", Durations.nanosOf("blocking spin", spin), 0, 10 * NS_PER_MS, "ns");
         return this;
     }
 
@@ -548,25 +554,19 @@ public final class RedlockContext {
         return this;
     }
 
-    /** Checks what can only be checked together, and closes the context to changes. */
-    RedlockContext conclude() {
+    /** Checks the rules that concern several options, and closes the context to changes. */
+    ClientConfig conclude() {
         checkOpen();
         if (nodes.isEmpty()) {
             throw new IllegalArgumentException("no nodes are configured: give at least one address");
         }
-        if (nodeTimeoutNs > maxTtlMs * MS) {
-            throw new IllegalArgumentException("nodeTimeout " + nodeTimeoutNs / MS + " ms is longer than maxTtl "
-                    + maxTtlMs + " ms: no lock could outlive one slow answer");
+        if (nodeTimeoutNs > maxTtlMs * NS_PER_MS) {
+            throw new IllegalArgumentException("nodeTimeout " + nodeTimeoutNs / NS_PER_MS
+                    + " ms is longer than maxTtl " + maxTtlMs + " ms: no lock could outlive one slow answer");
         }
-        clockAllowance = new ClockAllowance(drift, clockSampleMs);
-        final long allowanceNs = clockAllowance.ofNs(maxTtlMs * MS);
-        final long neededNs = minValidityNs(maxTtlMs, AcquireOptions.UNSET);
-        if (neededNs >= maxTtlMs * MS - allowanceNs) {
-            throw new IllegalArgumentException("minValidity " + neededNs / 1000 + " us is not below maxTtl "
-                    + maxTtlMs + " ms less its clock allowance of " + allowanceNs / 1000
-                    + " us: no lock could ever be acquired; lower minValidity, clockSampleMs or drift, or raise"
-                    + " maxTtl");
-        }
+        final LeaseTerms terms = new LeaseTerms(maxTtlMs, nodeTimeoutNs, minValidityNs, fenceCounterTtlMs,
+                new ClockAllowance(drift, clockSampleMs));
+        checkMinValidity(terms);
         if (fenceCounterTtlMs < 10 * maxTtlMs) {
             throw new IllegalArgumentException(
                     "fenceCounterTtl " + fenceCounterTtlMs + " ms is less than ten times maxTtl "
@@ -574,7 +574,21 @@ public final class RedlockContext {
         }
         checkPrefix();
         isConcluded = true;
-        return this;
+        return new ClientConfig(nodes, nodeOptions(), terms,
+                new Limits(inFlightMax, waitersMax, localHandOversMax, autoExtendedLeasesMax),
+                new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), commandMode, retryPolicy, keyPrefix,
+                resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs);
+    }
+
+    private void checkMinValidity(final LeaseTerms terms) {
+        final long allowanceNs = terms.clockAllowance().ofNs(maxTtlMs * NS_PER_MS);
+        final long neededNs = terms.minValidityNs(maxTtlMs, AcquireSpec.UNSET);
+        if (neededNs >= maxTtlMs * NS_PER_MS - allowanceNs) {
+            throw new IllegalArgumentException("minValidity " + neededNs / 1000 + " us is not below maxTtl "
+                    + maxTtlMs + " ms less its clock allowance of " + allowanceNs / 1000
+                    + " us: no lock could ever be acquired; lower minValidity, clockSampleMs or drift, or raise"
+                    + " maxTtl");
+        }
     }
 
     private void checkPrefix() {
@@ -603,123 +617,12 @@ public final class RedlockContext {
         return value;
     }
 
-    /**
-     * Checks a ttl against what this client allows.
-     *
-     * @throws IllegalArgumentException if it is out of range, with both numbers
-     */
-    long checkedTtlMs(final long ttlMs, final long minValidity) {
-        if (ttlMs > maxTtlMs) {
-            throw new IllegalArgumentException("ttl " + ttlMs + " ms is longer than maxTtl " + maxTtlMs
-                    + " ms: ask for less, or raise RedlockContext.maxTtl");
-        }
-        final long allowanceNs = clockAllowance.ofNs(Math.max(0, ttlMs) * MS);
-        final long needed = minValidityNs(ttlMs, minValidity);
-        if (ttlMs < 1 || ttlMs * MS - allowanceNs <= needed) {
-            throw new IllegalArgumentException("ttl " + ttlMs + " ms is too short: it must be above its clock"
-                    + " allowance of " + allowanceNs / 1000 + " us plus the minimum validity of " + needed / 1000
-                    + " us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum validity");
-        }
-        return ttlMs;
-    }
-
-    /** The minimum validity of an acquisition: its own, else the client's, else a tenth of the ttl. */
-    long minValidityNs(final long ttlMs, final long ownMinValidityNs) {
-        if (ownMinValidityNs != AcquireOptions.UNSET) {
-            return ownMinValidityNs;
-        }
-        return minValidityNs != AcquireOptions.UNSET ? minValidityNs : ttlMs * MS / 10;
-    }
-
-    /**
-     * The node timeout for a ttl: the configured one, else the shorter of 50 ms and ttl/20, but a millisecond at
-     * least.
-     */
-    long nodeTimeoutNs(final long ttlMs) {
-        if (nodeTimeoutNs != AcquireOptions.UNSET) {
-            return nodeTimeoutNs;
-        }
-        return Math.max(MS, Math.min(50 * MS, ttlMs * MS / 20));
-    }
-
-    NodeOptions nodeOptions() {
+    private NodeOptions nodeOptions() {
         return new NodeOptions(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs, reconnectDelayMsMin,
-                reconnectDelayMsMax, maxTtlMs, RestartGuard.Mode.valueOf(restartGuard.name()), drift,
+                reconnectDelayMsMax, maxTtlMs, restartGuard, drift,
                 clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax,
                 commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
                 releaseBatchMax, nodeDebtMax, clientName.isEmpty() ? null : clientName);
-    }
-
-    List<NodeAddress> nodes() {
-        return nodes;
-    }
-
-    List<EventLoop> givenEventLoops() {
-        return eventLoops;
-    }
-
-    CommandMode commandMode() {
-        return commandMode;
-    }
-
-    String keyPrefix() {
-        return keyPrefix;
-    }
-
-    ClockAllowance clockAllowance() {
-        return clockAllowance;
-    }
-
-    long fenceCounterTtlMs() {
-        return fenceCounterTtlMs;
-    }
-
-    long defaultWaitNs() {
-        return defaultWaitNs;
-    }
-
-    long closeTimeoutNs() {
-        return closeTimeoutNs;
-    }
-
-    long spinNs() {
-        return spinNs;
-    }
-
-    int resourceLengthMax() {
-        return resourceLengthMax;
-    }
-
-    int inFlightMax() {
-        return inFlightMax;
-    }
-
-    int waitersMax() {
-        return waitersMax;
-    }
-
-    int localHandOversMax() {
-        return localHandOversMax;
-    }
-
-    int autoExtendedLeasesMax() {
-        return autoExtendedLeasesMax;
-    }
-
-    int eventLoopCount() {
-        return eventLoopCount;
-    }
-
-    RetryPolicy retryPolicy() {
-        return retryPolicy;
-    }
-
-    IdlePolicy idlePolicy() {
-        return idlePolicy;
-    }
-
-    TransportKind transport() {
-        return transport;
     }
 
     @Override

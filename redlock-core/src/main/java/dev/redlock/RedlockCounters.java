@@ -1,5 +1,7 @@
 package dev.redlock;
 
+import dev.redlock.engine.ConductorCounters;
+import dev.redlock.engine.LockEngine;
 import java.util.Objects;
 
 /**
@@ -10,18 +12,10 @@ import java.util.Objects;
  */
 public final class RedlockCounters {
 
-    private final Conductor[] conductors;
+    private final LockEngine engine;
 
-    RedlockCounters(final Conductor[] conductors) {
-        this.conductors = conductors;
-    }
-
-    private long sum(final int counter) {
-        long sum = 0;
-        for (final Conductor conductor : conductors) {
-            sum += conductor.counters().read(counter);
-        }
-        return sum;
+    RedlockCounters(final LockEngine engine) {
+        this.engine = engine;
     }
 
     /**
@@ -33,7 +27,7 @@ public final class RedlockCounters {
      */
     public long outcomeCount(final AcquireOutcome.Kind kind) {
         Objects.requireNonNull(kind, "kind of outcome is null: name the one to count");
-        return sum(ConductorCounters.OUTCOME_FIRST + kind.ordinal());
+        return engine.count(ConductorCounters.OUTCOME_FIRST + kind.ordinal());
     }
 
     /** @return acquisitions that ended with the lock */
@@ -43,22 +37,22 @@ public final class RedlockCounters {
 
     /** @return attempts that failed because others held the lock */
     public long contendedAttemptCount() {
-        return sum(ConductorCounters.ATTEMPT_CONTENDED);
+        return engine.count(ConductorCounters.ATTEMPT_CONTENDED);
     }
 
     /** @return attempts that failed because too few nodes answered */
     public long noQuorumAttemptCount() {
-        return sum(ConductorCounters.ATTEMPT_NO_QUORUM);
+        return engine.count(ConductorCounters.ATTEMPT_NO_QUORUM);
     }
 
     /** @return attempts that reached a quorum with too little validity left */
     public long tooSlowAttemptCount() {
-        return sum(ConductorCounters.ATTEMPT_TOO_SLOW);
+        return engine.count(ConductorCounters.ATTEMPT_TOO_SLOW);
     }
 
     /** @return attempts that were rolled back */
     public long rolledBackCount() {
-        return sum(ConductorCounters.ROLLED_BACK);
+        return engine.count(ConductorCounters.ROLLED_BACK);
     }
 
     /**
@@ -70,7 +64,7 @@ public final class RedlockCounters {
      */
     public long releaseCount(final ReleaseOutcome outcome) {
         Objects.requireNonNull(outcome, "release outcome is null: name the one to count");
-        return sum(switch (outcome) {
+        return engine.count(switch (outcome) {
             case RELEASED -> ConductorCounters.RELEASED;
             case EXPIRED -> ConductorCounters.RELEASE_EXPIRED;
             case UNKNOWN -> ConductorCounters.RELEASE_UNKNOWN;
@@ -79,22 +73,22 @@ public final class RedlockCounters {
 
     /** @return extensions that succeeded, asked for and automatic */
     public long extendedCount() {
-        return sum(ConductorCounters.EXTENDED);
+        return engine.count(ConductorCounters.EXTENDED);
     }
 
     /** @return fenced attempts that needed a second trip because the nodes' counters had drifted apart */
     public long raisedCount() {
-        return sum(ConductorCounters.RAISED);
+        return engine.count(ConductorCounters.RAISED);
     }
 
     /** @return leases that lost their quorum */
     public long lostCount() {
-        return sum(ConductorCounters.LOST);
+        return engine.count(ConductorCounters.LOST);
     }
 
     /** @return leases whose validity ended before they were released */
     public long expiredCount() {
-        return sum(ConductorCounters.EXPIRED);
+        return engine.count(ConductorCounters.EXPIRED);
     }
 
     @Override

@@ -1,7 +1,9 @@
 package dev.redlock;
 
+import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.LockEngine;
+import dev.redlock.engine.LockKey;
 import dev.redlock.resp.SafeText;
-import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -24,19 +26,21 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class RedlockLock implements Lock {
 
     /** Between two tries of {@link #lock} when the client itself is overloaded; other waits belong to the engine. */
-    private static final long OVERLOADED_PARK_NS = 1_000_000;
+    private static final long OVERLOADED_PARK_NS = TimeUnit.MILLISECONDS.toNanos(1);
+    /** The wait budget of one turn of {@link #lock}, which acquires again when it has passed. */
+    private static final long PATIENCE_NS = TimeUnit.DAYS.toNanos(1);
 
-    private final Redlock redlock;
-    private final ResourceKey key;
-    private final AcquireOptions options;
+    private final LockEngine engine;
+    private final LockKey key;
+    private final AcquireSpec spec;
     /** Who of this view's threads holds it, and how often; the distributed lock is taken inside the first hold. */
     private final ReentrantLock local = new ReentrantLock(true);
     private volatile Lease lease;
 
-    RedlockLock(final Redlock redlock, final ResourceKey key, final AcquireOptions options) {
-        this.redlock = redlock;
+    RedlockLock(final LockEngine engine, final LockKey key, final AcquireSpec spec) {
+        this.engine = engine;
         this.key = key;
-        this.options = options;
+        this.spec = spec;
     }
 
     /**
@@ -84,7 +88,7 @@ public final class RedlockLock implements Lock {
 
     /** Before the local lock, for which a thread would wait as well. */
     private void refuseOnLoop(final String call) {
-        redlock.refuseOnLoop(call, "Redlock.acquire with a callback or acquireAsync");
+        engine.refuseOnLoop(call, "Redlock.acquire with a callback or acquireAsync");
     }
 
     private boolean isReentry() {
@@ -100,9 +104,8 @@ public final class RedlockLock implements Lock {
     }
 
     private boolean acquireForever() throws InterruptedException {
-        final AcquireOptions patient = options.waitUpTo(Duration.ofDays(1));
         while (true) {
-            final AcquireOutcome outcome = redlock.acquire(key, patient);
+            final AcquireOutcome outcome = engine.acquireBlocking(key, spec, PATIENCE_NS);
             if (outcome.isAcquired()) {
                 lease = outcome.lease();
                 return true;
@@ -144,13 +147,13 @@ public final class RedlockLock implements Lock {
     public boolean tryLock(final long time, final TimeUnit unit) throws InterruptedException {
         Objects.requireNonNull(unit, "time unit is null: say what the time is counted in");
         refuseOnLoop("tryLock(time, unit)");
-        final long deadlineNs = redlock.nowNs() + Math.max(0, unit.toNanos(time));
+        final long deadlineNs = engine.nowNs() + Math.max(0, unit.toNanos(time));
         if (!local.tryLock(time, unit)) {
             return false;
         }
         boolean isTaken = false;
         try {
-            isTaken = isHeldAgain() || acquireWithin(Math.max(0, deadlineNs - redlock.nowNs()));
+            isTaken = isHeldAgain() || acquireWithin(Math.max(0, deadlineNs - engine.nowNs()));
         } finally {
             if (!isTaken) {
                 local.unlock();
@@ -167,7 +170,7 @@ public final class RedlockLock implements Lock {
         if (local.getHoldCount() > 1) {
             return false;
         }
-        final AcquireOutcome outcome = redlock.acquire(key, options.waitUpTo(Duration.ofNanos(waitNs)));
+        final AcquireOutcome outcome = engine.acquireBlocking(key, spec, waitNs);
         if (outcome.isAcquired()) {
             lease = outcome.lease();
         }

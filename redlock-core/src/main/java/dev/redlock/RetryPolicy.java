@@ -1,5 +1,7 @@
 package dev.redlock;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
 /**
  * How long to wait after a failed attempt before the next one.
  *
@@ -39,9 +41,9 @@ public interface RetryPolicy {
         final long width = delayNsMax - delayNsMin + 1;
         return (attemptCount, lastReason, remainingTtlMs, random) -> {
             final long delayNs = delayNsMin + (random >>> 1) % width;
-            final boolean endsSooner = remainingTtlMs >= 0 && remainingTtlMs < delayNs / 1_000_000;
+            final boolean endsSooner = remainingTtlMs >= 0 && remainingTtlMs < delayNs / NS_PER_MS;
             // One millisecond more than the node said, because it rounds down.
-            return endsSooner ? (remainingTtlMs + 1) * 1_000_000 + (random >>> 1) % (delayNsMin + 1) : delayNs;
+            return endsSooner ? (remainingTtlMs + 1) * NS_PER_MS + (random >>> 1) % (delayNsMin + 1) : delayNs;
         };
     }
 }

@@ -15,21 +15,21 @@ class AcquireOptionsTest {
 
     @Test
     void aTtlIsAtLeastAMillisecond() {
-        assertEquals(1, AcquireOptions.ofTtl(Duration.ofMillis(1)).ttlMs);
-        assertEquals(1, AcquireOptions.ofTtl(Duration.ofNanos(1_999_999)).ttlMs);
+        assertEquals(1, AcquireOptions.ofTtl(Duration.ofMillis(1)).spec().ttlMs());
+        assertEquals(1, AcquireOptions.ofTtl(Duration.ofNanos(1_999_999)).spec().ttlMs());
         Refusal.ofArgument("ttl PT0.000999999S is too short: at least 1 ms is needed",
                 () -> AcquireOptions.ofTtl(Duration.ofNanos(999_999)));
         Refusal.ofArgument("ttl PT0S is too short: at least 1 ms is needed", () -> AcquireOptions.ofTtl(Duration.ZERO));
         Refusal.ofArgument("ttl PT-1S is too short: at least 1 ms is needed",
                 () -> AcquireOptions.ofTtl(Duration.ofSeconds(-1)));
         Refusal.ofNull("ttl is null: give a duration", () -> AcquireOptions.ofTtl(null));
-        assertEquals(9_223_372_036_854L, AcquireOptions.ofTtl(Duration.ofSeconds(Long.MAX_VALUE)).ttlMs);
+        assertEquals(9_223_372_036_854L, AcquireOptions.ofTtl(Duration.ofSeconds(Long.MAX_VALUE)).spec().ttlMs());
     }
 
     @Test
     void aWaitIsNotNegative() {
-        assertEquals(0, options.waitUpTo(Duration.ZERO).waitNs);
-        assertEquals(Long.MAX_VALUE, options.waitUpTo(Duration.ofSeconds(Long.MAX_VALUE)).waitNs);
+        assertEquals(0, options.waitUpTo(Duration.ZERO).spec().waitNs());
+        assertEquals(Long.MAX_VALUE, options.waitUpTo(Duration.ofSeconds(Long.MAX_VALUE)).spec().waitNs());
         Refusal.ofArgument("wait PT-0.001S is negative: give zero or more",
                 () -> options.waitUpTo(Duration.ofMillis(-1)));
         Refusal.ofNull("wait is null: give a duration", () -> options.waitUpTo(null));
@@ -37,7 +37,7 @@ class AcquireOptionsTest {
 
     @Test
     void aMinimumValidityIsNotNegative() {
-        assertEquals(0, options.minValidity(Duration.ZERO).minValidityNs);
+        assertEquals(0, options.minValidity(Duration.ZERO).spec().minValidityNs());
         Refusal.ofArgument("minimum validity PT-1S is negative: give zero or more",
                 () -> options.minValidity(Duration.ofSeconds(-1)));
         Refusal.ofNull("minimum validity is null: give a duration", () -> options.minValidity(null));
@@ -45,10 +45,10 @@ class AcquireOptionsTest {
 
     @Test
     void automaticExtensionHasLimits() {
-        assertEquals(3, options.autoExtend().extensionCountMax);
-        assertTrue(options.autoExtend().holdNsMax > 0);
-        assertEquals(1, options.autoExtend(1, Duration.ZERO).extensionCountMax);
-        assertEquals(0, options.autoExtend(1, Duration.ZERO).holdNsMax);
+        assertEquals(3, options.autoExtend().spec().extensionCountMax());
+        assertTrue(options.autoExtend().spec().holdNsMax() > 0);
+        assertEquals(1, options.autoExtend(1, Duration.ZERO).spec().extensionCountMax());
+        assertEquals(0, options.autoExtend(1, Duration.ZERO).spec().holdNsMax());
         Refusal.ofArgument("extension limit 0 is out of range: at least 1 is needed",
                 () -> options.autoExtend(0, Duration.ofSeconds(1)));
         Refusal.ofArgument("longest hold PT-1S is negative: give zero or more",
@@ -60,8 +60,8 @@ class AcquireOptionsTest {
     void policyAndListenerAreGivenOrLeftOut() {
         Refusal.ofNull("retry policy is null", () -> options.retryPolicy(null));
         Refusal.ofNull("lease listener is null", () -> options.listener(null));
-        assertNull(options.retryPolicy);
-        assertNull(options.listener);
+        assertNull(options.spec().retryPolicy());
+        assertNull(options.spec().listener());
     }
 
     @Test
@@ -77,13 +77,13 @@ class AcquireOptionsTest {
                 .fenced();
         assertNotSame(options, changed);
         assertEquals("AcquireOptions{ttlMs=10000, waitNs=2000000000, extensionCountMax=5}", changed.toString());
-        assertEquals(3_000_000_000L, changed.minValidityNs);
-        assertSame(policy, changed.retryPolicy);
-        assertSame(listener, changed.listener);
-        assertEquals(6_000_000_000L, changed.holdNsMax);
-        assertTrue(changed.isFenced);
+        assertEquals(3_000_000_000L, changed.spec().minValidityNs());
+        assertSame(policy, changed.spec().retryPolicy());
+        assertSame(listener, changed.spec().listener());
+        assertEquals(6_000_000_000L, changed.spec().holdNsMax());
+        assertTrue(changed.spec().isFenced());
         assertEquals("AcquireOptions{ttlMs=10000, waitNs=0, extensionCountMax=0}", options.toString());
-        assertEquals(AcquireOptions.UNSET, options.minValidityNs);
+        assertEquals(dev.redlock.engine.AcquireSpec.UNSET, options.spec().minValidityNs());
         assertEquals(changed.toString(), changed.minValidity(Duration.ZERO).fenced().toString());
     }
 }

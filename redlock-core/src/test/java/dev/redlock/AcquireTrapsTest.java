@@ -224,7 +224,7 @@ class AcquireTrapsTest extends VirtualTest {
         final VirtualWorld.Client client = client();
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "one of three");
         node(0).start();
-        world.await("joins", 2_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("joins", 2_000, () -> status(client, 0).state() == NodeState.READY);
         lease(client);
     }
 

@@ -71,7 +71,7 @@ class AllocationFaultsTest extends VirtualTest {
         world.await("all nodes are ready", 5_000, () -> client.redlock()
                 .nodes()
                 .stream()
-                .allMatch(node -> node.state() == NodeStatus.State.READY));
+                .allMatch(node -> node.state() == NodeState.READY));
     }
 
     /** A clock sample is due each second. */
@@ -86,7 +86,7 @@ class AllocationFaultsTest extends VirtualTest {
         node(0).redis().clockJump(3_600_000);
         world.runMs(2_500);
         assertEquals(1, status(client, 0).clockJumpCount());
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state());
     }
 
     /** Else a client that finds its batch in place goes on locking and sees no clock. */
@@ -110,7 +110,7 @@ class AllocationFaultsTest extends VirtualTest {
         allocator.exhausted(false);
         node(0).pause();
         world.runMs(5_000);
-        assertTrue(status(client, 0).state() != NodeStatus.State.READY, () -> status(client, 0).toString());
+        assertTrue(status(client, 0).state() != NodeState.READY, () -> status(client, 0).toString());
         node(0).resume();
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -66,7 +67,7 @@ class BlindSpotTrapsTest extends VirtualTest {
         node(0).redis().startLog();
         node(0).redis().failNext("acquire", "NOSCRIPT No matching script. Please use EVAL.", 1);
         final List<CompletionStage<?>> begun = new ArrayList<>();
-        client.engine().conductor().execute(() -> {
+        client.engine().execute(() -> {
             // Both answers arrive together, and this callback runs between them.
             holder.extend(10_000, (lease, outcome) -> begun.add(lease.releaseAsync()));
             begun.add(begin(client, options()));
@@ -91,8 +92,8 @@ class BlindSpotTrapsTest extends VirtualTest {
         assertNotNull(key(0), "the release was lost");
         final List<CompletableFuture<AcquireOutcome>> next = new ArrayList<>();
         // Behind each reply of the handshake, in the turn that reads it.
-        node(0).deliveryListener(() -> client.engine().conductor().execute(() -> {
-            if (next.isEmpty() && status(client, 0).state() == NodeStatus.State.READY) {
+        node(0).deliveryListener(() -> client.engine().execute(() -> {
+            if (next.isEmpty() && status(client, 0).state() == NodeState.READY) {
                 next.add(begin(client, options()));
             }
         }));
@@ -114,7 +115,7 @@ class BlindSpotTrapsTest extends VirtualTest {
         world.runMs(awayMs);
         assertNotNull(key(2), "it still stands");
         node(2).start();
-        world.await("back", 50, () -> status(client, 2).state() == NodeStatus.State.READY);
+        world.await("back", 50, () -> status(client, 2).state() == NodeState.READY);
         world.runMs(1);
         assertNull(key(2), "it was released, and has not expired");
         assertEquals(1, status(client, 2).debtPaidCount(), "by what was owed");
@@ -187,7 +188,7 @@ class BlindSpotTrapsTest extends VirtualTest {
     void bytesThatASocketHasNotReadAreNotOverwritten() {
         final VirtualWorld.Client client = world(3);
         final List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
-        final Conductor conductor = client.engine().conductor();
+        final TestClient conductor = client.engine();
         conductor.execute(() -> {
             outcomes.add(client.redlock().acquireAsync("first", options()).toCompletableFuture());
             // Behind the flush, in the same turn.
@@ -261,13 +262,13 @@ class BlindSpotTrapsTest extends VirtualTest {
     @Test
     void nothingIsLeftOfTheValidityBeforeWhileALeaseIsAcquired() {
         final VirtualWorld.Client client = world(3);
-        final LeaseSlot lease = (LeaseSlot) reusable(client, client.redlock().newLease(), 10_000);
-        assertTrue(lease.validUntilNs() - world.nowNs() > 9_000 * MS, "the first one's");
+        final Lease lease = reusable(client, client.redlock().newLease(), 10_000);
+        assertTrue(TestEngine.validUntilNs(lease) - world.nowNs() > 9_000 * MS, "the first one's");
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "the first one");
         eachNode(node -> node.delay(() -> MS));
         client.redlock().acquire(client.redlock().key("orders"), options(), lease, outcome -> {
         });
         assertEquals(LeaseState.ACQUIRING, lease.state(), "the second one");
-        assertTrue(lease.validUntilNs() - world.nowNs() <= 0, "it is not valid for any time yet");
+        assertTrue(TestEngine.validUntilNs(lease) - world.nowNs() <= 0, "it is not valid for any time yet");
     }
 }

@@ -31,11 +31,11 @@ class ClockJumpTest extends VirtualTest {
         assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
         assertEquals(List.of(LeaseState.LOST), told, "the listener is told once");
         assertFalse(lease.isHeld(), "nobody may rely on it");
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, jumping).state(), "the node does not vote");
+        assertEquals(NodeState.QUARANTINED, status(client, jumping).state(), "the node does not vote");
         assertEquals(1, status(client, jumping).clockJumpCount(), "the jump is counted");
         assertEquals(0, keyCount(), "what is left is given back");
         world.runMs(61_000);
-        assertEquals(NodeStatus.State.READY, status(client, jumping).state(), "after the longest ttl it votes again");
+        assertEquals(NodeState.READY, status(client, jumping).state(), "after the longest ttl it votes again");
     }
 
     /** All leases are looked at, those behind one that stays too. */
@@ -192,14 +192,14 @@ class ClockJumpTest extends VirtualTest {
         final VirtualWorld.Client client = client(context().maxTtl(Duration.ofSeconds(2)).clockSampleMs(100));
         node(0).crash();
         node(0).restart(false);
-        world.await("back", 2_000, () -> status(client, 0).state() == NodeStatus.State.QUARANTINED);
+        world.await("back", 2_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
         final long backMs = nowMs();
         world.runMs(100);
         node(0).redis().clockJump(5_000);
         world.await("jump seen", 500, () -> status(client, 0).clockJumpCount() == 1);
         // A reconnect would ask the restart guard again, which is not what this test is about.
         assertEquals(1, status(client, 0).disconnectCount(), "it was away once");
-        world.await("votes again", 5_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("votes again", 5_000, () -> status(client, 0).state() == NodeState.READY);
         assertEquals(1, status(client, 0).disconnectCount(), "it was away once");
         assertTrue(nowMs() - backMs >= 3_000, "two seconds of ttl and one of rounding, but it was "
                 + (nowMs() - backMs) + " ms");
@@ -223,14 +223,14 @@ class ClockJumpTest extends VirtualTest {
         } else {
             node(0).start();
         }
-        world.await("back", 2_000, () -> status(client, 0).state() == NodeStatus.State.QUARANTINED
-                || status(client, 0).state() == NodeStatus.State.READY);
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "it has not voted for a moment");
+        world.await("back", 2_000, () -> status(client, 0).state() == NodeState.QUARANTINED
+                || status(client, 0).state() == NodeState.READY);
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "it has not voted for a moment");
         assertEquals(1, status(client, 0).clockJumpCount(), "the jump is counted once");
         assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
         assertTrue(status(client, 0).problem().contains("jumped"), status(client, 0).problem());
         world.runMs(61_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "after the longest ttl it votes again");
+        assertEquals(NodeState.READY, status(client, 0).state(), "after the longest ttl it votes again");
         assertEquals(1, status(client, 0).clockJumpCount(), "the new time is the reference");
     }
 
@@ -248,7 +248,7 @@ class ClockJumpTest extends VirtualTest {
         world.await("the jump is seen", 1_000, () -> status(client, 0).clockJumpCount() == 1);
         assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
         node(0).redis().clearErrors();
-        world.await("back", 3_000, () -> status(client, 0).state() == NodeStatus.State.QUARANTINED);
+        world.await("back", 3_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
         assertTrue(status(client, 0).problem().contains("jumped"), status(client, 0).problem());
         assertEquals(1, status(client, 0).clockJumpCount(), "one jump");
     }
@@ -263,7 +263,7 @@ class ClockJumpTest extends VirtualTest {
             node(0).crash();
             world.runMs(1_000);
             node(0).restart(true);
-            world.await("back", 2_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+            world.await("back", 2_000, () -> status(client, 0).state() == NodeState.READY);
         }
         assertEquals(0, status(client, 0).clockJumpCount(), "half a percent is drift");
         assertTrue(lease.isHeld(), lease::toString);
@@ -272,7 +272,7 @@ class ClockJumpTest extends VirtualTest {
     /** An address may lead to another machine after a reconnect. Its clock is judged as if it were the same. */
     @ParameterizedTest
     @CsvSource({"1, READY", "1000, QUARANTINED", "-1000, QUARANTINED"})
-    void anotherMachineBehindTheAddressMustAgreeWithTheOneBefore(final long apartMs, final NodeStatus.State state) {
+    void anotherMachineBehindTheAddressMustAgreeWithTheOneBefore(final long apartMs, final NodeState state) {
         world = new VirtualWorld(2);
         final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1")
                 .restartGuard(RestartGuardMode.OFF));
@@ -337,7 +337,7 @@ class ClockJumpTest extends VirtualTest {
         for (int i = 1; i < 5; i++) {
             assertEquals(sampleMs, readAtMs.get(i) - readAtMs.get(i - 1), "ms to sample " + i + " of " + readAtMs);
         }
-        assertEquals(NodeStatus.State.READY, status(client, 0).state());
+        assertEquals(NodeState.READY, status(client, 0).state());
     }
 
     /** By the millisecond: nothing else happens then that virtual time would stop at. */

@@ -32,16 +32,16 @@ class ClockWatchLossTest extends VirtualTest {
         try (LogLines log = new LogLines()) {
             node(0).hostility(hostility);
             world.runMs(1_100);
-            assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "its clock cannot be watched");
+            assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "its clock cannot be watched");
             final String problem = String.valueOf(status(client, 0).problem());
             assertTrue(problem.contains("TIME") && problem.contains(reason), problem);
             world.runMs(30_000);
-            assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "still");
+            assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "still");
             assertEquals(0, status(client, 0).disconnectCount(), "it still gets releases");
             assertEquals(1, log.with("TIME").size(), () -> log.with("node 0").toString());
             node(0).hostility(null);
             world.runMs(1_100);
-            assertEquals(NodeStatus.State.READY, status(client, 0).state(), status(client, 0)::toString);
+            assertEquals(NodeState.READY, status(client, 0).state(), status(client, 0)::toString);
             assertNull(status(client, 0).problem());
         }
     }
@@ -83,10 +83,10 @@ class ClockWatchLossTest extends VirtualTest {
         node(0).redis().clearErrors();
         world.runMs(1_100);
         assertEquals(1, status(client, 0).clockJumpCount());
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state());
         assertTrue(status(client, 0).problem().contains("jumped"), status(client, 0).problem());
         world.runMs(60_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state());
+        assertEquals(NodeState.READY, status(client, 0).state());
     }
 
     /** Both reasons have to be over. */
@@ -97,14 +97,14 @@ class ClockWatchLossTest extends VirtualTest {
         final VirtualWorld.Client client = client();
         node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
         world.runMs(70_000);
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state());
         assertTrue(status(client, 0).problem().contains("TIME"), status(client, 0).problem());
         node(0).redis().clearErrors();
         world.runMs(1_100);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), status(client, 0)::toString);
+        assertEquals(NodeState.READY, status(client, 0).state(), status(client, 0)::toString);
         node(0).breakConnections();
         world.runMs(100);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "the guard is not served twice");
+        assertEquals(NodeState.READY, status(client, 0).state(), "the guard is not served twice");
     }
 
     @Test
@@ -114,10 +114,10 @@ class ClockWatchLossTest extends VirtualTest {
         final VirtualWorld.Client client = client();
         node(0).redis().failNext("TIME", NO_PERMISSION, 3);
         world.runMs(30_000);
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state());
         assertTrue(status(client, 0).problem().contains("restart guard"), status(client, 0).problem());
         world.runMs(33_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), status(client, 0)::toString);
+        assertEquals(NodeState.READY, status(client, 0).state(), status(client, 0)::toString);
     }
 
     @Test
@@ -129,7 +129,7 @@ class ClockWatchLossTest extends VirtualTest {
         node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
         eachNode(node -> node.delay(() -> 5_000_000));
         world.runMs(3_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state());
+        assertEquals(NodeState.READY, status(client, 0).state());
         assertNull(status(client, 0).problem());
         assertEquals(10_000_000, status(client, 0).roundTripNs(), "an error takes as long as an answer");
     }

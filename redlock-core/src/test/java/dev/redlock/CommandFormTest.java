@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.LockKey;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -133,7 +134,7 @@ class CommandFormTest extends VirtualTest {
         assertEquals(0, count(0, "SET NX"));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         assertEquals(1, count(0, "DELEX"), "no counter to bring up");
-        node(2).redis().set(ResourceKey.counterName("orders"), "1887437000000000", -1);
+        node(2).redis().set(LockKey.counterName("orders"), "1887437000000000", -1);
         assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))));
         assertEquals(1, count(0, "release_fenced"), "one to bring up");
     }
@@ -177,7 +178,7 @@ class CommandFormTest extends VirtualTest {
             assertEquals(2, count(i, "release"));
         }
         node(0).breakConnections();
-        world.await("ready again", 5_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("ready again", 5_000, () -> status(client, 0).state() == NodeState.READY);
         cycle(client, options());
         assertEquals(1, count(0, "DELEX"), "a new connection is asked anew");
     }
@@ -359,7 +360,7 @@ class CommandFormTest extends VirtualTest {
         world.runMs(1);
         node(0).sendRaw(":1\r\n");
         world.runMs(1);
-        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), "an integer is no answer to SET");
+        assertEquals(NodeState.WAITING, status(client, 0).state(), "an integer is no answer to SET");
         assertEquals(AcquireOutcome.Kind.ACQUIRED, get(outcome).kind(), "the others decide");
         assertNull(status(client, 1).problem());
     }

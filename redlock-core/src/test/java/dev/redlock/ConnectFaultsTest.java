@@ -31,11 +31,11 @@ class ConnectFaultsTest extends VirtualTest {
         client.transport().throwAtNextLookup(new OutOfMemoryError("unable to create native thread, thrown by a test"));
         node(0).breakConnections();
         world.runMs(2_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), () -> status(client, 0).toString());
+        assertEquals(NodeState.READY, status(client, 0).state(), () -> status(client, 0).toString());
     }
 
     private void assertReady(final VirtualWorld.Client client, final long withinMs) {
-        world.await("ready", withinMs, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("ready", withinMs, () -> status(client, 0).state() == NodeState.READY);
     }
 
     @Test
@@ -44,7 +44,7 @@ class ConnectFaultsTest extends VirtualTest {
         final int[] lookups = new int[1];
         client.transport().resolver((found, answer) -> lookups[0]++);
         node(0).breakConnections();
-        world.await("given up", 20_000, () -> status(client, 0).state() == NodeStatus.State.WAITING
+        world.await("given up", 20_000, () -> status(client, 0).state() == NodeState.WAITING
                 && String.valueOf(status(client, 0).problem()).contains("looked up"));
         client.transport().resolver((found, answer) -> answer.accept(found));
         assertReady(client, 2_000);
@@ -70,11 +70,11 @@ class ConnectFaultsTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         client.transport()
                 .resolver((found, answer) -> world.after(13_000_000_000L,
-                        () -> client.engine().conductor().execute(() -> answer.accept(found))));
+                        () -> client.engine().execute(() -> answer.accept(found))));
         node(0).breakConnections();
         assertReady(client, 30_000);
         world.runMs(60_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "later answers change nothing");
+        assertEquals(NodeState.READY, status(client, 0).state(), "later answers change nothing");
         assertEquals(1, node(0).connectionCount());
     }
 
@@ -102,7 +102,7 @@ class ConnectFaultsTest extends VirtualTest {
             client.transport().resolver((found, answer) -> {
                 answer.accept(found);
                 world.after(delayMs * 1_000_000,
-                        () -> client.engine().conductor().execute(() -> answer.accept(null)));
+                        () -> client.engine().execute(() -> answer.accept(null)));
             });
             node(0).crash();
             world.runMs(50);
@@ -123,7 +123,7 @@ class ConnectFaultsTest extends VirtualTest {
         client.transport().channelClass((Class<? extends Channel>) null);
         node(0).breakConnections();
         world.runMs(100);
-        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), () -> status(client, 0).toString());
+        assertEquals(NodeState.WAITING, status(client, 0).state(), () -> status(client, 0).toString());
         client.transport().channelClass(LocalChannel.class);
         assertReady(client, 2_000);
     }
@@ -145,7 +145,7 @@ class ConnectFaultsTest extends VirtualTest {
             final NodeStatus status = client.redlock().nodes().get(0);
             assertTrue(status.problem().contains("cannot be connected"), status.problem());
             nodes.clientLoop().submit(() -> transport.channelClass(LocalChannel.class)).sync();
-            Await.until("ready", () -> status.state() == NodeStatus.State.READY);
+            Await.until("ready", () -> status.state() == NodeState.READY);
             final Thread loop = nodes.clientLoop().submit(Thread::currentThread).get();
             assertEquals(Set.of(loop), threads, "who read the clock");
             client.redlock().close();

@@ -45,7 +45,7 @@ class CopiedProcessTest extends VirtualTest {
     }
 
     private static boolean isReady(final VirtualWorld.Client client) {
-        return client.redlock().nodes().stream().allMatch(node -> node.state() == NodeStatus.State.READY);
+        return client.redlock().nodes().stream().allMatch(node -> node.state() == NodeState.READY);
     }
 
     @Test

@@ -30,8 +30,8 @@ class CopiedRunIdTest extends VirtualTest {
     }
 
     private void assertOwner(final int owner, final int other) {
-        assertEquals(NodeStatus.State.READY, status(client, owner).state(), () -> status(client, owner).toString());
-        assertEquals(NodeStatus.State.WAITING, status(client, other).state(), () -> status(client, other).toString());
+        assertEquals(NodeState.READY, status(client, owner).state(), () -> status(client, owner).toString());
+        assertEquals(NodeState.WAITING, status(client, other).state(), () -> status(client, other).toString());
         assertTrue(status(client, other).problem().contains("same server as node " + owner),
                 status(client, other).problem());
     }
@@ -41,9 +41,9 @@ class CopiedRunIdTest extends VirtualTest {
         copied();
         node(0).crash();
         world.runMs(30_000);
-        assertEquals(NodeStatus.State.WAITING, status(client, 1).state(), "the identity is kept for the first");
+        assertEquals(NodeState.WAITING, status(client, 1).state(), "the identity is kept for the first");
         node(0).start();
-        world.await("back", 1_100, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("back", 1_100, () -> status(client, 0).state() == NodeState.READY);
         world.runMs(10_000);
         assertOwner(0, 1);
         lease(client);
@@ -54,9 +54,9 @@ class CopiedRunIdTest extends VirtualTest {
         copied();
         node(0).crash();
         world.runMs(HOLD_MS + 6_000);
-        assertNotEquals(NodeStatus.State.WAITING, status(client, 1).state(), "what the first granted has expired");
+        assertNotEquals(NodeState.WAITING, status(client, 1).state(), "what the first granted has expired");
         node(0).start();
-        world.await("back", 1_100, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("back", 1_100, () -> status(client, 0).state() == NodeState.READY);
         world.runMs(20_000);
         assertOwner(0, 1);
         lease(client);
@@ -66,8 +66,8 @@ class CopiedRunIdTest extends VirtualTest {
     void bothNeverVoteAtOnce() {
         copied();
         world.observer(() -> assertTrue(
-                status(client, 0).state() != NodeStatus.State.READY
-                        || status(client, 1).state() != NodeStatus.State.READY,
+                status(client, 0).state() != NodeState.READY
+                        || status(client, 1).state() != NodeState.READY,
                 "two votes of one server"));
         for (int i = 0; i < 4; i++) {
             node(0).crash();
@@ -88,7 +88,7 @@ class CopiedRunIdTest extends VirtualTest {
         node(0).redis().newProcess();
         copyIdentity();
         world.runMs(20_000);
-        assertEquals(NodeStatus.State.WAITING, status(client, 1).state(), status(client, 1)::toString);
+        assertEquals(NodeState.WAITING, status(client, 1).state(), status(client, 1)::toString);
         node(0).start();
         world.runMs(HOLD_MS + 3_000);
         assertOwner(0, 1);
@@ -100,11 +100,11 @@ class CopiedRunIdTest extends VirtualTest {
         node(1).redis().newProcess();
         node(1).redis().uptime(100);
         world.await("a server of its own", 6_000,
-                () -> status(client, 1).state().ordinal() >= NodeStatus.State.QUARANTINED
+                () -> status(client, 1).state().ordinal() >= NodeState.QUARANTINED
                         .ordinal());
         world.runMs(HOLD_MS);
-        assertEquals(NodeStatus.State.READY, status(client, 1).state(), () -> status(client, 1).toString());
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), () -> status(client, 0).toString());
+        assertEquals(NodeState.READY, status(client, 1).state(), () -> status(client, 1).toString());
+        assertEquals(NodeState.READY, status(client, 0).state(), () -> status(client, 0).toString());
     }
 
     /** Names that change places must not refuse each other for ever. */
@@ -118,7 +118,7 @@ class CopiedRunIdTest extends VirtualTest {
         node(1).redis().runId(first);
         eachNode(node -> node.start());
         world.runMs(60_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), () -> status(client, 0).toString());
-        assertEquals(NodeStatus.State.READY, status(client, 1).state(), () -> status(client, 1).toString());
+        assertEquals(NodeState.READY, status(client, 0).state(), () -> status(client, 0).toString());
+        assertEquals(NodeState.READY, status(client, 1).state(), () -> status(client, 1).toString());
     }
 }

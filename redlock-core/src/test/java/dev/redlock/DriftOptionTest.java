@@ -52,12 +52,12 @@ class DriftOptionTest extends VirtualTest {
         final VirtualWorld.Client client = clientWithTenPercent();
         node(0).crash();
         node(0).restart(false);
-        world.await("back", 3_000, () -> status(client, 0).state() == NodeStatus.State.QUARANTINED);
+        world.await("back", 3_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
         // Uptime is told in whole seconds, rounded down, so it ends within a second after what is needed.
         world.runMs(60_000 + 6_000 + 7 + 1_000 - 2_000);
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "maxTtl + 10 % + 7 ms + 1 s, not yet");
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "maxTtl + 10 % + 7 ms + 1 s, not yet");
         world.runMs(3_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "now");
+        assertEquals(NodeState.READY, status(client, 0).state(), "now");
     }
 
     @Test
@@ -66,9 +66,9 @@ class DriftOptionTest extends VirtualTest {
         world.runMs(3_000);
         node(0).redis().clockJump(90);
         world.runMs(3_000);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "less than a tenth of a sample's second");
+        assertEquals(NodeState.READY, status(client, 0).state(), "less than a tenth of a sample's second");
         node(0).redis().clockJump(150);
         world.runMs(3_000);
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "more");
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "more");
     }
 }

@@ -51,7 +51,7 @@ class FailingVotesTest extends VirtualTest {
             assertNull(status(client, 0).problem(), "a few errors are no state");
             assertNull(status(client, 0).failingCode());
             cycles(client, 1, 0);
-            assertEquals(NodeStatus.State.READY, status(client, 0).state(), "it is connected");
+            assertEquals(NodeState.READY, status(client, 0).state(), "it is connected");
             assertTrue(problem(client).contains("acquires") && problem(client).contains(code), problem(client));
             assertEquals(code, status(client, 0).failingCode());
             world.runMs(5_000);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.LockKey;
 import dev.redlock.sim.VirtualWorld;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,11 +37,11 @@ class FenceOutOfRangeTest extends VirtualTest {
     }
 
     private void counter(final int nodeIndex, final long value) {
-        node(nodeIndex).redis().set(ResourceKey.counterName("orders"), Long.toString(value), 86_400_000);
+        node(nodeIndex).redis().set(LockKey.counterName("orders"), Long.toString(value), 86_400_000);
     }
 
     private long counter(final int nodeIndex) {
-        return Long.parseLong(node(nodeIndex).redis().get(ResourceKey.counterName("orders")));
+        return Long.parseLong(node(nodeIndex).redis().get(LockKey.counterName("orders")));
     }
 
     private static AcquireOptions fenced() {
@@ -169,7 +170,7 @@ class FenceOutOfRangeTest extends VirtualTest {
         final List<Lease> leases = new ArrayList<>(List.of(acquired(acquire(client, fenced()))));
         for (int i = 0; i < 3; i++) {
             final String resource = "other/" + i;
-            node(2).redis().set(ResourceKey.counterName(resource), Long.toString(END - 10), -1);
+            node(2).redis().set(LockKey.counterName(resource), Long.toString(END - 10), -1);
             leases.add(acquired(get(client.redlock().acquireAsync(resource, fenced()))));
         }
         leases.forEach(Lease::releaseAsync);

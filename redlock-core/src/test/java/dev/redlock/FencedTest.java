@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.LockKey;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.List;
@@ -17,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FencedTest extends VirtualTest {
 
     private static final long TRIP_NS = 2_000_000;
-    private static final String COUNTER = ResourceKey.counterName("orders");
+    private static final String COUNTER = LockKey.counterName("orders");
 
     private VirtualWorld.Client client;
 
@@ -223,7 +224,7 @@ class FencedTest extends VirtualTest {
         node(2).redis().clockJump(20_000);
         world.runMs(1_200);
         assertEquals(1, raisedCount(), "the raise is on its way to node 0");
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 2).state(), "node 2 is not trusted any more");
+        assertEquals(NodeState.QUARANTINED, status(client, 2).state(), "node 2 is not trusted any more");
         assertFalse(outcome.isDone(), "not decided");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(),
                 () -> "two stand at ten, one of them may have forgotten its key: " + outcome.join());

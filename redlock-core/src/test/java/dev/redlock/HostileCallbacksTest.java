@@ -25,7 +25,7 @@ class HostileCallbacksTest extends VirtualTest {
 
     private void onLoop(final Runnable task) {
         final List<RuntimeException> thrown = new ArrayList<>();
-        client.engine().conductor().execute(() -> {
+        client.engine().execute(() -> {
             try {
                 task.run();
             } catch (final RuntimeException e) {

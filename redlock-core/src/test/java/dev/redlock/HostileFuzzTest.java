@@ -215,7 +215,7 @@ class HostileFuzzTest extends VirtualTest {
             actionsLeft = 40;
             for (int i = random.nextInt(4); i > 0; i--) {
                 if (random.nextBoolean()) {
-                    client.engine().conductor().execute(this::act);
+                    client.engine().execute(this::act);
                 } else {
                     act();
                 }

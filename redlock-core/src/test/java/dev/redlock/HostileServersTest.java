@@ -42,14 +42,14 @@ class HostileServersTest {
     /** Delays of 20, 40, 80 ms and so on, halved at most, come to ten in a second. */
     private static final int CONNECTIONS_AT_FIRST = 11;
     private static final long DIRECT_BYTES_MAX = 64L << 20;
-    private static final Set<NodeStatus.State> AWAY = EnumSet.of(NodeStatus.State.WAITING, NodeStatus.State.CONNECTING,
-            NodeStatus.State.HANDSHAKING);
-    private static final Set<NodeStatus.State> READY = EnumSet.of(NodeStatus.State.READY);
-    private static final Set<NodeStatus.State> QUARANTINED = EnumSet.of(NodeStatus.State.QUARANTINED);
+    private static final Set<NodeState> AWAY = EnumSet.of(NodeState.WAITING, NodeState.CONNECTING,
+            NodeState.HANDSHAKING);
+    private static final Set<NodeState> READY = EnumSet.of(NodeState.READY);
+    private static final Set<NodeState> QUARANTINED = EnumSet.of(NodeState.QUARANTINED);
     /** Connected after each handshake, and away soon after it. */
-    private static final Set<NodeStatus.State> COMING_AND_GOING = EnumSet.of(NodeStatus.State.WAITING,
-            NodeStatus.State.CONNECTING, NodeStatus.State.HANDSHAKING, NodeStatus.State.QUARANTINED,
-            NodeStatus.State.READY);
+    private static final Set<NodeState> COMING_AND_GOING = EnumSet.of(NodeState.WAITING,
+            NodeState.CONNECTING, NodeState.HANDSHAKING, NodeState.QUARANTINED,
+            NodeState.READY);
     private static final String NOT_AN_ANSWER = "cannot be its answer";
     private static final String BROKEN = "it broke the protocol";
     private static final String NO_PROBLEM = "null";
@@ -60,7 +60,7 @@ class HostileServersTest {
      * @param problem part of the problem that is seen, "null" for none
      * @param linesMax lines that are logged about it
      */
-    private record Row(String way, Consumer<FakeNode> setUp, Set<NodeStatus.State> states, String problem,
+    private record Row(String way, Consumer<FakeNode> setUp, Set<NodeState> states, String problem,
             int linesMax, boolean isLate) {
         @Override
         public String toString() {
@@ -68,13 +68,13 @@ class HostileServersTest {
         }
     }
 
-    private static Row row(final String way, final Hostility hostility, final Set<NodeStatus.State> states,
+    private static Row row(final String way, final Hostility hostility, final Set<NodeState> states,
             final String problem) {
         return new Row(way, node -> node.hostility(hostility), states, problem, problem.equals(NO_PROBLEM) ? 0 : 4,
                 false);
     }
 
-    private static Row model(final String way, final Consumer<FakeRedis> change, final Set<NodeStatus.State> states,
+    private static Row model(final String way, final Consumer<FakeRedis> change, final Set<NodeState> states,
             final String problem) {
         return new Row(way, node -> change.accept(node.redis()), states, problem, 1, false);
     }
@@ -312,7 +312,7 @@ class HostileServersTest {
     }
 
     private static long ready(final Redlock redlock) {
-        return redlock.nodes().stream().filter(node -> node.state() == NodeStatus.State.READY).count();
+        return redlock.nodes().stream().filter(node -> node.state() == NodeState.READY).count();
     }
 
     /** Locks for a while, and on until the table is right; every single lock is acquired and released. */

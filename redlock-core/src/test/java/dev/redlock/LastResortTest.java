@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.LeaseSlot;
 import dev.redlock.sim.LiveNodes;
 import java.time.Duration;
 import java.util.ArrayList;

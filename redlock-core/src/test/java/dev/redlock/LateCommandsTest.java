@@ -47,7 +47,7 @@ class LateCommandsTest extends VirtualTest {
         final int openedBefore = node(nodeIndex).openedCount();
         node(nodeIndex).sendRaw("?\r\n");
         world.await("a new connection", 1_000, () -> node(nodeIndex).openedCount() > openedBefore
-                && status(client, nodeIndex).state() == NodeStatus.State.READY);
+                && status(client, nodeIndex).state() == NodeState.READY);
     }
 
     // ---- extensions -------------------------------------------------------------------------------------------------

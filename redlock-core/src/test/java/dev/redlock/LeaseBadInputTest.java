@@ -16,7 +16,7 @@ class LeaseBadInputTest {
 
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(10));
 
-    private final Redlock redlock = RedlockBadInputTest.unreachable();
+    private final Redlock redlock = TestClient.unreachable();
     private final Lease lease = redlock.newLease();
 
     @AfterEach

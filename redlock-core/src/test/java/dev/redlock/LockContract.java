@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.LockKey;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -94,7 +95,7 @@ public abstract class LockContract {
         final Redlock client = connect(context);
         clients.add(client);
         Await.until(() -> "all nodes ready: " + client.nodes(),
-                () -> client.nodes().stream().allMatch(node -> node.state() == NodeStatus.State.READY));
+                () -> client.nodes().stream().allMatch(node -> node.state() == NodeState.READY));
         return client;
     }
 
@@ -595,7 +596,7 @@ public abstract class LockContract {
     private static final AcquireOptions FENCED = AcquireOptions.ofTtl(LONG).fenced().waitUpTo(LONG);
 
     private String counter() {
-        return ResourceKey.counterName(resource);
+        return LockKey.counterName(resource);
     }
 
     /** One grant by each form of the API; returns their fencing tokens. */

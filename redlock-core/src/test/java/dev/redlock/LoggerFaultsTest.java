@@ -131,7 +131,7 @@ class LoggerFaultsTest extends VirtualTest {
     private void watch() {
         world.observer(() -> {
             for (final NodeStatus status : client == null ? List.<NodeStatus>of() : client.redlock().nodes()) {
-                if (status.state() == NodeStatus.State.READY) {
+                if (status.state() == NodeState.READY) {
                     assertTrue(node(status.index()).connectionCount() > 0, () -> status + " has no connection");
                 }
             }
@@ -150,7 +150,7 @@ class LoggerFaultsTest extends VirtualTest {
         world.await("all nodes are ready", 70_000, () -> client.redlock()
                 .nodes()
                 .stream()
-                .allMatch(status -> status.state() == NodeStatus.State.READY));
+                .allMatch(status -> status.state() == NodeState.READY));
         final Lease lease = acquired(get(client.redlock().acquireAsync("next", options())));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         world.runMs(100);
@@ -235,8 +235,8 @@ class LoggerFaultsTest extends VirtualTest {
         node(1).redis().clockJump(3_600_000);
         world.runMs(1_500);
         assertEquals(1, status(client, 0).clockJumpCount());
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 1).state());
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state());
+        assertEquals(NodeState.QUARANTINED, status(client, 1).state());
         leases.forEach(lease -> assertEquals(LeaseState.LOST, lease.state(), lease::toString));
         assertEquals(6, lost[0], "listeners that were told");
         get(waiting).lease().close();
@@ -302,7 +302,7 @@ class LoggerFaultsTest extends VirtualTest {
         world.await("all nodes are ready", 5_000, () -> client.redlock()
                 .nodes()
                 .stream()
-                .allMatch(status -> status.state() == NodeStatus.State.READY));
+                .allMatch(status -> status.state() == NodeState.READY));
         allocator.exhausted(true);
         final CompletableFuture<AcquireOutcome> unsent = begin(client, options());
         world.runMs(200);
@@ -326,7 +326,7 @@ class LoggerFaultsTest extends VirtualTest {
                             .closeTimeout(Duration.ofMillis(50)),
                     nodes.clientLoop(), nodes.newTransport(), System::nanoTime, 1);
             engine.open().join();
-            Await.until("ready", () -> engine.redlock().nodes().get(0).state() == NodeStatus.State.READY);
+            Await.until("ready", () -> engine.redlock().nodes().get(0).state() == NodeState.READY);
             final Lease lease = engine.redlock().tryAcquire("orders", TTL).lease();
             logTo(fault);
             nodes.onLoop(() -> {
@@ -347,9 +347,8 @@ class LoggerFaultsTest extends VirtualTest {
     void theTimersGoOnBehindOneThatThrows() {
         hostileWorld(Fault.EXCEPTION);
         client.engine()
-                .conductor()
                 .execute(() -> client.engine()
-                        .conductor()
+                        .engine()
                         .startTimer(new dev.redlock.time.DeadlineTimer(nowNs -> {
                             throw new IllegalStateException("a timer, thrown by a test");
                         }), world.nowNs()));

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.EventLoop;
@@ -242,7 +243,7 @@ class LoopEndTest {
     @ParameterizedTest
     @EnumSource
     void callersOnALoopThatIsRunByHand(final End end) throws Exception {
-        final LoopThread thread = LoopThread.start(LocalIoHandler.newFactory(), IdlePolicy.BLOCK, "by-hand");
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), IdlePolicy.BLOCK, "by-hand");
         connect(thread.loop());
         final CompletableFuture<LeaseState> told = new CompletableFuture<>();
         held("held", OPTIONS.listener((lost, state) -> told.complete(state)));

@@ -21,10 +21,10 @@ class NodeLifeTest extends VirtualTest {
         world = new VirtualWorld(3);
         node(0).redis().role("slave");
         final VirtualWorld.Client client = client();
-        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), "not used");
+        assertEquals(NodeState.WAITING, status(client, 0).state(), "not used");
         assertTrue(status(client, 0).problem().contains("slave"), status(client, 0).problem());
         node(0).redis().role("master");
-        world.await("promoted", 6_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("promoted", 6_000, () -> status(client, 0).state() == NodeState.READY);
     }
 
     @Test
@@ -32,8 +32,8 @@ class NodeLifeTest extends VirtualTest {
         world = new VirtualWorld(3);
         node(1).redis().runId(node(0).redis().runId());
         final VirtualWorld.Client client = client();
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "the first is used");
-        assertEquals(NodeStatus.State.WAITING, status(client, 1).state(), "the second is not");
+        assertEquals(NodeState.READY, status(client, 0).state(), "the first is used");
+        assertEquals(NodeState.WAITING, status(client, 1).state(), "the second is not");
         assertTrue(status(client, 1).problem().contains("same server"), status(client, 1).problem());
     }
 
@@ -69,25 +69,25 @@ class NodeLifeTest extends VirtualTest {
         lease(client);
         node(0).crash();
         node(0).restart(false);
-        world.await("back", 3_000, () -> status(client, 0).state().ordinal() >= NodeStatus.State.QUARANTINED.ordinal());
+        world.await("back", 3_000, () -> status(client, 0).state().ordinal() >= NodeState.QUARANTINED.ordinal());
         if (mode == RestartGuardMode.OFF) {
-            assertEquals(NodeStatus.State.READY, status(client, 0).state(), "no guard");
+            assertEquals(NodeState.READY, status(client, 0).state(), "no guard");
             return;
         }
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "it may have lost its keys");
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "it may have lost its keys");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "and does not vote");
         world.runMs(GUARD_MS - 2_100);
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "not yet");
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "not yet");
         world.runMs(3_100);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "every lost lock has expired");
+        assertEquals(NodeState.READY, status(client, 0).state(), "every lost lock has expired");
     }
 
     @Test
     void firstContactWithAYoungNodeDependsOnTheMode() {
         world = new VirtualWorld(1);
         node(0).redis().uptime(0);
-        assertEquals(NodeStatus.State.QUARANTINED, status(client(), 0).state(), "UPTIME, the default, trusts nobody");
-        assertEquals(NodeStatus.State.READY, status(client(context()
+        assertEquals(NodeState.QUARANTINED, status(client(), 0).state(), "UPTIME, the default, trusts nobody");
+        assertEquals(NodeState.READY, status(client(context()
                 .restartGuard(RestartGuardMode.AFTER_FIRST_CONTACT)), 0).state(), "AFTER_FIRST_CONTACT trusts once");
     }
 
@@ -96,7 +96,7 @@ class NodeLifeTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         node(0).loseReplies(name -> true);
         world.await("found", 3_600, () -> status(client, 0).disconnectCount() == 1);
-        world.await("replaced", 1_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("replaced", 1_000, () -> status(client, 0).state() == NodeState.READY);
         assertEquals(1, node(0).connectionCount(), "one connection again");
     }
 
@@ -119,7 +119,7 @@ class NodeLifeTest extends VirtualTest {
         world.moveName(0, 1);
         world.await("there", 3_000, () -> node(1).connectionCount() == 1);
         world.runMs(10);
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), status(client, 0).problem());
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), status(client, 0).problem());
     }
 
     /** A machine boots with a slow clock and sets it a moment later: its uptime says that it has always been there. */
@@ -135,12 +135,12 @@ class NodeLifeTest extends VirtualTest {
         node(0).redis().clockJump(-90_000);
         node(0).restart(false);
         node(0).redis().clockJump(90_000);
-        world.await("back", 3_000, () -> status(client, 0).state().ordinal() >= NodeStatus.State.QUARANTINED.ordinal());
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "it may have lost its keys");
+        world.await("back", 3_000, () -> status(client, 0).state().ordinal() >= NodeState.QUARANTINED.ordinal());
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "it may have lost its keys");
         world.runMs(GUARD_MS - 100);
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), "not yet");
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "not yet");
         world.runMs(200);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "every lost lock has expired");
+        assertEquals(NodeState.READY, status(client, 0).state(), "every lost lock has expired");
     }
 
     /** Redis subtracts two wall clock times and prints what comes out. */
@@ -149,19 +149,19 @@ class NodeLifeTest extends VirtualTest {
         world = new VirtualWorld(1);
         node(0).redis().uptime(-30);
         final VirtualWorld.Client client = client();
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state(), status(client, 0).problem());
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), status(client, 0).problem());
         world.runMs(GUARD_MS + 100);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state(), "it waited as long as a new one does");
+        assertEquals(NodeState.READY, status(client, 0).state(), "it waited as long as a new one does");
     }
 
     @ParameterizedTest
     @CsvSource({"1000, WAITING", "0, READY"})
-    void aNodeThatDoesNotTellItsTimeIsNotUsedWhereClocksAreWatched(final int sampleMs, final NodeStatus.State state) {
+    void aNodeThatDoesNotTellItsTimeIsNotUsedWhereClocksAreWatched(final int sampleMs, final NodeState state) {
         world = new VirtualWorld(1);
         node(0).redis().failNext("TIME", "NOPERM User app has no permissions to run the 'time' command", 100);
         final VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
         assertEquals(state, status(client, 0).state());
-        if (state == NodeStatus.State.WAITING) {
+        if (state == NodeState.WAITING) {
             assertTrue(status(client, 0).problem().contains("TIME") && status(client, 0).problem().contains("NOPERM"),
                     status(client, 0).problem());
         }
@@ -175,7 +175,7 @@ class NodeLifeTest extends VirtualTest {
         node(0).redis().failNext("INFO", "BUSY Redis is busy running a script.", 2);
         node(0).redis().failNext("SCRIPT", "LOADING Redis is loading the dataset in memory", 3);
         node(0).start();
-        world.await("ready", 2_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("ready", 2_000, () -> status(client, 0).state() == NodeState.READY);
     }
 
     @Test
@@ -235,7 +235,7 @@ class NodeLifeTest extends VirtualTest {
         assertTrue(client.transport().lookupCount() > 90 && client.transport().lookupCount() < 250,
                 "tries in 100 s: " + client.transport().lookupCount());
         node(0).start();
-        world.await("back", 1_100, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("back", 1_100, () -> status(client, 0).state() == NodeState.READY);
     }
 
     @Test

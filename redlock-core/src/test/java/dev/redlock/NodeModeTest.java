@@ -19,7 +19,7 @@ class NodeModeTest extends VirtualTest {
         world = new VirtualWorld(3);
         node(0).redis().modeField(field);
         final VirtualWorld.Client client = client();
-        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), "not used");
+        assertEquals(NodeState.WAITING, status(client, 0).state(), "not used");
         assertTrue(status(client, 0).problem().contains(reason), status(client, 0).problem());
         assertTrue(status(client, 0).problem().contains("independent master"), status(client, 0).problem());
         lease(client);
@@ -32,7 +32,7 @@ class NodeModeTest extends VirtualTest {
     void aServerThatStandsAloneIsUsed(final String field) {
         world = new VirtualWorld(1);
         node(0).redis().modeField(field);
-        assertEquals(NodeStatus.State.READY, status(client(), 0).state());
+        assertEquals(NodeState.READY, status(client(), 0).state());
     }
 
     @Test
@@ -41,6 +41,6 @@ class NodeModeTest extends VirtualTest {
         node(0).redis().modeField("redis_mode:cluster");
         final VirtualWorld.Client client = client();
         node(0).redis().modeField("redis_mode:standalone");
-        world.await("ready", 6_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("ready", 6_000, () -> status(client, 0).state() == NodeState.READY);
     }
 }

@@ -33,7 +33,7 @@ class NodeStatusTest extends VirtualTest {
     }
 
     /** A problem and a text come with each state but those that are as they should be. */
-    private void assertState(final NodeStatus.State expected, final NodeStatus status) {
+    private void assertState(final NodeState expected, final NodeStatus status) {
         assertEquals(expected, status.state(), status::toString);
         assertEquals(everyAccessor(status), readByAnotherThread(status), "the same for every thread");
         assertTrue(status.toString().contains(status.address()), status::toString);
@@ -49,18 +49,18 @@ class NodeStatusTest extends VirtualTest {
                 .maxTtl(Duration.ofSeconds(2))
                 .fenceCounterTtl(Duration.ofHours(1)));
         final NodeStatus status = status(client, 0);
-        assertState(NodeStatus.State.WAITING, status);
+        assertState(NodeState.WAITING, status);
         assertFalse(status.problem().isBlank(), "why it waits");
         assertEquals(0, status.roundTripNs(), "nothing was measured");
         node(0).restart(true);
-        world.await("handshake", 2_000, () -> status.state() == NodeStatus.State.HANDSHAKING);
-        assertState(NodeStatus.State.HANDSHAKING, status);
-        world.await("quarantine", 2_000, () -> status.state() == NodeStatus.State.QUARANTINED);
-        assertState(NodeStatus.State.QUARANTINED, status);
+        world.await("handshake", 2_000, () -> status.state() == NodeState.HANDSHAKING);
+        assertState(NodeState.HANDSHAKING, status);
+        world.await("quarantine", 2_000, () -> status.state() == NodeState.QUARANTINED);
+        assertState(NodeState.QUARANTINED, status);
         assertFalse(status.problem().isBlank(), "why it does not vote");
-        world.await("ready", 5_000, () -> status.state() == NodeStatus.State.READY);
+        world.await("ready", 5_000, () -> status.state() == NodeState.READY);
         world.runMs(20);
-        assertState(NodeStatus.State.READY, status);
+        assertState(NodeState.READY, status);
         assertNull(status.problem(), "nothing is wrong");
         assertEquals(10_000_000, status.roundTripNs(), "there and back");
     }
@@ -73,11 +73,11 @@ class NodeStatusTest extends VirtualTest {
         final NodeStatus status = status(client, 1);
         final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.await("closed", 2_000, report::isDone);
-        assertState(NodeStatus.State.CLOSED, status);
+        assertState(NodeState.CLOSED, status);
         assertEquals(1, status.grantedCount(), "what was counted stays");
         assertEquals(1, status.index());
         world.runMs(60_000);
-        assertState(NodeStatus.State.CLOSED, status);
+        assertState(NodeState.CLOSED, status);
         assertEquals(1, client.redlock().nodes().get(1).grantedCount(), "the client still gives it away");
     }
 
@@ -87,7 +87,7 @@ class NodeStatusTest extends VirtualTest {
         node(0).redis().password("ann", "secret");
         final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://ann:secret@node-0:1"));
         final NodeStatus status = status(client, 0);
-        assertState(NodeStatus.State.READY, status);
+        assertState(NodeState.READY, status);
         assertEquals("node-0:1", status.address());
         assertFalse(everyAccessor(status).toString().contains("secret"), status::toString);
         assertFalse(everyAccessor(status).toString().contains("ann"), status::toString);

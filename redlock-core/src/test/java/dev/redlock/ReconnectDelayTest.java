@@ -122,11 +122,11 @@ class ReconnectDelayTest extends VirtualTest {
             world.runMs(10);
         }
         node(0).hostility(null);
-        world.await("connected again", 2_000, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("connected again", 2_000, () -> status(client, 0).state() == NodeState.READY);
         assertTrue(String.valueOf(status(client, 0).problem()).contains("cannot be its answer"),
                 String.valueOf(status(client, 0).problem()));
         world.runMs(1_500);
-        assertEquals(NodeStatus.State.READY, status(client, 0).state());
+        assertEquals(NodeState.READY, status(client, 0).state());
         assertNull(status(client, 0).problem(), "it has been of use for as long as the longest delay");
     }
 
@@ -136,7 +136,7 @@ class ReconnectDelayTest extends VirtualTest {
         for (int i = 0; i < 20; i++) {
             world.runMs(1_300);
             node(0).breakConnections();
-            world.await("back", 25, () -> status(client, 0).state() == NodeStatus.State.READY);
+            world.await("back", 25, () -> status(client, 0).state() == NodeState.READY);
             assertNull(status(client, 0).problem(), "a single break is over");
         }
     }
@@ -148,7 +148,7 @@ class ReconnectDelayTest extends VirtualTest {
         node(0).crash();
         world.runMs(10_000);
         node(0).start();
-        world.await("back", 1_100, () -> status(client, 0).state() == NodeStatus.State.READY);
+        world.await("back", 1_100, () -> status(client, 0).state() == NodeState.READY);
         assertNull(status(client, 0).problem());
     }
 
@@ -173,10 +173,10 @@ class ReconnectDelayTest extends VirtualTest {
         world = new VirtualWorld(1);
         node(0).redis().uptime(0);
         final VirtualWorld.Client client = client();
-        assertEquals(NodeStatus.State.QUARANTINED, status(client, 0).state());
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state());
         node(0).breakConnections();
         world.runMs(1);
-        assertEquals(NodeStatus.State.WAITING, status(client, 0).state());
+        assertEquals(NodeState.WAITING, status(client, 0).state());
         assertEquals("its connection ended", status(client, 0).problem());
     }
 }

@@ -18,13 +18,7 @@ class RedlockBadInputTest {
     private static final Duration TTL = Duration.ofSeconds(10);
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
 
-    private final Redlock redlock = unreachable();
-
-    /** Port 1 and its neighbours are reserved, so that the connection is refused at once. */
-    static Redlock unreachable() {
-        return Redlock.connect(
-                new RedlockContext().nodes("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3").transport(TransportKind.NIO));
-    }
+    private final Redlock redlock = TestClient.unreachable();
 
     @AfterEach
     void close() {
@@ -122,7 +116,7 @@ class RedlockBadInputTest {
 
     @Test
     void aLeaseOfAnotherClientIsRefused() {
-        try (Redlock other = unreachable()) {
+        try (Redlock other = TestClient.unreachable()) {
             Refusal.ofArgument("the lease was not made by this client: use its newLease()",
                     () -> redlock.acquire(redlock.key("r"), OPTIONS, other.newLease(), outcome -> {
                     }));

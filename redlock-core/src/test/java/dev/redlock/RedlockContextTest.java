@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.ClientConfig;
+import dev.redlock.engine.LeaseTerms;
 import dev.redlock.resp.SafeText;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
@@ -106,9 +109,12 @@ class RedlockContextTest {
     @Test
     void enormousDurationsSaturate() {
         final Duration forEver = Duration.ofSeconds(Long.MAX_VALUE);
-        context.defaultWait(forEver).closeTimeout(forEver);
-        assertEquals(Long.MAX_VALUE, context.defaultWaitNs());
-        assertEquals(Long.MAX_VALUE, context.closeTimeoutNs());
+        final ClientConfig config = new RedlockContext().nodes("h:1")
+                .defaultWait(forEver)
+                .closeTimeout(forEver)
+                .conclude();
+        assertEquals(Long.MAX_VALUE, config.defaultWaitNs());
+        assertEquals(Long.MAX_VALUE, config.closeTimeoutNs());
         Refusal.ofArgument("maxTtl 9223372036854 is out of range: 100 to 86400000 ms are allowed",
                 () -> context.maxTtl(forEver));
     }
@@ -152,6 +158,7 @@ class RedlockContextTest {
         final String[] tooMany = IntStream.rangeClosed(1, 64).mapToObj(i -> "m:" + i).toArray(String[]::new);
         Refusal.ofArgument("64 nodes are too many: at most 63", () -> new RedlockContext().nodes(tooMany));
         assertEquals(63, new RedlockContext().nodes(List.of(tooMany).subList(1, 64).toArray(new String[0]))
+                .conclude()
                 .nodes()
                 .size());
     }
@@ -162,8 +169,8 @@ class RedlockContextTest {
             Refusal.ofArgument("client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
                     + " which Redis refuses: use printable ASCII without blanks", () -> context.clientName(name));
         }
-        context.clientName("orders-1!~").clientName("");
-        assertEquals(null, context.nodeOptions().clientName());
+        context.nodes("h:1").clientName("orders-1!~").clientName("");
+        assertEquals(null, context.conclude().nodeOptions().clientName());
     }
 
     @Test
@@ -257,42 +264,44 @@ class RedlockContextTest {
 
     @Test
     void aTtlIsCheckedAgainstTheClient() {
-        context.nodes("h:1").maxTtl(Duration.ofSeconds(10)).conclude();
-        assertEquals(10_000, context.checkedTtlMs(10_000, AcquireOptions.UNSET));
+        final LeaseTerms terms = context.nodes("h:1").maxTtl(Duration.ofSeconds(10)).conclude().terms();
+        terms.checkTtl(10_000, AcquireSpec.UNSET);
         Refusal.ofArgument("ttl 10001 ms is longer than maxTtl 10000 ms: ask for less, or raise RedlockContext.maxTtl",
-                () -> context.checkedTtlMs(10_001, AcquireOptions.UNSET));
-        assertEquals(27, context.checkedTtlMs(27, AcquireOptions.UNSET));
+                () -> terms.checkTtl(10_001, AcquireSpec.UNSET));
+        terms.checkTtl(27, AcquireSpec.UNSET);
         Refusal.ofArgument("ttl 26 ms is too short: it must be above its clock allowance of 24260 us plus the minimum"
                 + " validity of 2600 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> context.checkedTtlMs(26, AcquireOptions.UNSET));
-        assertEquals(100, context.checkedTtlMs(100, 74_999_999));
+                + " validity", () -> terms.checkTtl(26, AcquireSpec.UNSET));
+        terms.checkTtl(100, 74_999_999);
         Refusal.ofArgument("ttl 100 ms is too short: it must be above its clock allowance of 25000 us plus the minimum"
                 + " validity of 75000 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> context.checkedTtlMs(100, 75_000_000));
+                + " validity", () -> terms.checkTtl(100, 75_000_000));
         Refusal.ofArgument("ttl 0 ms is too short: it must be above its clock allowance of 24000 us plus the minimum"
                 + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> context.checkedTtlMs(0, 0));
+                + " validity", () -> terms.checkTtl(0, 0));
         Refusal.ofArgument("ttl -5 ms is too short: it must be above its clock allowance of 24000 us plus the minimum"
                 + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> context.checkedTtlMs(-5, 0));
+                + " validity", () -> terms.checkTtl(-5, 0));
     }
 
     @Test
     void theNodeTimeoutFollowsTheTtl() {
-        assertEquals(50_000_000, context.nodeTimeoutNs(1_000));
-        assertEquals(50_000_000, context.nodeTimeoutNs(60_000));
-        assertEquals(49_950_000, context.nodeTimeoutNs(999));
-        assertEquals(1_000_000, context.nodeTimeoutNs(3));
-        context.nodeTimeout(Duration.ofMillis(7));
-        assertEquals(7_000_000, context.nodeTimeoutNs(60_000));
+        final LeaseTerms terms = new RedlockContext().nodes("h:1").conclude().terms();
+        assertEquals(50_000_000, terms.nodeTimeoutNs(1_000));
+        assertEquals(50_000_000, terms.nodeTimeoutNs(60_000));
+        assertEquals(49_950_000, terms.nodeTimeoutNs(999));
+        assertEquals(1_000_000, terms.nodeTimeoutNs(3));
+        final LeaseTerms fixed = new RedlockContext().nodes("h:1").nodeTimeout(Duration.ofMillis(7)).conclude().terms();
+        assertEquals(7_000_000, fixed.nodeTimeoutNs(60_000));
     }
 
     @Test
     void theMinimumValidityIsTheNearestThatIsSet() {
-        assertEquals(100_000_000, context.minValidityNs(1_000, AcquireOptions.UNSET));
-        context.minValidity(Duration.ofMillis(5));
-        assertEquals(5_000_000, context.minValidityNs(1_000, AcquireOptions.UNSET));
-        assertEquals(0, context.minValidityNs(1_000, 0));
+        final LeaseTerms terms = new RedlockContext().nodes("h:1").conclude().terms();
+        assertEquals(100_000_000, terms.minValidityNs(1_000, AcquireSpec.UNSET));
+        final LeaseTerms fixed = new RedlockContext().nodes("h:1").minValidity(Duration.ofMillis(5)).conclude().terms();
+        assertEquals(5_000_000, fixed.minValidityNs(1_000, AcquireSpec.UNSET));
+        assertEquals(0, fixed.minValidityNs(1_000, 0));
     }
 
     @Test

@@ -6,20 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import org.junit.jupiter.api.function.Executable;
 
 /** Asserts what is refused, and with exactly which words. */
-final class Refusal {
+public final class Refusal {
 
     private Refusal() {
     }
 
-    static void ofArgument(final String message, final Executable call) {
+    public static void ofArgument(final String message, final Executable call) {
         assertEquals(message, assertThrows(IllegalArgumentException.class, call).getMessage());
     }
 
-    static void ofNull(final String message, final Executable call) {
+    public static void ofNull(final String message, final Executable call) {
         assertEquals(message, assertThrows(NullPointerException.class, call).getMessage());
     }
 
-    static void ofState(final String message, final Executable call) {
+    public static void ofState(final String message, final Executable call) {
         assertEquals(message, assertThrows(IllegalStateException.class, call).getMessage());
     }
 }

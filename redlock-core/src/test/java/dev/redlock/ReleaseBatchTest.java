@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.LockKey;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -38,7 +39,6 @@ class ReleaseBatchTest extends VirtualTest {
             final List<Lease> leases) {
         final List<CompletableFuture<ReleaseOutcome>> outcomes = new ArrayList<>();
         client.engine()
-                .conductor()
                 .execute(
                         () -> leases.forEach(lease -> outcomes.add(lease.releaseAsync().toCompletableFuture())));
         world.settle();
@@ -48,7 +48,7 @@ class ReleaseBatchTest extends VirtualTest {
     /** Node 0 has counted further than the others, so that releases have to bring them together. */
     private void countersApart(final String... resources) {
         for (final String resource : resources) {
-            node(0).redis().set(ResourceKey.counterName(resource), AHEAD, -1);
+            node(0).redis().set(LockKey.counterName(resource), AHEAD, -1);
         }
     }
 
@@ -114,7 +114,7 @@ class ReleaseBatchTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 8);
         final List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
-        client.engine().conductor().execute(() -> {
+        client.engine().execute(() -> {
             for (int i = 0; i < 8; i++) {
                 leases.get(i).releaseAsync();
                 if (i % 3 == 2) {
@@ -132,7 +132,7 @@ class ReleaseBatchTest extends VirtualTest {
     void whatIsSentAboutOtherResourcesDoesNotSplitABatch() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 8);
-        client.engine().conductor().execute(() -> {
+        client.engine().execute(() -> {
             for (int i = 0; i < 8; i++) {
                 leases.get(i).releaseAsync();
                 client.redlock().acquireAsync("others/" + i, options());
@@ -217,7 +217,7 @@ class ReleaseBatchTest extends VirtualTest {
         node(2).crash();
         world.runMs(5);
         node(0).redis().startLog();
-        client.engine().conductor().execute(() -> {
+        client.engine().execute(() -> {
             plain.get(0).release((lease, outcome) -> client.redlock().acquireAsync("orders", options()));
             plain.get(1).releaseAsync();
             fenced.releaseAsync();
@@ -230,13 +230,13 @@ class ReleaseBatchTest extends VirtualTest {
     @Test
     void aFencedBatchBringsTheCountersOfAllNodesTogether() {
         final VirtualWorld.Client client = world(3);
-        node(2).redis().set(ResourceKey.counterName("orders/1"), AHEAD, -1);
+        node(2).redis().set(LockKey.counterName("orders/1"), AHEAD, -1);
         final List<Lease> leases = leases(client, 3, options().fenced());
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
-        assertEquals("1887437000000001", node(2).redis().get(ResourceKey.counterName("orders/1")));
+        assertEquals("1887437000000001", node(2).redis().get(LockKey.counterName("orders/1")));
         for (int i = 0; i < 3; i++) {
-            final String counter = ResourceKey.counterName("orders/" + i);
+            final String counter = LockKey.counterName("orders/" + i);
             assertEquals(node(0).redis().get(counter), node(1).redis().get(counter));
             assertEquals(node(0).redis().get(counter), node(2).redis().get(counter));
         }
@@ -326,7 +326,7 @@ class ReleaseBatchTest extends VirtualTest {
         leases(client, 6);
         final VirtualWorld.Client other = client(context());
         final List<CompletableFuture<AcquireOutcome>> refused = new ArrayList<>();
-        other.engine().conductor().execute(() -> {
+        other.engine().execute(() -> {
             for (int i = 0; i < 6; i++) {
                 refused.add(other.redlock().acquireAsync("orders/" + i, options()).toCompletableFuture());
             }
@@ -414,7 +414,7 @@ class ReleaseBatchTest extends VirtualTest {
         final List<Lease> leases = leases(client, 3);
         eachNode(node -> node.redis().startLog());
         final List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
-        client.engine().conductor().execute(() -> {
+        client.engine().execute(() -> {
             leases.forEach(Lease::releaseAsync);
             again.add(client.redlock().acquireAsync("orders/1", options()).toCompletableFuture());
             client.redlock().acquireAsync("others", options());
@@ -514,7 +514,7 @@ class ReleaseBatchTest extends VirtualTest {
         final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
         node(0).sendRaw(answer);
         world.runMs(1);
-        assertEquals(NodeStatus.State.WAITING, status(client, 0).state(), () -> answer);
+        assertEquals(NodeState.WAITING, status(client, 0).state(), () -> answer);
         outcomes.forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         node(0).resume();
         world.runMs(5_000);

@@ -175,7 +175,7 @@ class ReleaseTrapsTest extends VirtualTest {
         release(lease);
         node(2).redis().failNext("release", "NOPERM this user has no permissions to run the 'evalsha' command", 9);
         node(2).start();
-        world.await("back", 3_000, () -> status(client, 2).state() == NodeStatus.State.READY);
+        world.await("back", 3_000, () -> status(client, 2).state() == NodeState.READY);
         world.runMs(5_000);
         assertEquals(1, status(client, 2).debtRefusedCount(), "once, and not again and again");
         assertEquals(0, status(client, 2).debtPaidCount() + status(client, 2).debtLength(), "nothing else");
@@ -326,10 +326,7 @@ class ReleaseTrapsTest extends VirtualTest {
         }
         node(0).crash();
         world.runMs(1);
-        for (LeaseSlot held = client.engine().conductor().keeper().firstHeld(); held != null; held = client.engine()
-                .conductor()
-                .keeper()
-                .firstHeld()) {
+        for (Lease held = client.engine().engine().anyHeld(); held != null; held = client.engine().engine().anyHeld()) {
             release(held);
         }
         assertEquals(3, status(client, 0).debtLength(), "the limit");

@@ -3,6 +3,7 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.time.NanoClock;
@@ -187,7 +188,7 @@ class RetryAtOnceTest extends VirtualTest {
     @ParameterizedTest
     @EnumSource
     void aLoopOfTheClientsOwnGoesOn(final IdlePolicy policy) {
-        final LoopThread thread = LoopThread.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
         try (LiveNodes nodes = new LiveNodes(1)) {
             final TestClient live = new TestClient(new RedlockContext().nodes(nodes.addresses())
                     .restartGuard(RestartGuardMode.OFF), thread.loop(), nodes.newTransport(), NanoClock.system(), 1);
@@ -196,7 +197,7 @@ class RetryAtOnceTest extends VirtualTest {
                 nodes.node(0).crash();
                 return null;
             });
-            Await.until("disconnected", () -> live.redlock().nodes().get(0).state() != NodeStatus.State.READY);
+            Await.until("disconnected", () -> live.redlock().nodes().get(0).state() != NodeState.READY);
             final AtomicInteger told = new AtomicInteger();
             final AtomicReference<AcquireOutcome.Kind> last = new AtomicReference<>();
             final AtomicBoolean isOver = new AtomicBoolean();
@@ -231,7 +232,7 @@ class RetryAtOnceTest extends VirtualTest {
     @ParameterizedTest
     @EnumSource
     void aLoopEndsAlthoughItsCallerGoesOn(final IdlePolicy policy) {
-        final LoopThread thread = LoopThread.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
         final AtomicBoolean isOver = new AtomicBoolean();
         final AtomicInteger inside = new AtomicInteger();
         final AtomicInteger told = new AtomicInteger();

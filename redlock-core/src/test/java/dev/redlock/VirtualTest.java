@@ -20,13 +20,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
 /** What tests in virtual time have in common: a world, clients over all its nodes, and short words for both. */
-abstract class VirtualTest {
+public abstract class VirtualTest {
 
-    static final Duration TTL = Duration.ofSeconds(10);
+    protected static final Duration TTL = Duration.ofSeconds(10);
     /** The node timeout of a ttl of ten seconds. */
-    static final long NODE_TIMEOUT_MS = 50;
+    protected static final long NODE_TIMEOUT_MS = 50;
     /** One percent of twice the second between two clock samples and 100 ms. */
-    static final long CLOCK_UNSEEN_MS = 22;
+    protected static final long CLOCK_UNSEEN_MS = 22;
 
     /** Kept, because a logger that nobody keeps forgets its level. What is logged for people is noise here. */
     private static final Logger LOG = Logger.getLogger("dev.redlock");
@@ -56,12 +56,12 @@ abstract class VirtualTest {
         });
     }
 
-    VirtualWorld world;
+    protected VirtualWorld world;
     private final List<VirtualWorld.Client> clients = new ArrayList<>();
     private int clientCount;
 
     @AfterEach
-    void everyAttemptIsBackInItsPool() {
+    protected void everyAttemptIsBackInItsPool() {
         if (world == null) {
             return;
         }
@@ -76,12 +76,12 @@ abstract class VirtualTest {
     }
 
     @BeforeEach
-    void forgetWhatWasThrownBefore() {
+    protected void forgetWhatWasThrownBefore() {
         THROWN.clear();
     }
 
     /** Runs what throws on purpose. */
-    static void quietly(final Runnable test) {
+    protected static void quietly(final Runnable test) {
         LOG.setLevel(Level.OFF);
         try {
             test.run();
@@ -90,30 +90,30 @@ abstract class VirtualTest {
         }
     }
 
-    VirtualWorld.Client world(final int nodeCount) {
+    protected VirtualWorld.Client world(final int nodeCount) {
         world = new VirtualWorld(nodeCount);
         return client();
     }
 
     /** A world whose client asks by scripts alone. */
-    VirtualWorld.Client scriptedWorld(final int nodeCount) {
+    protected VirtualWorld.Client scriptedWorld(final int nodeCount) {
         world = new VirtualWorld(nodeCount);
         return client(context().commands(CommandMode.SCRIPTS));
     }
 
-    RedlockContext context() {
+    protected RedlockContext context() {
         return new RedlockContext().nodes(world.addresses());
     }
 
-    VirtualWorld.Client client() {
+    protected VirtualWorld.Client client() {
         return client(context());
     }
 
-    VirtualWorld.Client client(final RedlockContext context) {
+    protected VirtualWorld.Client client(final RedlockContext context) {
         return client(context, PooledByteBufAllocator.DEFAULT);
     }
 
-    VirtualWorld.Client client(final RedlockContext context, final ByteBufAllocator allocator) {
+    protected VirtualWorld.Client client(final RedlockContext context, final ByteBufAllocator allocator) {
         final VirtualWorld.Client client = world.newClient("client-" + clientCount, context, clientCount++, allocator);
         clients.add(client);
         world.runMs(10);
@@ -121,41 +121,41 @@ abstract class VirtualTest {
     }
 
     /** What is left of a ttl when a lock has been acquired in no time, with the default drift and clock watch. */
-    static long validityMs(final long ttlMs) {
+    protected static long validityMs(final long ttlMs) {
         return ttlMs - ttlMs / 100 - CLOCK_UNSEEN_MS - 2;
     }
 
-    static AcquireOptions options() {
+    protected static AcquireOptions options() {
         return AcquireOptions.ofTtl(TTL);
     }
 
-    CompletableFuture<AcquireOutcome> begin(final VirtualWorld.Client client, final AcquireOptions options) {
+    protected CompletableFuture<AcquireOutcome> begin(final VirtualWorld.Client client, final AcquireOptions options) {
         return client.redlock().acquireAsync("orders", options).toCompletableFuture();
     }
 
-    AcquireOutcome acquire(final VirtualWorld.Client client, final AcquireOptions options) {
+    protected AcquireOutcome acquire(final VirtualWorld.Client client, final AcquireOptions options) {
         return get(begin(client, options));
     }
 
-    Lease lease(final VirtualWorld.Client client) {
+    protected Lease lease(final VirtualWorld.Client client) {
         return acquired(acquire(client, options()));
     }
 
-    static Lease acquired(final AcquireOutcome outcome) {
+    protected static Lease acquired(final AcquireOutcome outcome) {
         assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
         return outcome.lease();
     }
 
-    ReleaseOutcome release(final Lease lease) {
+    protected ReleaseOutcome release(final Lease lease) {
         return get(lease.releaseAsync());
     }
 
-    ExtendOutcome extend(final Lease lease, final Duration ttl) {
+    protected ExtendOutcome extend(final Lease lease, final Duration ttl) {
         return get(lease.extendAsync(ttl));
     }
 
     /** Lets virtual time pass until a stage is complete. */
-    <T> T get(final CompletionStage<T> stage) {
+    protected <T> T get(final CompletionStage<T> stage) {
         final CompletableFuture<T> future = stage.toCompletableFuture();
         world.await("completion", 60_000, future::isDone);
         final T value = future.getNow(null);
@@ -163,19 +163,19 @@ abstract class VirtualTest {
         return value;
     }
 
-    FakeNode node(final int index) {
+    protected FakeNode node(final int index) {
         return world.node(index);
     }
 
-    void eachNode(final java.util.function.Consumer<FakeNode> change) {
+    protected void eachNode(final java.util.function.Consumer<FakeNode> change) {
         world.nodes().forEach(change);
     }
 
-    String key(final int nodeIndex) {
+    protected String key(final int nodeIndex) {
         return node(nodeIndex).redis().get("orders");
     }
 
-    int keyCount() {
+    protected int keyCount() {
         int count = 0;
         for (int i = 0; i < world.nodes().size(); i++) {
             count += key(i) == null ? 0 : 1;
@@ -183,11 +183,11 @@ abstract class VirtualTest {
         return count;
     }
 
-    static NodeStatus status(final VirtualWorld.Client client, final int index) {
+    protected static NodeStatus status(final VirtualWorld.Client client, final int index) {
         return client.redlock().nodes().get(index);
     }
 
-    long nowMs() {
+    protected long nowMs() {
         return world.nowNs() / 1_000_000;
     }
 }

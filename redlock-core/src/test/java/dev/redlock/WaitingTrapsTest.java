@@ -250,7 +250,7 @@ class WaitingTrapsTest extends VirtualTest {
     void callsOnTheEventLoopNeedNoHop() {
         final VirtualWorld.Client client = world(3);
         final java.util.List<Integer> underWay = new java.util.ArrayList<>();
-        client.engine().conductor().execute(() -> {
+        client.engine().execute(() -> {
             client.redlock().acquireAsync("stage", options());
             underWay.add(client.engine().attemptsOut());
             client.redlock()

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOutcome;
-import dev.redlock.NodeStatus;
+import dev.redlock.NodeState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ReleaseOutcome;
@@ -129,7 +129,7 @@ class BackPressureTest {
             cycle(0);
             return redlock.nodes().get(0).grantedCount() > grants;
         });
-        assertEquals(NodeStatus.State.READY, redlock.nodes().get(0).state());
+        assertEquals(NodeState.READY, redlock.nodes().get(0).state());
         assertEquals(0, redlock.nodes().get(0).disconnectCount(), "it is the same connection");
         for (int i = 0; i < nodes.size(); i++) {
             int index = i;

@@ -1,5 +1,8 @@
 package dev.redlock.node;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.NodeState;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.DeadlineTimer;
@@ -27,7 +30,6 @@ import java.net.UnknownHostException;
  */
 public final class Node {
 
-    private static final long MS = 1_000_000;
     private static final int WATCH_PERIOD_MS = 250;
     /** Delay after a refusal that trying again soon will not mend: wrong password, a replica, a duplicate. */
     private static final long REFUSED_DELAY_MS = 5_000;
@@ -124,7 +126,7 @@ public final class Node {
     private void connect() {
         // A resolver may not answer, and a channel may not say that it has failed: nobody else would try again.
         final long lookupMs = LOOKUP_TIMEOUT_MS << Math.min(silentLookups, LOOKUP_DOUBLINGS_MAX);
-        context.timers().start(connectTimer, nowNs() + (lookupMs + options.connectTimeoutMs()) * MS);
+        context.timers().start(connectTimer, nowNs() + (lookupMs + options.connectTimeoutMs()) * NS_PER_MS);
         setState(NodeState.CONNECTING);
         final int number = ++lookupNumber;
         try {
@@ -213,7 +215,7 @@ public final class Node {
         opening = null;
         connection = newConnection;
         endReason = null;
-        context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * MS);
+        context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * NS_PER_MS);
         setState(NodeState.HANDSHAKING);
         new Handshake(this, newConnection, address, options).start();
     }
@@ -255,7 +257,7 @@ public final class Node {
             setProblem(null);
         }
         startWatching();
-        final long guardNs = restartGuard.quarantineMs(newRunId, uptimeSeconds, nowNs()) * MS;
+        final long guardNs = restartGuard.quarantineMs(newRunId, uptimeSeconds, nowNs()) * NS_PER_MS;
         if (guardNs > quarantineLeftNs()) {
             startQuarantine(guardNs, "restart guard: its process says that it has been up for " + uptimeSeconds
                     + " s, it votes when every lock it may have lost has expired");
@@ -297,7 +299,7 @@ public final class Node {
     }
 
     private long voteKeptNs() {
-        return (options.maxTtlMs() + options.drift().ofMs(options.maxTtlMs()) + 1_000) * MS;
+        return (options.maxTtlMs() + options.drift().ofMs(options.maxTtlMs()) + 1_000) * NS_PER_MS;
     }
 
     private boolean isOlderThan(final Node peer) {
@@ -326,7 +328,7 @@ public final class Node {
     }
 
     private String quarantineProblem() {
-        return "in quarantine for " + (quarantineLeftNs() / MS + 1) + " ms; " + quarantineReason;
+        return "in quarantine for " + (quarantineLeftNs() / NS_PER_MS + 1) + " ms; " + quarantineReason;
     }
 
     private void onQuarantineServed() {
@@ -371,7 +373,7 @@ public final class Node {
                 (long) options.reconnectDelayMsMin() << doublings);
         final long delayMs = Math.max(delayMsMin, ceilingMs);
         // Between half and all of the delay, so that many clients do not come back in step.
-        final long jitteredNs = delayMs * MS / 2 + context.random().nextLong(delayMs * MS / 2 + 1);
+        final long jitteredNs = delayMs * NS_PER_MS / 2 + context.random().nextLong(delayMs * NS_PER_MS / 2 + 1);
         context.timers().start(reconnectTimer, nowNs() + jitteredNs);
     }
 
@@ -380,7 +382,7 @@ public final class Node {
      * connection has lasted as long as the longest of them.
      */
     private void forgetFailuresIfLasting(final long nowNs) {
-        if (nowNs - introducedNs >= options.reconnectDelayMsMax() * MS) {
+        if (nowNs - introducedNs >= options.reconnectDelayMsMax() * NS_PER_MS) {
             failedConnects = 0;
             shortConnections = 0;
         }
@@ -742,8 +744,8 @@ public final class Node {
             return;
         }
         // First of all: whatever the rest does, the next look must come.
-        context.timers().start(watchTimer, nowNs + WATCH_PERIOD_MS * MS);
-        if (connection.watch(nowNs, options.unansweredTimeoutMs() * MS)) {
+        context.timers().start(watchTimer, nowNs + WATCH_PERIOD_MS * NS_PER_MS);
+        if (connection.watch(nowNs, options.unansweredTimeoutMs() * NS_PER_MS)) {
             disconnect("it has not answered for " + options.unansweredTimeoutMs() + " ms");
             return;
         }
@@ -762,11 +764,11 @@ public final class Node {
 
     /** A sample is sent when it is due and not at the next look: validity allows for the time between two. */
     private void armWatch(final long nowNs) {
-        final long nextNs = nowNs + WATCH_PERIOD_MS * MS;
+        final long nextNs = nowNs + WATCH_PERIOD_MS * NS_PER_MS;
         final boolean isSampleNext = !isTimePending && sampleDueNs - nextNs < 0;
         if (isSampleNext && sampleDueNs - nowNs <= 0) {
             // There was no memory for the sample: soon, but not in a busy loop.
-            context.timers().start(watchTimer, nowNs + SAMPLE_RETRY_MS * MS);
+            context.timers().start(watchTimer, nowNs + SAMPLE_RETRY_MS * NS_PER_MS);
         } else {
             context.timers().start(watchTimer, isSampleNext ? sampleDueNs : nextNs);
         }
@@ -779,7 +781,7 @@ public final class Node {
             isTimePending = true;
             // With the clock watch off, TIME still tells the round trip and keeps a dead connection from going
             // unnoticed.
-            sampleDueNs = nowNs + (options.clockSampleMs() > 0 ? options.clockSampleMs() : IDLE_SAMPLE_MS) * MS;
+            sampleDueNs = nowNs + (options.clockSampleMs() > 0 ? options.clockSampleMs() : IDLE_SAMPLE_MS) * NS_PER_MS;
         }
     }
 
@@ -825,7 +827,7 @@ public final class Node {
         }
         statistics.onClockJump();
         if (state != NodeState.DRAINING && state != NodeState.CLOSED) {
-            startQuarantine(Math.max(options.maxTtlMs() * MS, quarantineLeftNs()),
+            startQuarantine(Math.max(options.maxTtlMs() * NS_PER_MS, quarantineLeftNs()),
                     "clock watch: its clock has jumped, keys may have expired early");
             if (state.isConnected()) {
                 setProblem(quarantineProblem());

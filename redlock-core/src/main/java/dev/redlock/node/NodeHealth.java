@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
 /**
  * Finds that a connected node answers one kind of command with errors alone, as a node does that is out of memory, that
  * cannot persist, or whose user has lost a right.
@@ -124,7 +126,7 @@ final class NodeHealth {
         kind.endedNs = nowNs;
         failing = firstFailing();
         return "it answers " + kind.commands + " again, after " + errorCount + " errors in "
-                + (nowNs - ended.sinceNs) / 1_000_000 + " ms, the last of them " + ended.errorCode;
+                + (nowNs - ended.sinceNs) / NS_PER_MS + " ms, the last of them " + ended.errorCode;
     }
 
     private boolean hasErrors() {

@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import dev.redlock.NodeState;
+
 /**
  * Told what happens to a node outside of single requests.
  *

@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
 
 /**
@@ -24,7 +25,7 @@ import dev.redlock.quorum.Drift;
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
-        int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuard.Mode guardMode, Drift drift,
+        int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuardMode guardMode, Drift drift,
         int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, int releaseBatchMax,
         int debtMax, String clientName) {
 }

@@ -1,5 +1,8 @@
 package dev.redlock.node;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
 
 /**
@@ -17,24 +20,9 @@ import dev.redlock.quorum.Drift;
  */
 public final class RestartGuard {
 
-    /**
-     * How restarts are guarded against.
-     *
-     * @threading immutable
-     */
-    public enum Mode {
-        /** Every node has to be up long enough, at first contact too. */
-        UPTIME,
-        /** A node is trusted at first contact; from then on a new process has to be up long enough. */
-        AFTER_FIRST_CONTACT,
-        /** Nodes are trusted always: they do not lose keys in a restart. */
-        OFF
-    }
-
     private static final long ROUNDING_MS = 1000;
-    private static final long MS = 1_000_000;
 
-    private final Mode mode;
+    private final RestartGuardMode mode;
     private final Drift drift;
     private final long neededUptimeMs;
     private String trustedRunId;
@@ -46,7 +34,7 @@ public final class RestartGuard {
     /** When the process before last answered. */
     private long forerunnerNs;
 
-    RestartGuard(final Mode mode, final long maxTtlMs, final Drift drift) {
+    RestartGuard(final RestartGuardMode mode, final long maxTtlMs, final Drift drift) {
         this.mode = mode;
         this.drift = drift;
         this.neededUptimeMs = maxTtlMs + drift.ofMs(maxTtlMs) + ROUNDING_MS;
@@ -62,10 +50,10 @@ public final class RestartGuard {
      */
     long quarantineMs(final String runId, final long uptimeSeconds, final long nowNs) {
         meet(runId, nowNs);
-        if (mode == Mode.OFF || runId.equals(trustedRunId)) {
+        if (mode == RestartGuardMode.OFF || runId.equals(trustedRunId)) {
             return 0;
         }
-        if (mode == Mode.AFTER_FIRST_CONTACT && trustedRunId == null) {
+        if (mode == RestartGuardMode.AFTER_FIRST_CONTACT && trustedRunId == null) {
             trustedRunId = runId;
             return 0;
         }
@@ -75,7 +63,7 @@ public final class RestartGuard {
         }
         return uptimeMs >= neededUptimeMs && isPossible(uptimeMs, nowNs)
                 ? 0
-                : Math.max(0, neededUptimeMs - (nowNs - metNs) / MS);
+                : Math.max(0, neededUptimeMs - (nowNs - metNs) / NS_PER_MS);
     }
 
     private void meet(final String runId, final long nowNs) {
@@ -89,7 +77,7 @@ public final class RestartGuard {
     }
 
     private boolean isPossible(final long uptimeMs, final long nowNs) {
-        final long apartMs = (nowNs - forerunnerNs) / MS;
+        final long apartMs = (nowNs - forerunnerNs) / NS_PER_MS;
         return uptimeMs <= apartMs + drift.ofMs(apartMs) + ROUNDING_MS;
     }
 

@@ -42,7 +42,6 @@ public final class ClockAllowance {
     /** How late a sample may come, with its round trip: the loop is busy, or the machine is. */
     public static final long LATENESS_MS = 100;
 
-    private static final long MS = 1_000_000;
 
     private final Drift drift;
     private final long unseenNs;
@@ -55,7 +54,7 @@ public final class ClockAllowance {
      */
     public ClockAllowance(final Drift drift, final int sampleMs) {
         this.drift = drift;
-        this.unseenNs = sampleMs == 0 ? 0 : 2 * (sampleMs + LATENESS_MS) * MS;
+        this.unseenNs = sampleMs == 0 ? 0 : 2 * (sampleMs + LATENESS_MS) * Validity.NS_PER_MS;
     }
 
     /**

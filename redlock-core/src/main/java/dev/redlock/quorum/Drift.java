@@ -19,7 +19,6 @@ public record Drift(int ratePpm, long constantNs) {
     public static final Drift DEFAULT = new Drift(10_000, 2_000_000);
 
     private static final int PPM = 1_000_000;
-    private static final long NS_PER_MS = 1_000_000;
 
     /**
      * Checks both numbers.
@@ -54,7 +53,7 @@ public record Drift(int ratePpm, long constantNs) {
      * @return milliseconds
      */
     public long ofMs(final long durationMs) {
-        final long ns = ofNs(durationMs * NS_PER_MS);
-        return ns / NS_PER_MS + (ns % NS_PER_MS == 0 ? 0 : 1);
+        final long ns = ofNs(durationMs * Validity.NS_PER_MS);
+        return ns / Validity.NS_PER_MS + (ns % Validity.NS_PER_MS == 0 ? 0 : 1);
     }
 }

@@ -11,6 +11,9 @@ package dev.redlock.quorum;
  */
 public final class Validity {
 
+    /** Nanoseconds of a millisecond: ttls are milliseconds, monotonic times are nanoseconds. */
+    public static final long NS_PER_MS = 1_000_000;
+
     private Validity() {
     }
 

@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
 import dev.redlock.time.TimerWheel;
 import io.netty.buffer.AbstractByteBufAllocator;
@@ -62,7 +63,7 @@ class FanOutTest {
     }
 
     private FanOut fanOut() {
-        final NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuard.Mode.OFF, Drift.DEFAULT, 0, 16,
+        final NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
                 4096, null, 64, 0, null);
         final Node[] nodes = new Node[2];
         final NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {

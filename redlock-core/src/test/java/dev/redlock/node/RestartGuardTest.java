@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,7 +21,7 @@ class RestartGuardTest {
     @CsvSource({"0, 61602", "1, 60602", "60, 1602", "61, 602", "62, 0", "63, 0", "100000, 0",
         "9223372036854775, 0", "-1, 61602"})
     void aNodeWaitsUntilEveryLockItMayHaveLostHasExpired(final long uptimeSeconds, final long quarantineMs) {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000, Drift.DEFAULT);
+        final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
         assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds, NOW_NS));
     }
 
@@ -29,27 +30,27 @@ class RestartGuardTest {
     @CsvSource({"98000, 99, 982", "98000, 100, 0", "100, 1, 103", "100, 2, 0", "86400000, 87265, 2",
         "86400000, 87266, 0"})
     void standsAtTheBound(final long maxTtlMs, final long uptimeSeconds, final long quarantineMs) {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, maxTtlMs, Drift.DEFAULT);
+        final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, maxTtlMs, Drift.DEFAULT);
         assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds, NOW_NS));
     }
 
     @Test
     void anUptimeOfExactlyWhatIsNeededIsEnough() {
         // 1 979 + 19.79, rounded up, + 2 + 1 000 = 3 001 ms and 1 978 + 20 + 2 + 1 000 = 3 000 ms
-        assertEquals(1, new RestartGuard(RestartGuard.Mode.UPTIME, 1_979, Drift.DEFAULT).quarantineMs("a", 3, NOW_NS));
-        assertEquals(0, new RestartGuard(RestartGuard.Mode.UPTIME, 1_978, Drift.DEFAULT).quarantineMs("a", 3, NOW_NS));
+        assertEquals(1, new RestartGuard(RestartGuardMode.UPTIME, 1_979, Drift.DEFAULT).quarantineMs("a", 3, NOW_NS));
+        assertEquals(0, new RestartGuard(RestartGuardMode.UPTIME, 1_978, Drift.DEFAULT).quarantineMs("a", 3, NOW_NS));
     }
 
     @Test
     void uptimeModeTrustsNobodyAtFirstContact() {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000, Drift.DEFAULT);
+        final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
         assertEquals(61_602, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(58_602, guard.quarantineMs("a", 3, NOW_NS), "asking does not make it trusted");
     }
 
     @ParameterizedTest
-    @EnumSource(value = RestartGuard.Mode.class, names = {"UPTIME", "AFTER_FIRST_CONTACT"})
-    void whoHasServedIsTrustedUntilItRestarts(final RestartGuard.Mode mode) {
+    @EnumSource(value = RestartGuardMode.class, names = {"UPTIME", "AFTER_FIRST_CONTACT"})
+    void whoHasServedIsTrustedUntilItRestarts(final RestartGuardMode mode) {
         final RestartGuard guard = new RestartGuard(mode, 60_000, Drift.DEFAULT);
         guard.quarantineMs("first", 0, NOW_NS);
         guard.onServed("first");
@@ -63,7 +64,7 @@ class RestartGuardTest {
 
     @Test
     void afterFirstContactTrustsTheFirstProcessAlone() {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.AFTER_FIRST_CONTACT, 60_000, Drift.DEFAULT);
+        final RestartGuard guard = new RestartGuard(RestartGuardMode.AFTER_FIRST_CONTACT, 60_000, Drift.DEFAULT);
         assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(61_602, guard.quarantineMs("b", 0, NOW_NS));
@@ -73,14 +74,14 @@ class RestartGuardTest {
 
     @Test
     void offTrustsAlways() {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.OFF, 60_000, Drift.DEFAULT);
+        final RestartGuard guard = new RestartGuard(RestartGuardMode.OFF, 60_000, Drift.DEFAULT);
         assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(0, guard.quarantineMs("b", 0, NOW_NS));
     }
 
     /** A guard in UPTIME mode that has met "old", trusts it, and heard of it last at NOW_NS. */
     private static RestartGuard acquainted(final String runId) {
-        final RestartGuard guard = new RestartGuard(RestartGuard.Mode.UPTIME, 60_000, Drift.DEFAULT);
+        final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
         guard.quarantineMs(runId, 100_000, NOW_NS - 10 * SECOND);
         guard.onServed(runId);
         guard.onAnswer(NOW_NS);

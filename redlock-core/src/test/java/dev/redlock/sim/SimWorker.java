@@ -9,6 +9,7 @@ import dev.redlock.LeaseState;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.ResourceKey;
 import dev.redlock.TestClient;
+import dev.redlock.engine.TestEngine;
 import java.time.Duration;
 import java.util.SplittableRandom;
 
@@ -190,7 +191,7 @@ final class SimWorker implements LeaseListener {
         if (simulation.plan.isFenced) {
             simulation.onFenced(this, lease.fencingToken(), acquireBegunNs);
         }
-        token = TestClient.tokenOf(lease);
+        token = TestEngine.tokenOf(lease);
         simulation.checkGranted(this, 0);
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();

@@ -6,6 +6,7 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
 import dev.redlock.Lease;
 import dev.redlock.LoopClient;
+import dev.redlock.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
@@ -28,12 +29,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine;
 
 /**
  * Cycles of this project's client, for as long as asked, and one line of figures: the client's side of a comparison
@@ -172,7 +173,7 @@ public final class CycleRun implements Callable<Integer> {
     static void awaitReady(final Redlock redlock) throws InterruptedException {
         final long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(READY_LIMIT_MS);
         for (final NodeStatus node : redlock.nodes()) {
-            while (node.state() != NodeStatus.State.READY) {
+            while (node.state() != NodeState.READY) {
                 if (deadlineNs - System.nanoTime() < 0) {
                     throw new IllegalStateException(node.address() + " is not ready: " + node.problem());
                 }

@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.driver;
 
 import dev.redlock.CommandMode;
+import dev.redlock.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
@@ -179,6 +180,6 @@ public final class RedlockDriver implements LockDriver {
 
     /** A node that is kept from voting for a while answers all the same. */
     private static boolean isReady(NodeStatus node) {
-        return node.state() == NodeStatus.State.READY || node.state() == NodeStatus.State.QUARANTINED;
+        return node.state() == NodeState.READY || node.state() == NodeState.QUARANTINED;
     }
 }

@@ -3,6 +3,7 @@ package dev.redlock.loadtest.scenario;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.Lease;
 import dev.redlock.LeaseState;
+import dev.redlock.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.loadtest.faults.FaultProxy;
@@ -70,6 +71,6 @@ public final class ClockJump implements Scenario {
     /** The watch asks as soon as a node is ready, and the round trip is known when it has been answered. */
     private static boolean isSampled(Redlock client) {
         NodeStatus node = client.nodes().get(1);
-        return node.state() == NodeStatus.State.READY && node.roundTripNs() > 0;
+        return node.state() == NodeState.READY && node.roundTripNs() > 0;
     }
 }

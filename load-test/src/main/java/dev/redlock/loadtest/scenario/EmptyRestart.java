@@ -2,7 +2,7 @@ package dev.redlock.loadtest.scenario;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.Lease;
-import dev.redlock.NodeStatus;
+import dev.redlock.NodeState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
@@ -53,7 +53,7 @@ public final class EmptyRestart implements Scenario {
             Lease held = takeOnTwoNodes(stage, SHORT, timeline);
             restartEmpty(stage, timeline);
             timeline.await("the second client meets it again and keeps it in quarantine",
-                    () -> guarded.nodes().get(1).state() == NodeStatus.State.QUARANTINED);
+                    () -> guarded.nodes().get(1).state() == NodeState.QUARANTINED);
             AcquireOutcome now = guarded.tryAcquire("r", SHORT);
             timeline.expect("the second client does not acquire now: node 1 says \"" + now.voteText(1) + "\"",
                     !now.isAcquired());
@@ -68,7 +68,7 @@ public final class EmptyRestart implements Scenario {
     }
 
     private static boolean isAllReady(Redlock client) {
-        return client.nodes().stream().allMatch(node -> node.state() == NodeStatus.State.READY);
+        return client.nodes().stream().allMatch(node -> node.state() == NodeState.READY);
     }
 
     private static Lease takeOnTwoNodes(Stage stage, Duration ttl, Timeline timeline) throws InterruptedException {

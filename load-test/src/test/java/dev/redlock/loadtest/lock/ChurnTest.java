@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOutcome;
+import dev.redlock.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
@@ -130,7 +131,7 @@ class ChurnTest {
         lanes.check();
         Await.until("all nodes ready and nothing owed", () -> redlock.nodes()
                 .stream()
-                .allMatch(node -> node.state() == NodeStatus.State.READY && node.debtLength() == 0));
+                .allMatch(node -> node.state() == NodeState.READY && node.debtLength() == 0));
         Await.until("no buffer in use that is not kept", () -> pinnedBytes() <= PINNED_BYTES_MAX);
         assertTrue(lanes.done() - doneBefore >= count, "operations are missing");
         assertEquals(0, redlock.nodes().stream().mapToLong(NodeStatus::debtDroppedCount).sum(), "releases dropped");

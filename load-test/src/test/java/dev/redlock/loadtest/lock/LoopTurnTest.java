@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.Lease;
-import dev.redlock.NodeStatus;
+import dev.redlock.NodeState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
@@ -80,7 +80,7 @@ class LoopTurnTest {
         assumeTrue(Files.isReadable(OWN_IO), "the system counts the calls of a thread");
         try (Redlock redlock = Redlock.connect(context())) {
             Await.until("every node takes part",
-                    () -> redlock.nodes().stream().allMatch(node -> node.state() == NodeStatus.State.READY));
+                    () -> redlock.nodes().stream().allMatch(node -> node.state() == NodeState.READY));
             CountDownLatch acquired = new CountDownLatch(COUNT);
             CountDownLatch isHeldUp = new CountDownLatch(1);
             CountDownLatch goOn = new CountDownLatch(1);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
+import dev.redlock.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
@@ -65,12 +66,12 @@ class RefusedServersTest {
     void aNodeWhoseUserMayNoLongerReadTheTimeDoesNotVote(Source source) throws Exception {
         try (RedisNodes nodes = start(source); Redlock redlock = connect(nodes, CommandMode.AUTO)) {
             NodeStatus node = redlock.nodes().get(0);
-            Await.until("ready", () -> node.state() == NodeStatus.State.READY);
+            Await.until("ready", () -> node.state() == NodeState.READY);
             nodes.node(0).call("ACL", "SETUSER", "default", "-time");
-            Await.until("blind", () -> node.state() == NodeStatus.State.QUARANTINED);
+            Await.until("blind", () -> node.state() == NodeState.QUARANTINED);
             assertTrue(node.problem().contains("TIME") && node.problem().contains("NOPERM"), node::toString);
             nodes.node(0).call("ACL", "SETUSER", "default", "+time");
-            Await.until("ready again", () -> node.state() == NodeStatus.State.READY);
+            Await.until("ready again", () -> node.state() == NodeState.READY);
             assertEquals(0, node.disconnectCount());
         }
     }

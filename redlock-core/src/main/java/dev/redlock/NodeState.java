@@ -1,0 +1,35 @@
+package dev.redlock;
+
+/**
+ * The life of a node as the client sees it.
+ *
+ * <pre>
+ * WAITING -> CONNECTING -> HANDSHAKING -> READY
+ *    ^           |              |    \-> QUARANTINED -> READY
+ *    +-----------+--------------+----- from each of these when the connection fails
+ * READY | QUARANTINED -> DRAINING when the client closes; any -> CLOSED at its end
+ * </pre>
+ *
+ * @threading immutable
+ */
+public enum NodeState {
+    /** Not connected; the next try is scheduled. */
+    WAITING,
+    /** The name is looked up and the connection is being opened. */
+    CONNECTING,
+    /** Connected; the node is asked who it is and is taught the scripts. */
+    HANDSHAKING,
+    /** Connected, but its votes do not count yet: it gets releases and nothing else. */
+    QUARANTINED,
+    /** Connected and voting. */
+    READY,
+    /** The client is closing: releases still go out, nothing else does. */
+    DRAINING,
+    /** Over. */
+    CLOSED;
+
+    /** @return true if commands can be written */
+    public boolean isConnected() {
+        return this == READY || this == QUARANTINED || this == DRAINING;
+    }
+}

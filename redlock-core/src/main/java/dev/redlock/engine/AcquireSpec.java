@@ -1,0 +1,94 @@
+package dev.redlock.engine;
+
+import dev.redlock.LeaseListener;
+import dev.redlock.RetryPolicy;
+
+/**
+ * The options of one acquisition, as the engine reads them.
+ *
+ * @param ttlMs             time to live that the nodes are given
+ * @param waitNs            wait budget; 0 for one attempt
+ * @param minValidityNs     validity that must be left for a success; {@link #UNSET} for the client's
+ * @param retryPolicy       delays between attempts; null for the client's
+ * @param listener          notified of the lease's extensions and loss; null for none
+ * @param extensionCountMax automatic extensions at most; 0 for none
+ * @param holdNsMax         time from the acquisition after which no automatic extension starts
+ * @param isFenced          whether the lease gets a fencing token
+ * @threading               immutable
+ */
+public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPolicy retryPolicy, LeaseListener listener,
+        int extensionCountMax, long holdNsMax, boolean isFenced) {
+
+    /** The client's configuration applies. */
+    public static final long UNSET = -1;
+
+    /**
+     * One attempt without automatic extension or fencing token.
+     *
+     * @param  ttlMs milliseconds
+     * @return       the defaults
+     */
+    public static AcquireSpec ofTtl(final long ttlMs) {
+        return new AcquireSpec(ttlMs, 0, UNSET, null, null, 0, UNSET, false);
+    }
+
+    /**
+     * A copy with another wait budget.
+     *
+     * @param newWaitNs nanoseconds
+     * @return the copy
+     */
+    public AcquireSpec withWaitNs(final long newWaitNs) {
+        return new AcquireSpec(ttlMs, newWaitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, isFenced);
+    }
+
+    /**
+     * A copy with another minimum validity.
+     *
+     * @param newMinValidityNs nanoseconds
+     * @return the copy
+     */
+    public AcquireSpec withMinValidityNs(final long newMinValidityNs) {
+        return new AcquireSpec(ttlMs, waitNs, newMinValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, isFenced);
+    }
+
+    /**
+     * A copy with another retry policy.
+     *
+     * @param newRetryPolicy the policy
+     * @return the copy
+     */
+    public AcquireSpec withRetryPolicy(final RetryPolicy newRetryPolicy) {
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, newRetryPolicy, listener, extensionCountMax, holdNsMax, isFenced);
+    }
+
+    /**
+     * A copy with another listener.
+     *
+     * @param newListener the listener
+     * @return the copy
+     */
+    public AcquireSpec withListener(final LeaseListener newListener) {
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, newListener, extensionCountMax, holdNsMax, isFenced);
+    }
+
+    /**
+     * A copy with another limit of automatic extensions.
+     *
+     * @param countMax automatic extensions at most
+     * @param newHoldNsMax nanoseconds after which none starts
+     * @return the copy
+     */
+    public AcquireSpec withExtensions(final int countMax, final long newHoldNsMax) {
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, countMax, newHoldNsMax, isFenced);
+    }
+
+    /**
+     * A copy that asks for a fencing token.
+     *
+     * @return the copy
+     */
+    public AcquireSpec withFence() {
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, true);
+    }
+}

@@ -1,0 +1,36 @@
+package dev.redlock.engine;
+
+import dev.redlock.CommandMode;
+import dev.redlock.RetryPolicy;
+import dev.redlock.node.NodeOptions;
+import dev.redlock.transport.NodeAddress;
+import java.util.List;
+
+/**
+ * The configuration of a client: checked, complete, and final.
+ *
+ * @param nodes             addresses in configured order
+ * @param nodeOptions       options of each connection
+ * @param terms             rules for leases
+ * @param limits            bounds for each event loop
+ * @param loops             event loops
+ * @param commandMode       scripts, or cheaper commands where nodes have them
+ * @param retryPolicy       delays between attempts, where an acquisition has no policy of its own
+ * @param keyPrefix         prefix of every key
+ * @param resourceLengthMax bytes of a resource name with its prefix, in UTF-8
+ * @param defaultWaitNs     wait budget where a call has none
+ * @param closeTimeoutNs    time that closing may take
+ * @param spinNs            time that a blocking call spins before it parks
+ * @threading               immutable
+ */
+public record ClientConfig(List<NodeAddress> nodes, NodeOptions nodeOptions, LeaseTerms terms, Limits limits,
+        LoopOptions loops, CommandMode commandMode, RetryPolicy retryPolicy, String keyPrefix, int resourceLengthMax,
+        long defaultWaitNs, long closeTimeoutNs, long spinNs) {
+
+    /**
+     * Copies the addresses.
+     */
+    public ClientConfig {
+        nodes = List.copyOf(nodes);
+    }
+}

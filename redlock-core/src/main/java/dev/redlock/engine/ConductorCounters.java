@@ -1,0 +1,77 @@
+package dev.redlock.engine;
+
+import dev.redlock.AcquireOutcome;
+import dev.redlock.LeaseState;
+import dev.redlock.ReleaseOutcome;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Counters of one conductor. One thread writes, any thread reads; neither allocates nor waits.
+ *
+ * @threading any thread may read
+ */
+public final class ConductorCounters {
+
+    /** What is counted beside the outcomes. */
+    public static final int OUTCOME_FIRST = 0;
+    public static final int ATTEMPT_CONTENDED = AcquireOutcome.Kind.values().length;
+    public static final int ATTEMPT_NO_QUORUM = ATTEMPT_CONTENDED + 1;
+    public static final int ATTEMPT_TOO_SLOW = ATTEMPT_CONTENDED + 2;
+    public static final int ROLLED_BACK = ATTEMPT_CONTENDED + 3;
+    public static final int RELEASED = ATTEMPT_CONTENDED + 4;
+    public static final int RELEASE_EXPIRED = ATTEMPT_CONTENDED + 5;
+    public static final int RELEASE_UNKNOWN = ATTEMPT_CONTENDED + 6;
+    public static final int EXTENDED = ATTEMPT_CONTENDED + 7;
+    public static final int LOST = ATTEMPT_CONTENDED + 8;
+    public static final int EXPIRED = ATTEMPT_CONTENDED + 9;
+    public static final int RAISED = ATTEMPT_CONTENDED + 10;
+
+    private static final VarHandle COUNTS = MethodHandles.arrayElementVarHandle(long[].class);
+
+    private final long[] counts = new long[RAISED + 1];
+
+    private void add(final int counter) {
+        COUNTS.setOpaque(counts, counter, counts[counter] + 1);
+    }
+
+    long read(final int counter) {
+        return (long) COUNTS.getOpaque(counts, counter);
+    }
+
+    void onOutcome(final AcquireOutcome.Kind kind) {
+        add(OUTCOME_FIRST + kind.ordinal());
+    }
+
+    void onAttemptFailed(final AcquireOutcome.Kind reason) {
+        switch (reason) {
+            case CONTENDED -> add(ATTEMPT_CONTENDED);
+            case NO_QUORUM -> add(ATTEMPT_NO_QUORUM);
+            default -> add(ATTEMPT_TOO_SLOW);
+        }
+    }
+
+    void onRolledBack() {
+        add(ROLLED_BACK);
+    }
+
+    void onReleased(final ReleaseOutcome outcome) {
+        switch (outcome) {
+            case RELEASED -> add(RELEASED);
+            case EXPIRED -> add(RELEASE_EXPIRED);
+            case UNKNOWN -> add(RELEASE_UNKNOWN);
+        }
+    }
+
+    void onExtended() {
+        add(EXTENDED);
+    }
+
+    void onRaised() {
+        add(RAISED);
+    }
+
+    void onLost(final LeaseState state) {
+        add(state == LeaseState.LOST ? LOST : EXPIRED);
+    }
+}

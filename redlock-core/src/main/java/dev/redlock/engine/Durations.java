@@ -1,0 +1,55 @@
+package dev.redlock.engine;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * Converts the durations of the public API to the engine's integers, and rejects those that have none.
+ *
+ * @threading any thread
+ */
+public final class Durations {
+
+    private Durations() {
+    }
+
+    /**
+     * Whole milliseconds of a duration.
+     *
+     * @param  name                     the option or argument, for the error message
+     * @param  duration                 at least a millisecond; one that exceeds the range counts as the longest
+     * @return                          milliseconds, 1 or more
+     * @throws IllegalArgumentException if it is shorter than a millisecond
+     * @throws NullPointerException     if it is null
+     */
+    public static long millisOf(final String name, final Duration duration) {
+        Objects.requireNonNull(duration, () -> name + " is null: give a duration");
+        if (duration.isNegative() || saturatedNanos(duration) < NS_PER_MS) {
+            throw new IllegalArgumentException(name + " " + duration + " is too short: at least 1 ms is needed");
+        }
+        return saturatedNanos(duration) / NS_PER_MS;
+    }
+
+    /**
+     * Nanoseconds of a duration.
+     *
+     * @param  name                     the option or argument, for the error message
+     * @param  duration                 zero or more; one that exceeds the range counts as the longest
+     * @return                          nanoseconds, 0 or more
+     * @throws IllegalArgumentException if it is negative
+     * @throws NullPointerException     if it is null
+     */
+    public static long nanosOf(final String name, final Duration duration) {
+        Objects.requireNonNull(duration, () -> name + " is null: give a duration");
+        if (duration.isNegative()) {
+            throw new IllegalArgumentException(name + " " + duration + " is negative: give zero or more");
+        }
+        return saturatedNanos(duration);
+    }
+
+    private static long saturatedNanos(final Duration duration) {
+        return duration.getSeconds() >= Long.MAX_VALUE / 1_000_000_000 ? Long.MAX_VALUE : duration.toNanos();
+    }
+}

@@ -1,0 +1,77 @@
+package dev.redlock.engine;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.quorum.ClockAllowance;
+import dev.redlock.quorum.Validity;
+
+/**
+ * The rules that each lease of a client follows: how long it may last, how much of that counts, and how long its rounds
+ * wait for an answer.
+ *
+ * @param maxTtlMs          longest ttl
+ * @param nodeTimeoutNs     time that a round waits for a node; {@link AcquireSpec#UNSET} to derive it from the ttl
+ * @param minValidityNs     validity that must be left for a success; {@link AcquireSpec#UNSET} for a tenth of the ttl
+ * @param fenceCounterTtlMs time that a fencing counter stays on a node after it was last written
+ * @param clockAllowance    the part of a ttl that unequal clocks may consume
+ * @threading               immutable
+ */
+public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, long fenceCounterTtlMs,
+        ClockAllowance clockAllowance) {
+
+    private static final long NODE_TIMEOUT_NS_MAX = 50 * NS_PER_MS;
+
+    /**
+     * Checks a ttl against the rules.
+     *
+     * @param  ttlMs                    milliseconds
+     * @param  ownMinValidityNs         the acquisition's minimum validity, or {@link AcquireSpec#UNSET}
+     * @throws IllegalArgumentException if it is out of range, with both numbers
+     */
+    public void checkTtl(final long ttlMs, final long ownMinValidityNs) {
+        if (ttlMs > maxTtlMs) {
+            throw new IllegalArgumentException("ttl " + ttlMs + " ms is longer than maxTtl " + maxTtlMs
+                    + " ms: ask for less, or raise RedlockContext.maxTtl");
+        }
+        final long allowanceNs = clockAllowance.ofNs(Math.max(0, ttlMs) * NS_PER_MS);
+        final long neededNs = minValidityNs(ttlMs, ownMinValidityNs);
+        if (ttlMs < 1 || ttlMs * NS_PER_MS - allowanceNs <= neededNs) {
+            throw new IllegalArgumentException("ttl " + ttlMs + " ms is too short: it must be above its clock"
+                    + " allowance of " + allowanceNs / 1000 + " us plus the minimum validity of " + neededNs / 1000
+                    + " us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum validity");
+        }
+    }
+
+    /**
+     * The minimum validity of an acquisition: its own, else the client's, else a tenth of the ttl.
+     *
+     * @param  ttlMs            milliseconds
+     * @param  ownMinValidityNs the acquisition's own, or {@link AcquireSpec#UNSET}
+     * @return                  nanoseconds
+     */
+    public long minValidityNs(final long ttlMs, final long ownMinValidityNs) {
+        if (ownMinValidityNs != AcquireSpec.UNSET) {
+            return ownMinValidityNs;
+        }
+        return minValidityNs != AcquireSpec.UNSET ? minValidityNs : ttlMs * NS_PER_MS / 10;
+    }
+
+    /**
+     * The node timeout for a ttl: the configured one, else the shorter of 50 ms and ttl/20, but a millisecond at least.
+     *
+     * @param  ttlMs milliseconds
+     * @return       nanoseconds
+     */
+    public long nodeTimeoutNs(final long ttlMs) {
+        if (nodeTimeoutNs != AcquireSpec.UNSET) {
+            return nodeTimeoutNs;
+        }
+        return Math.max(NS_PER_MS, Math.min(NODE_TIMEOUT_NS_MAX, ttlMs * NS_PER_MS / 20));
+    }
+
+    /** The instant at which a ttl that was sent at t1 stops to count: t1 + ttl - clock allowance. */
+    long validUntilNs(final long t1Ns, final long ttlMs) {
+        final long ttlNs = ttlMs * NS_PER_MS;
+        return Validity.validUntilNs(t1Ns, ttlNs, clockAllowance.ofNs(ttlNs));
+    }
+}

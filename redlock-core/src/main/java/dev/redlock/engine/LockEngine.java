@@ -1,0 +1,340 @@
+package dev.redlock.engine;
+
+import dev.redlock.AcquireCallback;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.CloseReport;
+import dev.redlock.TransportKind;
+import dev.redlock.node.Log;
+import dev.redlock.node.Node;
+import dev.redlock.quorum.SeedSource;
+import dev.redlock.quorum.TokenStream;
+import dev.redlock.time.NanoClock;
+import dev.redlock.transport.IoTransport;
+import dev.redlock.transport.IoTransports;
+import dev.redlock.transport.NodeAddress;
+import io.netty.channel.EventLoop;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * The client behind the public API: its event loops, each with a conductor, and the calls that reach them.
+ *
+ * @threading any thread
+ */
+public final class LockEngine {
+
+    private final ClientConfig config;
+    private final Conductor[] conductors;
+    private final List<LoopThread> ownThreads;
+    private final List<Node> nodes = new ArrayList<>();
+    private final String transportDescription;
+    private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
+
+    LockEngine(final ClientConfig config, final Conductor[] conductors, final List<LoopThread> ownThreads,
+            final String transportDescription) {
+        this.config = config;
+        this.conductors = conductors;
+        this.ownThreads = ownThreads;
+        this.transportDescription = transportDescription;
+        for (final Conductor conductor : conductors) {
+            for (int i = 0; i < config.nodes().size(); i++) {
+                nodes.add(conductor.node(i));
+            }
+        }
+    }
+
+    /**
+     * Creates a client on loops of its own or on the user's. It does not connect yet.
+     *
+     * @param config the configuration
+     * @return the client
+     * @throws IllegalArgumentException if the transport cannot be used here
+     */
+    public static LockEngine create(final ClientConfig config) {
+        return config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
+    }
+
+    private static LockEngine onOwnLoops(final ClientConfig config) {
+        final boolean needsUnixSockets = config.nodes().stream().anyMatch(NodeAddress::isUnixSocket);
+        final IoTransports.Choice choice = chooseTransport(config.loops().transport(), needsUnixSockets);
+        return onOwnLoops(config, Collections.nCopies(config.loops().count(), choice.transport()),
+                choice.description());
+    }
+
+    /**
+     * Creates a client on loops of its own over given transports.
+     *
+     * @param config      the configuration, except for its loops
+     * @param transports  one for each event loop
+     * @param description the transports, one line
+     * @return the client
+     */
+    public static LockEngine onOwnLoops(final ClientConfig config, final List<? extends IoTransport> transports,
+            final String description) {
+        final Conductor[] conductors = new Conductor[transports.size()];
+        final List<LoopThread> threads = new ArrayList<>();
+        for (int i = 0; i < conductors.length; i++) {
+            final IoTransport transport = transports.get(i);
+            final LoopThread thread = LoopThread.start(transport.newIoHandlerFactory(), config.loops().idlePolicy(),
+                    "redlock-" + i);
+            threads.add(thread);
+            conductors[i] = newConductor(config, thread.loop(), transport);
+        }
+        return new LockEngine(config, conductors, threads, description);
+    }
+
+    private static LockEngine onGivenLoops(final ClientConfig config) {
+        final List<EventLoop> loops = config.loops().given();
+        final String description = IoTransports.of(loops.get(0)).description() + " of the given event loops";
+        final Conductor[] conductors = new Conductor[loops.size()];
+        for (int i = 0; i < conductors.length; i++) {
+            conductors[i] = newConductor(config, loops.get(i), IoTransports.of(loops.get(i)));
+        }
+        return new LockEngine(config, conductors, List.of(), description);
+    }
+
+    private static IoTransports.Choice chooseTransport(final TransportKind kind, final boolean needsUnixSockets) {
+        if (kind == TransportKind.AUTO) {
+            return IoTransports.best(needsUnixSockets);
+        }
+        final IoTransports transport = IoTransports.valueOf(kind.name());
+        final String refusal = transport.refusal(needsUnixSockets);
+        if (refusal != null) {
+            throw new IllegalArgumentException("transport " + kind + " cannot be used here: " + refusal
+                    + "; use AUTO or another one");
+        }
+        return new IoTransports.Choice(transport, transport + " as configured");
+    }
+
+    private static Conductor newConductor(final ClientConfig config, final EventLoop loop,
+            final IoTransport transport) {
+        final NanoClock clock = NanoClock.system();
+        final TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
+        return new Conductor(config, loop, transport, clock, tokens,
+                new SplittableRandom(new SecureRandom().nextLong()));
+    }
+
+    /**
+     * Connects, and waits until each node has answered or failed once, at most the connect timeout. On one of its event
+     * loops it does not wait.
+     */
+    public void connect() {
+        final CompletableFuture<?>[] settled = new CompletableFuture<?>[conductors.length];
+        for (int i = 0; i < conductors.length; i++) {
+            settled[i] = conductors[i].open();
+        }
+        if (!isOnLoop()) {
+            awaitSettled(CompletableFuture.allOf(settled));
+        }
+    }
+
+    private void awaitSettled(final CompletableFuture<Void> settled) {
+        try {
+            settled.get(config.nodeOptions().connectTimeoutMs(), TimeUnit.MILLISECONDS);
+        } catch (final InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (final TimeoutException | ExecutionException e) {
+            Log.log(System.Logger.Level.DEBUG, "some nodes have not answered yet: {0}", nodes);
+        }
+    }
+
+    // ---- acquiring --------------------------------------------------------------------------------------------------
+
+    /**
+     * Acquires and blocks until the outcome.
+     *
+     * @param key    what to lock
+     * @param spec   options
+     * @param waitNs wait budget
+     * @return the outcome
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
+     * @throws IllegalArgumentException if the ttl is out of range
+     * @throws IllegalStateException    on the client's event loop
+     */
+    public AcquireOutcome acquireBlocking(final LockKey key, final AcquireSpec spec, final long waitNs)
+            throws InterruptedException {
+        refuseOnLoop("acquire", "acquire(key, options, lease, callback) or acquireAsync");
+        if (Thread.interrupted()) {
+            throw new InterruptedException("interrupted before acquiring \"" + key + "\"; nothing was sent");
+        }
+        final LeaseSlot lease = newLease();
+        acquire(lease, key, spec, waitNs, null);
+        return lease.awaitAcquired();
+    }
+
+    /**
+     * Acquires without blocking; cancelling the stage cancels the acquisition or releases the lock.
+     *
+     * @param key  what to lock
+     * @param spec options
+     * @return completed with the outcome, on the event loop
+     * @throws IllegalArgumentException if the ttl is out of range
+     */
+    public CompletionStage<AcquireOutcome> acquireAsync(final LockKey key, final AcquireSpec spec) {
+        final LeaseSlot lease = newLease();
+        final CompletableFuture<AcquireOutcome> future = new CompletableFuture<>();
+        acquire(lease, key, spec, spec.waitNs(), outcome -> {
+            if (!future.complete(outcome) && outcome.isAcquired()) {
+                lease.close();
+            }
+        });
+        future.whenComplete((outcome, failure) -> {
+            if (future.isCancelled()) {
+                lease.cancel();
+            }
+        });
+        return future;
+    }
+
+    /**
+     * Acquires with a given lease; allocates nothing.
+     *
+     * @param lease    a lease of this client, not in use
+     * @param key      what to lock
+     * @param spec     options
+     * @param waitNs   wait budget
+     * @param callback receives the outcome on the event loop, never during this call; null for none
+     * @throws IllegalArgumentException if the ttl is out of range
+     * @throws IllegalStateException    if the lease is in use
+     */
+    public void acquire(final LeaseSlot lease, final LockKey key, final AcquireSpec spec, final long waitNs,
+            final AcquireCallback callback) {
+        config.terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        lease.begin(conductorOf(key), key, spec, waitNs, callback);
+    }
+
+    /** A resource always maps to the same event loop. */
+    private Conductor conductorOf(final LockKey key) {
+        if (conductors.length == 1) {
+            return conductors[0];
+        }
+        final int spread = key.hashCode() * 0x9E3779B9;
+        return conductors[(spread >>> 1) % conductors.length];
+    }
+
+    /** @return a lease that has not been used */
+    public LeaseSlot newLease() {
+        return new LeaseSlot(this);
+    }
+
+    // ---- views ------------------------------------------------------------------------------------------------------
+
+    /** @return the configuration */
+    public ClientConfig config() {
+        return config;
+    }
+
+    /** @return the nodes in configured order, once for each event loop */
+    public List<Node> nodes() {
+        return nodes;
+    }
+
+    /** @return nodes that vote on each lock */
+    public int nodeCount() {
+        return config.nodes().size();
+    }
+
+    /**
+     * Sums a counter over the event loops.
+     *
+     * @param counter its index in {@link ConductorCounters}
+     * @return the sum
+     */
+    public long count(final int counter) {
+        long sum = 0;
+        for (final Conductor conductor : conductors) {
+            sum += conductor.counters().read(counter);
+        }
+        return sum;
+    }
+
+    /** @return the transport in use, and why better ones were rejected; one line */
+    public String transportDescription() {
+        return transportDescription;
+    }
+
+    /** @return monotonic time, nanoseconds */
+    public long nowNs() {
+        return conductors[0].nowNs();
+    }
+
+    /**
+     * Rejects a blocking call on any of the client's loops: a blocked loop would stall every resource that maps to it.
+     *
+     * @param call    the call
+     * @param instead what to call there
+     * @throws IllegalStateException on the client's event loop
+     */
+    public void refuseOnLoop(final String call, final String instead) {
+        if (isOnLoop()) {
+            throw new IllegalStateException("blocking call " + call
+                    + " on the client's event loop, which nothing may block: use " + instead + " there");
+        }
+    }
+
+    /** @return true on one of the client's event loops */
+    public boolean isOnLoop() {
+        for (final Conductor conductor : conductors) {
+            if (conductor.isOwnThread()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // ---- closing ----------------------------------------------------------------------------------------------------
+
+    /**
+     * Starts to close every conductor, once; own loops end behind the report.
+     *
+     * @param timeoutNs time that the releases may take
+     * @return completed with the report
+     */
+    public CompletableFuture<CloseReport> close(final long timeoutNs) {
+        final CompletableFuture<CloseReport> report = new CompletableFuture<>();
+        if (!closing.compareAndSet(null, report)) {
+            return closing.get();
+        }
+        final List<CompletableFuture<CloseReport>> parts = new ArrayList<>();
+        for (final Conductor conductor : conductors) {
+            final CompletableFuture<CloseReport> part = new CompletableFuture<>();
+            parts.add(part);
+            conductor.beginClose(timeoutNs, part);
+        }
+        CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
+                .thenRun(() -> report.complete(sumOf(parts)));
+        report.thenRun(() -> ownThreads.forEach(thread -> thread.loop().shutdownGracefully(0, 1, TimeUnit.SECONDS)));
+        return report;
+    }
+
+    /**
+     * Blocks until the report, and until the own loops have ended.
+     *
+     * @param report from {@link #close}
+     * @return the report
+     */
+    public CloseReport awaitClosed(final CompletableFuture<CloseReport> report) {
+        final CloseReport result = report.join();
+        ownThreads.forEach(LoopThread::shutDown);
+        return result;
+    }
+
+    private static CloseReport sumOf(final List<CompletableFuture<CloseReport>> parts) {
+        int releasedCount = 0;
+        final List<String> unreleased = new ArrayList<>();
+        for (final CompletableFuture<CloseReport> part : parts) {
+            releasedCount += part.join().releasedCount();
+            unreleased.addAll(part.join().unreleased());
+        }
+        return new CloseReport(releasedCount, unreleased);
+    }
+}

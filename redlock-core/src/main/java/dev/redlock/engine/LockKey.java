@@ -1,0 +1,132 @@
+package dev.redlock.engine;
+
+import dev.redlock.resp.SafeText;
+import io.netty.buffer.ByteBufUtil;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * The name of a lock and the name of its fencing counter, each encoded once as a RESP bulk string.
+ *
+ * @threading immutable
+ */
+public final class LockKey {
+
+    /** What the counter's key has behind the lock's. No lock's key may contain it, so none is a counter. */
+    public static final String COUNTER_MARK = ":redlock:fence";
+
+    /** How much of a name that is too long its error shows. */
+    private static final int SHOWN_LENGTH_MAX = 32;
+
+    private final String resource;
+    private final byte[] bulk;
+    private final byte[] counterBulk;
+    private final int hash;
+
+    private LockKey(final String resource, final byte[] bulk, final byte[] counterBulk) {
+        this.resource = resource;
+        this.bulk = bulk;
+        this.counterBulk = counterBulk;
+        this.hash = Arrays.hashCode(bulk);
+    }
+
+    /**
+     * Encodes a name.
+     *
+     * @param  prefix                   prefix of every key of the client
+     * @param  resource                 name of the resource
+     * @param  lengthBytesMax           bytes of both together, at most
+     * @return                          the key
+     * @throws IllegalArgumentException if it is empty or too long, is not valid UTF-16, or names a fencing counter
+     */
+    public static LockKey of(final String prefix, final String resource, final int lengthBytesMax) {
+        if (resource == null) {
+            throw new NullPointerException("resource is null: name what is to be locked");
+        }
+        if (resource.isEmpty()) {
+            throw new IllegalArgumentException("resource \"\" is empty: name what is to be locked");
+        }
+        checkEncodable("resource", resource);
+        // Counted before it is encoded: a name may be as long as a user makes it.
+        final int lengthBytes = ByteBufUtil.utf8Bytes(prefix) + ByteBufUtil.utf8Bytes(resource);
+        if (lengthBytes > lengthBytesMax) {
+            throw new IllegalArgumentException("resource \"" + SafeText.of(resource, SHOWN_LENGTH_MAX) + "\" is "
+                    + lengthBytes + " bytes long with its prefix: at most " + lengthBytesMax
+                    + " are allowed (RedlockContext.resourceLengthMax)");
+        }
+        final String key = prefix + resource;
+        if (key.contains(COUNTER_MARK)) {
+            throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + COUNTER_MARK
+                    + "\" with its prefix, which only names of fencing counters may: choose another name");
+        }
+        return new LockKey(resource, bulkOf(key.getBytes(StandardCharsets.UTF_8)),
+                bulkOf(counterName(key).getBytes(StandardCharsets.UTF_8)));
+    }
+
+    /**
+     * The counter of a lock, by the lock's complete key and by nothing else: clients with different prefixes may mean
+     * the same lock. It begins with that key, so that a key pattern that allows the lock allows its counter. It has the
+     * hash tag that keeps it in the lock's slot of a cluster: the lock's own, or the whole key where that has none. A
+     * key that has a brace but no tag can have no such counter.
+     */
+    public static String counterName(final String key) {
+        final boolean hasBrace = key.indexOf('{') >= 0 || key.indexOf('}') >= 0;
+        return hasBrace ? key + COUNTER_MARK : key + COUNTER_MARK + ":{" + key + "}";
+    }
+
+    /** Half a character has no bytes of its own: the encoder would put a question mark, and two names would be one. */
+    public static void checkEncodable(final String what, final String text) {
+        for (int i = 0; i < text.length(); i++) {
+            final char c = text.charAt(i);
+            if (!Character.isSurrogate(c)) {
+                continue;
+            }
+            if (Character.isLowSurrogate(c) || i + 1 == text.length()
+                    || !Character.isLowSurrogate(text.charAt(i + 1))) {
+                throw new IllegalArgumentException(what + " has half a surrogate pair at index " + i
+                        + ", which UTF-8 cannot hold: give whole characters");
+            }
+            i++;
+        }
+    }
+
+    private static byte[] bulkOf(final byte[] name) {
+        final byte[] head = ("$" + name.length + "\r\n").getBytes(StandardCharsets.US_ASCII);
+        final byte[] bulk = Arrays.copyOf(head, head.length + name.length + 2);
+        System.arraycopy(name, 0, bulk, head.length, name.length);
+        bulk[bulk.length - 2] = '\r';
+        bulk[bulk.length - 1] = '\n';
+        return bulk;
+    }
+
+    /** @return the resource as it was named, without the prefix */
+    public String resource() {
+        return resource;
+    }
+
+    /** The complete bulk string, borrowed. */
+    byte[] bulk() {
+        return bulk;
+    }
+
+    /** The counter's key as a complete bulk string, borrowed. */
+    byte[] counterBulk() {
+        return counterBulk;
+    }
+
+    @Override
+    public boolean equals(final Object o) {
+        return this == o || o instanceof LockKey other && hash == other.hash && Arrays.equals(bulk, other.bulk);
+    }
+
+    @Override
+    public int hashCode() {
+        return hash;
+    }
+
+    /** The resource as text for people: escaped, and cut where it is long; {@link #resource} is the name itself. */
+    @Override
+    public String toString() {
+        return SafeText.of(resource);
+    }
+}

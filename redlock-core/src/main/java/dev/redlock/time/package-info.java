@@ -1,0 +1,4 @@
+/**
+ * Monotonic time and timers of an event loop. Not exported.
+ */
+package dev.redlock.time;

@@ -1,0 +1,107 @@
+package dev.redlock.engine;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.Await;
+import dev.redlock.Lease;
+import dev.redlock.LeaseState;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.ReleaseOutcome;
+import dev.redlock.TestClient;
+import dev.redlock.sim.LiveNodes;
+import dev.redlock.time.NanoClock;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Two threads release one lease at once: each is told an outcome, or that another release is under way. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class ConcurrentReleaseTest {
+
+    private static final int ROUNDS = 10_000;
+
+    private final AtomicInteger arrived = new AtomicInteger();
+
+    @Test
+    void everyCallerIsAnswered() throws Exception {
+        final ExecutorService another = Executors.newSingleThreadExecutor();
+        try (Redlock redlock = TestClient.unreachable()) {
+            final Lease lease = redlock.newLease();
+            final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10));
+            redlock.acquire(redlock.key("r"), options, lease, outcome -> {
+            });
+            Await.until("not acquired", () -> lease.state() == LeaseState.NOT_ACQUIRED);
+            final Future<Integer> others = another.submit(() -> releaseOften(lease));
+            final int told = releaseOften(lease) + others.get();
+            assertTrue(told >= ROUNDS, "one of two in each round: " + told);
+        } finally {
+            another.shutdownNow();
+        }
+    }
+
+    /** A release with a callback comes at the very moment at which the loop ends another one, which had none. */
+    @Test
+    void aReleaseThatMeetsTheEndOfAnotherIsAnswered() throws Exception {
+        try (LiveNodes nodes = new LiveNodes(1)) {
+            final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+                    .autoExtendedLeasesMax(0), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(), 1);
+            client.open().join();
+            final LeaseSlot lease = (LeaseSlot) client.redlock().newLease();
+            client.redlock()
+                    .acquire(client.redlock().key("r"),
+                            AcquireOptions.ofTtl(Duration.ofSeconds(10)).autoExtend(), lease, outcome -> {
+                            });
+            Await.until("not acquired", () -> lease.state() == LeaseState.NOT_ACQUIRED);
+            for (int round = 1; round <= ROUNDS; round++) {
+                final int last = 2 * round;
+                client.execute(() -> {
+                    meet(last);
+                    lease.completeRelease(ReleaseOutcome.EXPIRED);
+                });
+                meet(last);
+                for (int i = round % 64; i > 0; i--) {
+                    Thread.onSpinWait();
+                }
+                lease.releaseAsync().toCompletableFuture().get(10, TimeUnit.SECONDS);
+            }
+            client.redlock().close();
+        }
+    }
+
+    private void meet(final int last) {
+        arrived.incrementAndGet();
+        while (arrived.get() < last) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private int releaseOften(final Lease lease) throws Exception {
+        int told = 0;
+        for (int round = 1; round <= ROUNDS; round++) {
+            arrived.incrementAndGet();
+            while (arrived.get() < 2 * round) {
+                assertFalse(Thread.currentThread().isInterrupted(), "the other one has ended");
+                Thread.onSpinWait();
+            }
+            final CompletionStage<ReleaseOutcome> released;
+            try {
+                released = lease.releaseAsync();
+            } catch (final IllegalStateException e) {
+                assertTrue(e.getMessage().contains("under way"), e.getMessage());
+                continue;
+            }
+            released.toCompletableFuture().get(10, TimeUnit.SECONDS);
+            told++;
+        }
+        return told;
+    }
+}

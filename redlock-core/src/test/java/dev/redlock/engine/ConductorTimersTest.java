@@ -1,0 +1,76 @@
+package dev.redlock.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.LeaseState;
+import dev.redlock.VirtualTest;
+import dev.redlock.sim.VirtualWorld;
+import dev.redlock.time.DeadlineTimer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A timer whose handler throws must not take the others with it: every deadline of the client hangs on them. */
+class ConductorTimersTest extends VirtualTest {
+
+    private static final long MS = 1_000_000;
+
+    private final List<String> fired = new ArrayList<>();
+
+    private void startTimers(final VirtualWorld.Client client) {
+        final TestEngine conductor = client.engine().engine();
+        final long nowNs = world.nowNs();
+        conductor.startTimer(new DeadlineTimer(at -> {
+            throw new IllegalStateException("a bug in a handler");
+        }), nowNs + 100 * MS);
+        for (final int afterMs : new int[]{100, 101, 250, 2_000}) {
+            conductor.startTimer(new DeadlineTimer(at -> fired.add(afterMs + " at " + (at - nowNs) / MS)),
+                    nowNs + afterMs * MS);
+        }
+    }
+
+    @Test
+    void othersFireOnTime() {
+        final VirtualWorld.Client client = world(3);
+        client.engine().execute(() -> startTimers(client));
+        quietly(() -> world.runMs(3_000));
+        assertEquals(List.of("100 at 100", "101 at 101", "250 at 250", "2000 at 2000"), fired);
+    }
+
+    /** After a pause of the process all are due in one poll; none may be left behind by the one that throws. */
+    @Test
+    void othersThatAreDueInTheSamePollFireAtOnce() {
+        final VirtualWorld.Client client = world(3);
+        client.engine().execute(() -> startTimers(client));
+        world.runMs(1);
+        client.pause();
+        world.runMs(999);
+        client.resume();
+        quietly(() -> world.runMs(1));
+        assertEquals(List.of("100 at 1000", "101 at 1000", "250 at 1000"), fired);
+        world.runMs(1_000);
+        assertEquals("2000 at 2000", fired.get(3));
+    }
+
+    /** What the user sees of it: a node timeout, a wait budget and the end of a validity, all due with the bug. */
+    @Test
+    void deadlinesOfLocksAreKept() {
+        final VirtualWorld.Client client = world(3);
+        final Lease lease = acquired(get(client.redlock().acquireAsync("other", options())));
+        eachNode(node -> node.redis().set("orders", "foreign", -1));
+        final CompletableFuture<AcquireOutcome> waiting = begin(client,
+                options().waitUpTo(Duration.ofMillis(500)));
+        client.engine().execute(() -> startTimers(client));
+        world.runMs(1);
+        client.pause();
+        world.runMs(9_950);
+        client.resume();
+        quietly(() -> world.runMs(60));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, waiting.getNow(null).kind(), "the wait budget is over");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "the validity is over");
+    }
+}

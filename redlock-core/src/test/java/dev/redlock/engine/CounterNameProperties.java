@@ -1,0 +1,123 @@
+package dev.redlock.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import net.jqwik.api.Example;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+
+/** Names of fencing counters: no lock's key is one, each belongs to one lock, and to the slot of its lock. */
+class CounterNameProperties {
+
+    /** Pieces of which names are made that look like counters, tags and each other. */
+    private static final String[] PIECES = {"a", "b", "{", "}", "{}", "{a}", ":", "redlock", "fence", ":redlock",
+        ":fence", ":redlock:fence", ":redlock:fence:", ":{", "\u00e9", "\ud83d\udd12", "\r\n"};
+
+    private static String name(final Random random, final int piecesMin) {
+        final StringBuilder name = new StringBuilder();
+        for (int i = piecesMin + random.nextInt(5); i > 0; i--) {
+            name.append(PIECES[random.nextInt(PIECES.length)]);
+        }
+        return name.toString();
+    }
+
+    private static String text(final byte[] bulk) {
+        final String text = new String(bulk, StandardCharsets.UTF_8);
+        return text.substring(text.indexOf('\n') + 1, text.length() - 2);
+    }
+
+    /** Keys that a client takes, of any prefix, with their counters. */
+    private static Map<String, String> counters(final Random random) {
+        final Map<String, String> counters = new HashMap<>();
+        for (int i = 0; i < 300; i++) {
+            final String prefix = name(random, 0);
+            final String resource = name(random, 1);
+            try {
+                final LockKey key = LockKey.of(prefix, resource, 512);
+                final String other = counters.put(text(key.bulk()), text(key.counterBulk()));
+                assertTrue(other == null || other.equals(text(key.counterBulk())), "by the complete key alone");
+            } catch (final IllegalArgumentException e) {
+                assertTrue((prefix + resource).contains(":redlock:fence"), e::getMessage);
+            }
+        }
+        return counters;
+    }
+
+    @Property
+    void noLocksKeyIsACounterAndNoTwoLocksShareOne(@ForAll final long seed) {
+        final Map<String, String> counters = counters(new Random(seed));
+        final Map<String, String> owners = new HashMap<>();
+        counters.forEach((key, counter) -> {
+            assertTrue(!counters.containsKey(counter), () -> counter + " is the counter of " + key + " and a lock");
+            final String other = owners.put(counter, key);
+            assertEquals(null, other, () -> counter + " is the counter of " + key + " too");
+            assertTrue(counter.startsWith(key), () -> counter + " is outside of the key pattern of " + key);
+        });
+    }
+
+    @Property
+    void aCounterLivesInItsLocksSlot(@ForAll final long seed) {
+        counters(new Random(seed)).forEach((key, counter) -> {
+            if (!key.contains("{") && !key.contains("}") || !hashed(key).equals(key)) {
+                assertEquals(slot(key), slot(counter), () -> key + " and " + counter);
+            }
+        });
+    }
+
+    /** The one kind of name of which that cannot be said: a brace, but no tag. */
+    @Example
+    void aKeyWithABraceAndNoTagHasItsCounterElsewhere() {
+        for (final String key : List.of("a{b", "a}b", "{}", "a{}{b}", "}{")) {
+            assertEquals(key, hashed(key), "no tag");
+            assertNotEquals(slot(key), slot(LockKey.counterName(key)), key);
+        }
+    }
+
+    @Example
+    void slotsAreThoseOfTheClusterSpecification() {
+        assertEquals(0x31C3, slot("123456789"));
+        assertEquals("user1000", hashed("{user1000}.following"));
+        assertEquals("foo{}{bar}", hashed("foo{}{bar}"));
+        assertEquals("{bar", hashed("foo{{bar}}zap"));
+        assertEquals("bar", hashed("foo{bar}{zap}"));
+        assertEquals(12_182, slot("foo"));
+        assertEquals(slot("{user1000}.following"), slot("{user1000}.followers"));
+    }
+
+    @Example
+    void namesOfAllKindsAreTried() {
+        final List<String> keys = new ArrayList<>(counters(new Random(1)).keySet());
+        assertTrue(keys.stream().anyMatch(key -> !key.contains("{") && !key.contains("}")), "no brace");
+        assertTrue(keys.stream().anyMatch(key -> !hashed(key).equals(key)), "a tag");
+        assertTrue(keys.stream().anyMatch(key -> key.contains("{") && hashed(key).equals(key)), "a brace and no tag");
+        assertTrue(keys.size() > 100, keys::toString);
+    }
+
+    /** The part of a key that is hashed: what stands in the first braces, unless that is nothing. */
+    private static String hashed(final String key) {
+        final int open = key.indexOf('{');
+        final int close = open < 0 ? -1 : key.indexOf('}', open + 1);
+        return close > open + 1 ? key.substring(open + 1, close) : key;
+    }
+
+    /** CRC16 with the polynomial 0x1021, starting from 0, modulo 16384. */
+    private static int slot(final String key) {
+        int crc = 0;
+        for (final byte b : hashed(key).getBytes(StandardCharsets.UTF_8)) {
+            crc ^= (b & 0xFF) << 8;
+            for (int bit = 0; bit < 8; bit++) {
+                crc = (crc & 0x8000) != 0 ? crc << 1 ^ 0x1021 : crc << 1;
+            }
+            crc &= 0xFFFF;
+        }
+        return crc % 16_384;
+    }
+}

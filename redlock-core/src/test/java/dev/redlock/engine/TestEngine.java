@@ -1,0 +1,118 @@
+package dev.redlock.engine;
+
+import dev.redlock.CloseReport;
+import dev.redlock.IdlePolicy;
+import dev.redlock.Lease;
+import dev.redlock.quorum.Token;
+import dev.redlock.quorum.TokenStream;
+import dev.redlock.time.DeadlineTimer;
+import dev.redlock.time.NanoClock;
+import dev.redlock.transport.IoTransport;
+import io.netty.channel.EventLoop;
+import io.netty.channel.IoHandlerFactory;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+
+/** An engine over given loops, transports, a clock and a seed, and a view of its internal state. */
+public final class TestEngine {
+
+    private final Conductor[] conductors;
+    private final LockEngine engine;
+    private final Random tokenSeeds;
+
+    public TestEngine(final ClientConfig config, final Supplier<IoTransport> transports, final NanoClock clock,
+            final long seed, final EventLoop... loops) {
+        tokenSeeds = new Random(seed);
+        conductors = new Conductor[loops.length];
+        for (int i = 0; i < loops.length; i++) {
+            conductors[i] = new Conductor(config, loops[i], transports.get(), clock,
+                    new TokenStream(tokenSeeds::nextBytes, () -> seed, clock.nanoTime()), new SplittableRandom(seed));
+        }
+        engine = new LockEngine(config, conductors, List.of(), "given");
+    }
+
+    /** An event loop as clients run it, and the task that ends it. */
+    public record RunningLoop(EventLoop loop, Runnable shutDown) {
+
+        public static RunningLoop start(final IoHandlerFactory factory, final IdlePolicy idlePolicy,
+                final String name) {
+            final LoopThread thread = LoopThread.start(factory, idlePolicy, name);
+            return new RunningLoop(thread.loop(), thread::shutDown);
+        }
+    }
+
+    public LockEngine lockEngine() {
+        return engine;
+    }
+
+    /** Starts to connect. */
+    public CompletableFuture<Void> open() {
+        return conductors[0].open();
+    }
+
+    /** Runs a task on the loop. */
+    public void execute(final Runnable task) {
+        conductors[0].execute(task);
+    }
+
+    /** Starts to close. */
+    public CompletableFuture<CloseReport> close(final Duration timeout) {
+        final CompletableFuture<CloseReport> report = new CompletableFuture<>();
+        execute(() -> conductors[0].close(timeout.toNanos(), report));
+        return report;
+    }
+
+    /** @return attempts that are not back in their pool */
+    public int attemptsOut() {
+        return conductors[0].attemptsOut();
+    }
+
+    /** @return attempts in the pool */
+    public int pooledAttempts() {
+        return conductors[0].pooledAttempts();
+    }
+
+    /** @return leases that the keeper believes to be held */
+    public int heldCount() {
+        return conductors[0].keeper().heldCount();
+    }
+
+    /** @return one of the held leases; null if there is none */
+    public Lease anyHeld() {
+        return conductors[0].keeper().firstHeld();
+    }
+
+    /** @return the token that a held lease has on the nodes, bytes as chars; empty if it has none */
+    public static String tokenOf(final Lease lease) {
+        final Attempt attempt = ((LeaseSlot) lease).attempt;
+        if (attempt == null) {
+            return "";
+        }
+        final ByteBuffer bytes = ByteBuffer.allocate(Token.LENGTH)
+                .putLong(attempt.token.high())
+                .putLong(attempt.token.middle())
+                .putInt(attempt.token.low());
+        return new String(bytes.array(), StandardCharsets.ISO_8859_1);
+    }
+
+    /** @return the monotonic time at which the validity of a lease ends, whatever its state */
+    public static long validUntilNs(final Lease lease) {
+        return ((LeaseSlot) lease).validUntilNs();
+    }
+
+    /** Starts a timer of the conductor. */
+    public void startTimer(final DeadlineTimer timer, final long deadlineNs) {
+        conductors[0].startTimer(timer, deadlineNs);
+    }
+
+    /** From now on the system's random source gives this process other bytes, as it does a copy of a machine. */
+    public void reseed(final long seed) {
+        tokenSeeds.setSeed(seed);
+    }
+}
