@@ -34,7 +34,7 @@ import java.util.function.Supplier;
 
 /**
  * The transports of Netty, best first: epoll, io_uring, kqueue, NIO. Measured, epoll is as quick as io_uring and
- * allocates nothing; see docs/internals/performance.md.
+ * allocates nothing; see docs/internals/versus-bare-sockets.md.
  *
  * @threading immutable
  */
