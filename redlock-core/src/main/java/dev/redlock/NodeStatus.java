@@ -82,18 +82,18 @@ public final class NodeStatus {
     }
 
     /** @return releases that it is owed */
-    public long debtLength() {
-        return node.statistics().debtLength();
+    public long undeliveredReleaseCount() {
+        return node.statistics().undeliveredReleaseCount();
     }
 
     /** @return releases that it was owed and that were dropped; their keys end with their ttl */
-    public long debtDroppedCount() {
-        return node.statistics().debtDroppedCount();
+    public long undeliveredReleaseDroppedCount() {
+        return node.statistics().undeliveredReleaseDroppedCount();
     }
 
     /** @return releases that it was owed and that it has answered */
-    public long debtPaidCount() {
-        return node.statistics().debtPaidCount();
+    public long undeliveredReleaseDeliveredCount() {
+        return node.statistics().undeliveredReleaseDeliveredCount();
     }
 
     /**
@@ -102,8 +102,8 @@ public final class NodeStatus {
      *
      * @return how many
      */
-    public long debtRefusedCount() {
-        return node.statistics().debtRefusedCount();
+    public long undeliveredReleaseRefusedCount() {
+        return node.statistics().undeliveredReleaseRefusedCount();
     }
 
     @Override

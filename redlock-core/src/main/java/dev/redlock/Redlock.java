@@ -3,7 +3,7 @@ package dev.redlock;
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.ClientConfig;
 import dev.redlock.engine.Durations;
-import dev.redlock.engine.LeaseSlot;
+import dev.redlock.engine.LeaseHandle;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockKey;
 import dev.redlock.node.Log;
@@ -178,7 +178,7 @@ public final class Redlock implements AutoCloseable {
             final AcquireCallback callback) {
         Objects.requireNonNull(options, "options are null");
         Objects.requireNonNull(callback, "acquire callback is null");
-        if (!(lease instanceof LeaseSlot handle) || !handle.isOf(engine)) {
+        if (!(lease instanceof LeaseHandle handle) || !handle.isOf(engine)) {
             throw new IllegalArgumentException("the lease was not made by this client: use its newLease()");
         }
         final AcquireSpec spec = options.spec();

@@ -60,10 +60,10 @@ public final class RedlockContext {
     private int inFlightMax = 16_384;
     private int waitersMax = 65_536;
     private int autoExtendedLeasesMax = 65_536;
-    private int localHandOversMax = 4;
+    private int localHandoffsMax = 4;
     private int nodeInFlightMax = 65_536;
     private int nodeUnsentBytesMax = 1 << 20;
-    private int nodeDebtMax = 65_536;
+    private int undeliveredReleasesMax = 65_536;
     private int eventLoopCount = 1;
     private Drift drift = Drift.DEFAULT;
     private RestartGuardMode restartGuard = RestartGuardMode.UPTIME;
@@ -416,9 +416,9 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext localHandOversMax(final int count) {
+    public RedlockContext localHandoffsMax(final int count) {
         checkOpen();
-        localHandOversMax = (int) inRange("localHandOversMax", count, 0, 1 << 22,
+        localHandoffsMax = (int) inRange("localHandoffsMax", count, 0, 1 << 22,
                 "hand-overs (0 for no bound)");
         return this;
     }
@@ -459,9 +459,9 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext nodeDebtMax(final int count) {
+    public RedlockContext undeliveredReleasesMax(final int count) {
         checkOpen();
-        nodeDebtMax = (int) inRange("nodeDebtMax", count, 0, 1 << 22, "releases");
+        undeliveredReleasesMax = (int) inRange("undeliveredReleasesMax", count, 0, 1 << 22, "releases");
         return this;
     }
 
@@ -575,7 +575,7 @@ public final class RedlockContext {
         checkPrefix();
         isConcluded = true;
         return new ClientConfig(nodes, nodeOptions(), terms,
-                new Limits(inFlightMax, waitersMax, localHandOversMax, autoExtendedLeasesMax),
+                new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax),
                 new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), commandMode, retryPolicy, keyPrefix,
                 resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs);
     }
@@ -622,7 +622,7 @@ public final class RedlockContext {
                 reconnectDelayMsMax, maxTtlMs, restartGuard, drift,
                 clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax,
                 commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
-                releaseBatchMax, nodeDebtMax, clientName.isEmpty() ? null : clientName);
+                releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName);
     }
 
     @Override

@@ -12,7 +12,7 @@ public interface RetryPolicy {
 
     /**
      * The delay before the next attempt. Also the pause of a waiting line that stands back for other clients
-     * ({@link RedlockContext#localHandOversMax}): asked once for a run of hand-overs, as if an attempt had just been
+     * ({@link RedlockContext#localHandoffsMax}): asked once for a run of hand-overs, as if an attempt had just been
      * refused by a node that does not say for how long.
      *
      * @param attemptCount attempts made so far, at least 1

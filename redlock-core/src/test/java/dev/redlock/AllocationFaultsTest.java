@@ -155,7 +155,7 @@ class AllocationFaultsTest extends VirtualTest {
         world.runMs(5_000);
         all.forEach(future -> assertTrue(future.isDone(), () -> what + ": a caller has no answer: " + all));
         assertReady();
-        assertEquals(0, client.engine().attemptsOut(), () -> what + ": attempts that are not answered");
+        assertEquals(0, client.engine().claimsOut(), () -> what + ": attempts that are not answered");
         assertEquals(0, keyCount(), () -> what + ": a key of 60 s is left, so its release was lost");
         node(0).redis().clockJump(3_600_000);
         world.runMs(2_500);
@@ -220,12 +220,12 @@ class AllocationFaultsTest extends VirtualTest {
         release(lease);
         world.runMs(2_000);
         assertNotNull(key(0), "this test wants it to be owed");
-        assertEquals(1, status(client, 0).debtLength());
+        assertEquals(1, status(client, 0).undeliveredReleaseCount());
         allocator.exhausted(false);
         assertReady();
         world.runMs(500);
         assertNull(key(0));
-        assertEquals(0, status(client, 0).debtLength());
+        assertEquals(0, status(client, 0).undeliveredReleaseCount());
     }
 
     /** Each try may hold the loop for half a second. */

@@ -80,13 +80,13 @@ class FairnessTest extends VirtualTest {
         return workers.stream().mapToInt(worker -> worker.served).sum();
     }
 
-    private VirtualWorld.Client boundedTo(final int handOversMax) {
-        return client(context().localHandOversMax(handOversMax));
+    private VirtualWorld.Client boundedTo(final int handoffsMax) {
+        return client(context().localHandoffsMax(handoffsMax));
     }
 
-    private VirtualWorld.Client worldBoundedTo(final int handOversMax) {
+    private VirtualWorld.Client worldBoundedTo(final int handoffsMax) {
         world = new VirtualWorld(3);
-        return boundedTo(handOversMax);
+        return boundedTo(handoffsMax);
     }
 
     /** Waits its turn, and between attempts always for the same time. */
@@ -142,12 +142,12 @@ class FairnessTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 4, 5})
-    void behindSoManyHandOversComesAPause(final int handOversMax) {
-        workers(3, worldBoundedTo(handOversMax), patient(), 250_000, 0);
+    void behindSoManyHandOversComesAPause(final int handoffsMax) {
+        workers(3, worldBoundedTo(handoffsMax), patient(), 250_000, 0);
         world.runMs(10_000);
         final List<Long> expected = new ArrayList<>();
         while (expected.size() < 20) {
-            expected.addAll(Collections.nCopies(handOversMax, 0L));
+            expected.addAll(Collections.nCopies(handoffsMax, 0L));
             expected.add(PAUSE_MS);
         }
         assertEquals(expected.subList(0, 20), pausesMs(250).subList(0, 20));

@@ -241,7 +241,7 @@ class HostileFuzzTest extends VirtualTest {
         }
         assertEquals(List.of(), violations);
         assertEquals(0, client.engine().heldCount(), "leases that are held for ever");
-        assertEquals(0, client.engine().attemptsOut(), "attempts that are out for ever");
+        assertEquals(0, client.engine().claimsOut(), "attempts that are out for ever");
         assertTrue(handles.stream().noneMatch(handle -> handle.lease.state() == LeaseState.ACQUIRING));
     }
 }

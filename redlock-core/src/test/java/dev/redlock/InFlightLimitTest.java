@@ -150,7 +150,7 @@ class InFlightLimitTest extends VirtualTest {
         eachNode(node -> node.crash());
         world.runMs(400);
         assertEquals(List.of(AcquireOutcome.Kind.TIMED_OUT), kindsOf(all).stream().distinct().toList());
-        assertEquals(0, client.engine().attemptsOut());
+        assertEquals(0, client.engine().claimsOut());
     }
 
     @Test

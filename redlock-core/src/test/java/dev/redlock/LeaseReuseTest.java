@@ -2,7 +2,7 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.redlock.engine.LeaseSlot;
+import dev.redlock.engine.LeaseHandle;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.sim.LiveNodes;
@@ -77,7 +77,7 @@ class LeaseReuseTest {
         final TestClient client = new TestClient(context, nodes::newTransport, NanoClock.system(), 1, there(), here);
         client.open().join();
         final Redlock redlock = client.redlock();
-        final LeaseSlot lease = (LeaseSlot) redlock.newLease();
+        final LeaseHandle lease = (LeaseHandle) redlock.newLease();
         final CountDownLatch isReady = new CountDownLatch(1);
         final CountDownLatch goOn = new CountDownLatch(1);
         nodes.clientLoop().execute(() -> {

@@ -156,7 +156,7 @@ class LoggerFaultsTest extends VirtualTest {
         world.runMs(100);
         held.forEach(Lease::close);
         world.runMs(1_000);
-        assertEquals(0, client.engine().attemptsOut(), "attempts that are not answered");
+        assertEquals(0, client.engine().claimsOut(), "attempts that are not answered");
         assertEquals(0, client.engine().heldCount(), "leases that are held");
     }
 

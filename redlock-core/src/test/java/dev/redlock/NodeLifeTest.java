@@ -203,7 +203,7 @@ class NodeLifeTest extends VirtualTest {
         }
         final AcquireOutcome outcome = acquire(client, options());
         assertTrue(outcome.voteText(0).contains("too much unanswered"), outcome::toString);
-        assertTrue(client.engine().attemptsOut() <= 16, "attempts that wait for it: " + client.engine().attemptsOut());
+        assertTrue(client.engine().claimsOut() <= 16, "attempts that wait for it: " + client.engine().claimsOut());
     }
 
     @Test

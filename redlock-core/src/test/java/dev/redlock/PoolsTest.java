@@ -37,14 +37,14 @@ class PoolsTest extends VirtualTest {
         client = world(3);
         node(0).pause();
         lockAll(ATTEMPTS);
-        assertEquals(ATTEMPTS, client.engine().attemptsOut(), "attempts that node 0 has not answered");
+        assertEquals(ATTEMPTS, client.engine().claimsOut(), "attempts that node 0 has not answered");
         world.runMs(500);
         node(0).resume();
         world.settle();
-        assertEquals(0, client.engine().attemptsOut());
-        assertTrue(client.engine().pooledAttempts() >= ATTEMPTS, "all of them are in the pool");
+        assertEquals(0, client.engine().claimsOut());
+        assertTrue(client.engine().pooledClaims() >= ATTEMPTS, "all of them are in the pool");
         world.runMs(60_000);
-        final int pooled = client.engine().pooledAttempts();
+        final int pooled = client.engine().pooledClaims();
         assertTrue(pooled > 0 && pooled <= BOUND, pooled + " attempts in the pool");
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
     }
@@ -54,12 +54,12 @@ class PoolsTest extends VirtualTest {
     void attemptsThatAreUsedInEachSecondStayInThePool() {
         client = world(1);
         lockAll(2_500);
-        final int pooled = client.engine().pooledAttempts();
+        final int pooled = client.engine().pooledClaims();
         assertTrue(pooled >= 2_500, pooled + " attempts in the pool");
         for (int second = 0; second < 6; second++) {
             lockAll(2_500);
             world.runMs(1_000);
         }
-        assertEquals(pooled, client.engine().pooledAttempts());
+        assertEquals(pooled, client.engine().pooledClaims());
     }
 }

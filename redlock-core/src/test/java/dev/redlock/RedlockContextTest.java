@@ -36,10 +36,10 @@ class RedlockContextTest {
                 range("resourceLengthMax", "bytes", 1, 16_384, (c, v) -> c.resourceLengthMax((int) v)),
                 range("inFlightMax", "acquisitions", 1, 1 << 22, (c, v) -> c.inFlightMax((int) v)),
                 range("waitersMax", "waiters", 0, 1 << 22, (c, v) -> c.waitersMax((int) v)),
-                range("localHandOversMax", "hand-overs (0 for no bound)", 0, 1 << 22,
-                        (c, v) -> c.localHandOversMax((int) v)),
+                range("localHandoffsMax", "hand-overs (0 for no bound)", 0, 1 << 22,
+                        (c, v) -> c.localHandoffsMax((int) v)),
                 range("autoExtendedLeasesMax", "leases", 0, 1 << 22, (c, v) -> c.autoExtendedLeasesMax((int) v)),
-                range("nodeDebtMax", "releases", 0, 1 << 22, (c, v) -> c.nodeDebtMax((int) v)),
+                range("undeliveredReleasesMax", "releases", 0, 1 << 22, (c, v) -> c.undeliveredReleasesMax((int) v)),
                 range("event loop count", "loops", 1, 64, (c, v) -> c.eventLoops((int) v)),
                 range("unanswered requests per node", "requests", 16, 1 << 24,
                         (c, v) -> c.nodeBackPressure((int) v, 4096)),
@@ -250,7 +250,7 @@ class RedlockContextTest {
                 c -> c.clockSampleMs(0), c -> c.restartGuard(RestartGuardMode.OFF),
                 c -> c.retryPolicy(RetryPolicy.jittered(0, 0)), c -> c.resourceLengthMax(1), c -> c.inFlightMax(1),
                 c -> c.waitersMax(1), c -> c.autoExtendedLeasesMax(1), c -> c.nodeBackPressure(16, 4096),
-                c -> c.nodeDebtMax(1), c -> c.eventLoops(1), c -> c.eventLoops(new EventLoop[0]),
+                c -> c.undeliveredReleasesMax(1), c -> c.eventLoops(1), c -> c.eventLoops(new EventLoop[0]),
                 c -> c.idlePolicy(IdlePolicy.BLOCK), c -> c.transport(TransportKind.NIO), RedlockContext::conclude);
     }
 

@@ -470,7 +470,7 @@ class ReleaseBatchTest extends VirtualTest {
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
         assertEquals(3, keysLeft(), "its keys outlived the crash");
-        assertEquals(3, status(client, away).debtLength(), "each of them, once");
+        assertEquals(3, status(client, away).undeliveredReleaseCount(), "each of them, once");
         node(away).restart(true);
         world.runMs(6_000);
         assertEquals(0, keysLeft(), "and are gone after the restart");

@@ -55,13 +55,13 @@ public final class TestClient {
     }
 
     /** @return attempts that are not back in their pool */
-    public int attemptsOut() {
-        return engine.attemptsOut();
+    public int claimsOut() {
+        return engine.claimsOut();
     }
 
     /** @return attempts in the pool */
-    public int pooledAttempts() {
-        return engine.pooledAttempts();
+    public int pooledClaims() {
+        return engine.pooledClaims();
     }
 
     /** @return leases that the keeper believes to be held */

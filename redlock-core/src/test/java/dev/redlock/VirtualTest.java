@@ -71,7 +71,7 @@ public abstract class VirtualTest {
         });
         world.runMs(1_000);
         clients.forEach(
-                client -> assertEquals(0, client.engine().attemptsOut(), "attempts out of the pool after close"));
+                client -> assertEquals(0, client.engine().claimsOut(), "attempts out of the pool after close"));
         assertEquals(List.of(), THROWN, "logged with an exception");
     }
 

@@ -38,7 +38,7 @@ public class RequestRingBenchmark {
      *
      * @threading immutable
      */
-    private record Sent(Object request, Verb verb, int sequence) {
+    private record Sent(Object request, CommandKind verb, int sequence) {
     }
 
     /** Ours. */
@@ -46,7 +46,7 @@ public class RequestRingBenchmark {
     @OperationsPerInvocation(REQUESTS)
     public int ring() {
         for (int i = 0; i < REQUESTS; i++) {
-            ring.add(request, RequestRing.tag(Verb.ACQUIRE, CommandForm.SCRIPT, i, false));
+            ring.add(request, RequestRing.tag(CommandKind.ACQUIRE, CommandEncoding.SCRIPT, i, false));
         }
         int sum = 0;
         while (!ring.isEmpty()) {
@@ -61,12 +61,12 @@ public class RequestRingBenchmark {
     @OperationsPerInvocation(REQUESTS)
     public int baselineQueue() {
         for (int i = 0; i < REQUESTS; i++) {
-            queue.add(new Sent(request, Verb.ACQUIRE, i));
+            queue.add(new Sent(request, CommandKind.ACQUIRE, i));
         }
         int sum = 0;
         while (!queue.isEmpty()) {
             final Sent head = queue.poll();
-            sum += head.request == request && head.verb == Verb.ACQUIRE ? head.sequence : 0;
+            sum += head.request == request && head.verb == CommandKind.ACQUIRE ? head.sequence : 0;
         }
         return checked(sum);
     }

@@ -135,9 +135,9 @@ class LockScriptsOnNodesTest {
             assertEquals(1L, redis.call("DBSIZE"), "nothing is set");
             final Dialect dialect = probed(redis, "missing");
             final List<?> known = (List<?>) redis.call("COMMAND", "INFO", "delex", "delifeq");
-            assertEquals(known.get(0) != null, dialect.releaseForm() == CommandForm.DELEX, dialect::toString);
-            assertEquals(known.get(1) != null, dialect.releaseForm() == CommandForm.DELIFEQ, dialect::toString);
-            assertTrue(dialect.releaseForm() == CommandForm.SCRIPT || dialect.extendForm() == CommandForm.SET_IFEQ,
+            assertEquals(known.get(0) != null, dialect.releaseForm() == CommandEncoding.DELEX, dialect::toString);
+            assertEquals(known.get(1) != null, dialect.releaseForm() == CommandEncoding.DELIFEQ, dialect::toString);
+            assertTrue(dialect.releaseForm() == CommandEncoding.SCRIPT || dialect.extendForm() == CommandEncoding.SET_IFEQ,
                     "each server with a conditional delete has the conditional set: " + dialect);
             assertDoesWhatItTells(redis, dialect);
         }
@@ -163,12 +163,12 @@ class LockScriptsOnNodesTest {
 
     private static void assertDoesWhatItTells(final RawRedis redis, final Dialect dialect) throws IOException {
         redis.call("SET", "ours", "token", "PX", "60000");
-        if (dialect.extendForm() == CommandForm.SET_IFEQ) {
+        if (dialect.extendForm() == CommandEncoding.SET_IFEQ) {
             assertNull(redis.call("SET", "ours", "other", "IFEQ", "other", "PX", "90000"), "somebody else's");
             assertEquals("OK", redis.call("SET", "ours", "token", "IFEQ", "token", "PX", "90000"));
             assertTrue((long) redis.call("PTTL", "ours") > 60_000, "extended");
         }
-        if (dialect.releaseForm() != CommandForm.SCRIPT) {
+        if (dialect.releaseForm() != CommandEncoding.SCRIPT) {
             assertEquals(0L, release(redis, dialect, "other"), "somebody else's");
             assertEquals(1L, release(redis, dialect, "token"));
             assertEquals(0L, redis.call("EXISTS", "ours"));
@@ -176,7 +176,7 @@ class LockScriptsOnNodesTest {
     }
 
     private static Object release(final RawRedis redis, final Dialect dialect, final String token) throws IOException {
-        return dialect.releaseForm() == CommandForm.DELEX
+        return dialect.releaseForm() == CommandEncoding.DELEX
                 ? redis.call("DELEX", "ours", "IFEQ", token)
                 : redis.call("DELIFEQ", "ours", token);
     }

@@ -21,7 +21,7 @@ import org.openjdk.jcstress.infra.results.III_Result;
 @State
 public class LeasePublicationStress {
 
-    private final LeaseSlot lease = new LeaseSlot(null);
+    private final LeaseHandle lease = new LeaseHandle(null);
 
     /** The conductor. */
     @Actor

@@ -22,12 +22,12 @@ import org.openjdk.jcstress.infra.results.II_Result;
 @State
 public class LeaseReleaseStress {
 
-    private final LeaseSlot lease = new LeaseSlot(null);
+    private final LeaseHandle lease = new LeaseHandle(null);
 
     /** A lease that is being released. */
     public LeaseReleaseStress() {
         lease.completeAcquire(AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
-        lease.beginRelease();
+        lease.markReleasing();
     }
 
     /** The conductor. */

@@ -25,8 +25,8 @@ public class NodeStatisticsStress {
     /** The event loop. */
     @Actor
     public void loop() {
-        statistics.onReply(Verb.ACQUIRE, 1);
-        statistics.onReply(Verb.ACQUIRE, 1);
+        statistics.onReply(CommandKind.ACQUIRE, 1);
+        statistics.onReply(CommandKind.ACQUIRE, 1);
     }
 
     /** Any other thread. */

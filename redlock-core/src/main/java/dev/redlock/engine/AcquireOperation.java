@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
 import dev.redlock.node.LockRequest;
-import dev.redlock.node.Verb;
+import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.FenceRule;
@@ -27,53 +27,53 @@ final class AcquireOperation {
     }
 
     /** Sends the round of a new attempt, under a token of its own. */
-    void start(final Acquisition acquisition) {
-        final LeaseSlot lease = acquisition.lease;
-        final Attempt attempt = conductor.takeAttempt();
-        attempt.phase = Attempt.Phase.ACQUIRING;
-        attempt.acquisition = acquisition;
-        attempt.key = lease.key;
-        attempt.ttlMs = lease.ttlMs;
-        attempt.isFenced = lease.isFenced;
-        attempt.isRemainingTtlWanted = isRemainingTtlWanted(lease);
-        attempt.ttlMsMax = lease.ttlMs;
-        acquisition.attempt = attempt;
+    void start(final PendingAcquire pending) {
+        final LeaseHandle lease = pending.lease;
+        final Claim claim = conductor.takeClaim();
+        claim.phase = Claim.Phase.ACQUIRING;
+        claim.pending = pending;
+        claim.key = lease.key;
+        claim.ttlMs = lease.ttlMs;
+        claim.isFenced = lease.isFenced;
+        claim.isRemainingTtlWanted = isRemainingTtlWanted(lease);
+        claim.ttlMsMax = lease.ttlMs;
+        pending.claim = claim;
         // t1: sampled before the first byte is handed to any socket.
         final long t1Ns = conductor.nowNs();
-        conductor.tokens().next(attempt.token, t1Ns);
-        attempt.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
-        conductor.startTimer(attempt.roundTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(lease.ttlMs));
+        conductor.tokens().next(claim.token, t1Ns);
+        claim.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
+        conductor.startTimer(claim.roundTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(lease.ttlMs));
         final int nodeCount = conductor.nodeCount();
-        attempt.expect(nodeCount);
-        attempt.mayHold = Quorum.allOf(nodeCount);
-        final Verb verb = lease.isFenced ? Verb.ACQUIRE_FENCED : Verb.ACQUIRE;
+        claim.expect(nodeCount);
+        claim.mayHoldMask = Quorum.allOf(nodeCount);
+        final CommandKind kind = lease.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE;
         // Decided after all nodes have been asked, so that a roll-back knows which ones were never sent anything.
-        attempt.isSending = true;
-        conductor.fanOut().send(attempt, verb, 0, Quorum.allOf(nodeCount));
-        attempt.isSending = false;
-        decide(attempt);
+        claim.isSending = true;
+        conductor.fanOut().send(claim, kind, 0, Quorum.allOf(nodeCount));
+        claim.isSending = false;
+        decide(claim);
     }
 
-    void onReply(final Attempt attempt, final int nodeIndex, final long value) {
-        if (attempt.presumedFence != 0 && value < attempt.presumedFence) {
-            conductor.releasing().onCounterBehind(attempt, nodeIndex);
+    void onReply(final Claim claim, final int nodeIndex, final long value) {
+        if (claim.assumedFenceToken != 0 && value < claim.assumedFenceToken) {
+            conductor.releasing().onCounterLagging(claim, nodeIndex);
         }
         if (value > 0) {
-            onGrant(attempt, nodeIndex, value);
+            onGrant(claim, nodeIndex, value);
             return;
         }
-        noteNotHeld(attempt, nodeIndex);
-        if (value != LockRequest.REFUSED_UNTOLD) {
-            attempt.noteRemainingTtl(value == NO_EXPIRY ? Long.MAX_VALUE : -value);
+        recordNotHeld(claim, nodeIndex);
+        if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
+            claim.recordRemainingTtl(value == NO_EXPIRY ? Long.MAX_VALUE : -value);
         }
-        vote(attempt, nodeIndex, Vote.REFUSED);
+        vote(claim, nodeIndex, Vote.REFUSED);
     }
 
     /**
      * Whether the script is worth its cost to the nodes: every refusal after the first shall say for how long, for the
      * retry policy's sake.
      */
-    private boolean isRemainingTtlWanted(final LeaseSlot lease) {
+    private boolean isRemainingTtlWanted(final LeaseHandle lease) {
         return switch (conductor.config().commandMode()) {
             case SCRIPTS -> true;
             case NATIVE -> false;
@@ -82,94 +82,94 @@ final class AcquireOperation {
     }
 
     /** Whether this refusal ends an acquisition that shall tell for how long, and has not been told so itself. */
-    private boolean isInquiryDue(final Attempt attempt) {
-        return conductor.config().commandMode() == CommandMode.AUTO && attempt.acquisition.lease.waitNs <= 0
-                && !attempt.isFenced && !attempt.isRemainingTtlWanted;
+    private boolean isHolderTtlQueryDue(final Claim claim) {
+        return conductor.config().commandMode() == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
+                && !claim.isFenced && !claim.isRemainingTtlWanted;
     }
 
-    private void onGrant(final Attempt attempt, final int nodeIndex, final long value) {
-        if (!attempt.isFenced || noteFence(attempt, nodeIndex, value)) {
-            vote(attempt, nodeIndex, Vote.GRANTED);
+    private void onGrant(final Claim claim, final int nodeIndex, final long value) {
+        if (!claim.isFenced || recordFence(claim, nodeIndex, value)) {
+            vote(claim, nodeIndex, Vote.GRANTED);
             return;
         }
         // The lock stands there all the same, so the release goes there too.
-        if (attempt.phase == Attempt.Phase.ACQUIRING) {
-            attempt.noteFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
+        if (claim.phase == Claim.Phase.ACQUIRING) {
+            claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
         }
-        vote(attempt, nodeIndex, Vote.UNKNOWN);
+        vote(claim, nodeIndex, Vote.UNKNOWN);
         conductor.fenceGuard().log(nodeIndex, value);
     }
 
     /** False if the value is known to be out of range. Before the round is decided nothing is known but the end. */
-    private boolean noteFence(final Attempt attempt, final int nodeIndex, final long value) {
+    private boolean recordFence(final Claim claim, final int nodeIndex, final long value) {
         if (value > FenceRule.VALUE_MAX) {
             // No script of ours answers that.
             return false;
         }
-        if (attempt.phase == Attempt.Phase.ACQUIRING) {
-            attempt.fence.onGrant(nodeIndex, value);
+        if (claim.phase == Claim.Phase.ACQUIRING) {
+            claim.fence.onGrant(nodeIndex, value);
             return true;
         }
-        return value == attempt.fence.highest() || noteLate(attempt, value);
+        return value == claim.fence.highest() || recordLateFence(claim, value);
     }
 
     /** The release brings counters up to a value that came late, if it can come from a clock. */
-    private boolean noteLate(final Attempt attempt, final long value) {
-        attempt.isCounterApart = true;
+    private boolean recordLateFence(final Claim claim, final long value) {
+        claim.isCounterLagging = true;
         final long clockLimit = conductor.fenceGuard().clockLimit();
         if (value > clockLimit) {
-            return value <= attempt.fence.limit(clockLimit);
+            return value <= claim.fence.limit(clockLimit);
         }
-        attempt.fence.noteSeen(value);
+        claim.fence.recordSeen(value);
         return true;
     }
 
-    void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote, final VoteFailure failure) {
+    void onNoReply(final Claim claim, final int nodeIndex, final Vote vote, final VoteFailure failure) {
         if (vote == Vote.FAILED) {
-            noteNotHeld(attempt, nodeIndex);
-            if (attempt.presumedFence != 0) {
-                conductor.releasing().onCounterBehind(attempt, nodeIndex);
+            recordNotHeld(claim, nodeIndex);
+            if (claim.assumedFenceToken != 0) {
+                conductor.releasing().onCounterLagging(claim, nodeIndex);
             }
         }
-        if (attempt.phase == Attempt.Phase.ACQUIRING) {
-            attempt.noteFailure(nodeIndex, failure);
+        if (claim.phase == Claim.Phase.ACQUIRING) {
+            claim.recordFailure(nodeIndex, failure);
         }
-        vote(attempt, nodeIndex, vote);
+        vote(claim, nodeIndex, vote);
     }
 
     /** The acquire did not set the key; an extension behind it may have put it there all the same. */
-    private static void noteNotHeld(final Attempt attempt, final int nodeIndex) {
-        if (attempt.extendSequence == 0) {
-            attempt.mayHold &= ~(1L << nodeIndex);
+    private static void recordNotHeld(final Claim claim, final int nodeIndex) {
+        if (claim.extendSequence == 0) {
+            claim.mayHoldMask &= ~(1L << nodeIndex);
         }
     }
 
-    void onTimeout(final Attempt attempt) {
-        long silent = attempt.acquireRound.pending();
+    void onTimeout(final Claim claim) {
+        long silent = claim.acquireRound.pending();
         for (; silent != 0; silent &= silent - 1) {
-            attempt.noteFailure(Long.numberOfTrailingZeros(silent), VoteFailure.SILENT);
+            claim.recordFailure(Long.numberOfTrailingZeros(silent), VoteFailure.SILENT);
         }
-        attempt.acquireRound.onTimeout();
-        decide(attempt);
+        claim.acquireRound.onTimeout();
+        decide(claim);
     }
 
-    private void vote(final Attempt attempt, final int nodeIndex, final Vote answer) {
+    private void vote(final Claim claim, final int nodeIndex, final Vote answer) {
         Vote vote = answer;
         if (answer == Vote.GRANTED && conductor.isInQuarantine(nodeIndex)) {
             // A grant that arrives after the node's clock was seen to jump may stand on a key that expired early.
             vote = Vote.UNKNOWN;
-            attempt.noteFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
+            claim.recordFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
         }
-        switch (attempt.phase) {
+        switch (claim.phase) {
             case ACQUIRING -> {
-                attempt.acquireRound.onVote(nodeIndex, vote);
-                decide(attempt);
+                claim.acquireRound.onVote(nodeIndex, vote);
+                decide(claim);
             }
             case HELD, RAISING -> {
                 // A straggler: it changes nothing that was decided, but one more node is known to hold the token.
-                attempt.acquireRound.onLateVote(nodeIndex, vote);
-                if (vote == Vote.GRANTED && !isExtended(attempt)) {
-                    attempt.holders |= 1L << nodeIndex;
+                claim.acquireRound.onLateVote(nodeIndex, vote);
+                if (vote == Vote.GRANTED && !isExtended(claim)) {
+                    claim.holderMask |= 1L << nodeIndex;
                 }
             }
             default -> {
@@ -179,106 +179,106 @@ final class AcquireOperation {
     }
 
     /** Whether the lease is valid for longer than a grant of the acquire can prove. */
-    private static boolean isExtended(final Attempt attempt) {
-        return attempt.phase == Attempt.Phase.HELD && attempt.lease.validUntilNs() - attempt.validUntilNs > 0;
+    private static boolean isExtended(final Claim claim) {
+        return claim.phase == Claim.Phase.HELD && claim.lease.validUntilNs() - claim.validUntilNs > 0;
     }
 
     /** A node's clock has jumped: what it granted in a round that is not over is worth nothing any more. */
-    void distrust(final Attempt attempt, final int nodeIndex) {
-        if (attempt.acquireRound.distrust(nodeIndex)) {
-            attempt.noteFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
+    void revoke(final Claim claim, final int nodeIndex) {
+        if (claim.acquireRound.revoke(nodeIndex)) {
+            claim.recordFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
         }
     }
 
-    private void decide(final Attempt attempt) {
-        if (attempt.isSending) {
+    private void decide(final Claim claim) {
+        if (claim.isSending) {
             return;
         }
-        final Decision decision = attempt.acquireRound.decision();
+        final Decision decision = claim.acquireRound.decision();
         switch (decision) {
             case OPEN -> {
                 // wait for more votes or the timeout
             }
-            case WON -> onWon(attempt);
-            case CONTENDED -> fail(attempt, AcquireOutcome.Kind.CONTENDED);
-            case NO_QUORUM -> fail(attempt, AcquireOutcome.Kind.NO_QUORUM);
+            case WON -> onWon(claim);
+            case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
+            case NO_QUORUM -> fail(claim, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 
-    private void onWon(final Attempt attempt) {
-        if (!attempt.isFenced) {
-            succeed(attempt, FenceRule.NONE);
+    private void onWon(final Claim claim) {
+        if (!claim.isFenced) {
+            succeed(claim, FenceRule.NONE);
             return;
         }
-        final long fencingToken = attempt.fence.agreed();
+        final long fencingToken = claim.fence.agreed();
         if (fencingToken != FenceRule.NONE) {
-            if (attempt.fence.highest() != fencingToken) {
-                conductor.fenceGuard().dropOutOfRange(attempt);
+            if (claim.fence.highest() != fencingToken) {
+                conductor.fenceGuard().dropOutOfRange(claim);
             }
-            succeed(attempt, fencingToken);
-        } else if (attempt.acquireRound.pending() == 0) {
-            conductor.fenceGuard().dropOutOfRange(attempt);
-            raiseOrFail(attempt);
+            succeed(claim, fencingToken);
+        } else if (claim.acquireRound.pending() == 0) {
+            conductor.fenceGuard().dropOutOfRange(claim);
+            raiseOrFail(claim);
         }
     }
 
-    private void raiseOrFail(final Attempt attempt) {
-        switch (attempt.acquireRound.decision()) {
-            case WON -> conductor.raising().start(attempt);
-            case CONTENDED -> fail(attempt, AcquireOutcome.Kind.CONTENDED);
-            case OPEN, NO_QUORUM -> fail(attempt, AcquireOutcome.Kind.NO_QUORUM);
+    private void raiseOrFail(final Claim claim) {
+        switch (claim.acquireRound.decision()) {
+            case WON -> conductor.raising().start(claim);
+            case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
+            case OPEN, NO_QUORUM -> fail(claim, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 
     /** A quorum granted, and for a fenced lock it has a fencing token: the lock is held, if enough validity is left. */
-    void succeed(final Attempt attempt, final long fencingToken) {
+    void succeed(final Claim claim, final long fencingToken) {
         // t2: read anew, so that a pause of this thread since the answer arrived counts against the validity.
         final long t2Ns = conductor.nowNs();
-        if (attempt.validUntilNs - t2Ns < Math.max(1, attempt.acquisition.lease.minValidityNs)) {
-            fail(attempt, AcquireOutcome.Kind.TOO_SLOW);
+        if (claim.validUntilNs - t2Ns < Math.max(1, claim.pending.lease.minValidityNs)) {
+            fail(claim, AcquireOutcome.Kind.TOO_SLOW);
             return;
         }
-        if (attempt.acquireRound.decision() != Decision.WON) {
+        if (claim.acquireRound.decision() != Decision.WON) {
             // While counters were raised, a clock jumped and took its node's grant with it.
-            fail(attempt, AcquireOutcome.Kind.NO_QUORUM);
+            fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             return;
         }
-        final Acquisition acquisition = attempt.acquisition;
-        conductor.stopTimer(attempt.roundTimer);
-        attempt.acquisition = null;
-        attempt.phase = Attempt.Phase.HELD;
-        attempt.holders = attempt.acquireRound.granted();
-        acquisition.lease.noteVotes(attempt);
-        acquisition.lease.setFencingToken(fencingToken);
-        conductor.onAcquired(acquisition, attempt, t2Ns);
+        final PendingAcquire pending = claim.pending;
+        conductor.stopTimer(claim.roundTimer);
+        claim.pending = null;
+        claim.phase = Claim.Phase.HELD;
+        claim.holderMask = claim.acquireRound.granted();
+        pending.lease.recordVotes(claim);
+        pending.lease.setFencingToken(fencingToken);
+        conductor.onAcquired(pending, claim, t2Ns);
     }
 
-    void fail(final Attempt attempt, final AcquireOutcome.Kind reason) {
-        if (reason == AcquireOutcome.Kind.CONTENDED && isInquiryDue(attempt)) {
+    void fail(final Claim claim, final AcquireOutcome.Kind reason) {
+        if (reason == AcquireOutcome.Kind.CONTENDED && isHolderTtlQueryDue(claim)) {
             conductor.counters().onRolledBack();
-            conductor.inquiring().start(attempt);
+            conductor.holderTtlQuery().start(claim);
             return;
         }
-        final Acquisition acquisition = attempt.acquisition;
-        acquisition.lease.noteVotes(attempt);
+        final PendingAcquire pending = claim.pending;
+        pending.lease.recordVotes(claim);
         try {
-            rollBack(attempt);
+            rollBack(claim);
         } finally {
-            conductor.onAttemptFailed(acquisition, reason);
+            conductor.onAttemptFailed(pending, reason);
         }
     }
 
     /** Undoes an attempt on every node, also on those that refused, failed or did not answer. */
-    void rollBack(final Attempt attempt) {
-        if (attempt.phase == Attempt.Phase.INQUIRING) {
+    void rollBack(final Claim claim) {
+        if (claim.phase == Claim.Phase.QUERYING_TTL) {
             // That has been done.
-            conductor.inquiring().letGo(attempt);
+            conductor.holderTtlQuery().untrack(claim);
             return;
         }
-        conductor.stopTimer(attempt.roundTimer);
-        attempt.acquisition.attempt = null;
-        attempt.acquisition = null;
+        conductor.stopTimer(claim.roundTimer);
+        claim.pending.claim = null;
+        claim.pending = null;
         conductor.counters().onRolledBack();
-        conductor.releasing().abandon(attempt);
+        conductor.releasing().abandon(claim);
     }
 }

@@ -39,10 +39,10 @@ import org.agrona.collections.Object2ObjectHashMap;
 
 /**
  * Owner of all lock state of one event loop: nodes, attempts, waiting lines, held leases, timers. Everything below it
- * runs on its thread; callers reach it only through {@link LeaseSlot}, whose requests it executes.
+ * runs on its thread; callers reach it only through {@link LeaseHandle}, whose requests it executes.
  *
  * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #isClosed},
- *            {@link #beginClose}, {@link #nowNs} and {@link #counters}
+ *            {@link #startClose}, {@link #nowNs} and {@link #counters}
  */
 final class Conductor implements NodeListener {
 
@@ -67,26 +67,26 @@ final class Conductor implements NodeListener {
     private final AcquireOperation acquiring = new AcquireOperation(this);
     private final ExtendOperation extending = new ExtendOperation(this);
     private final RaiseOperation raising = new RaiseOperation(this);
-    private final RefusalInquiry inquiring = new RefusalInquiry(this);
+    private final HolderTtlQuery holderTtlQuery = new HolderTtlQuery(this);
     private final ReleaseOperation releasing = new ReleaseOperation(this);
     private final FenceGuard fenceGuard;
     private final LeaseKeeper keeper = new LeaseKeeper(this);
-    private final FreeList<Attempt> freeAttempts = new FreeList<>(POOLED_MIN);
-    private final FreeList<Acquisition> freeAcquisitions = new FreeList<>(POOLED_MIN);
+    private final FreeList<Claim> freeClaims = new FreeList<>(POOLED_MIN);
+    private final FreeList<PendingAcquire> freePendingAcquires = new FreeList<>(POOLED_MIN);
     private final FreeList<WaitQueue> freeQueues = new FreeList<>(POOLED_MIN);
     private final Object2ObjectHashMap<LockKey, WaitQueue> queues = new Object2ObjectHashMap<>();
     private final InFlightLimit inFlight;
     private final Runnable alarmTask = this::onAlarm;
-    private final ArrayDeque<LeaseSlot> nextTurn = new ArrayDeque<>();
+    private final ArrayDeque<LeaseHandle> nextTurn = new ArrayDeque<>();
     private final Runnable nextTurnTask = this::onNextTurn;
     private final List<String> unreleased = new ArrayList<>();
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
-    private Acquisition firstActive;
+    private PendingAcquire firstActive;
     private long alarmNs;
     private long trimmedNs;
     private boolean isAlarmSet;
     private long settledMask;
-    private int attemptsOut;
+    private int claimsOut;
     private int waiterCount;
     private int autoExtendedCount;
     private int callDepth;
@@ -208,16 +208,16 @@ final class Conductor implements NodeListener {
 
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
-    void acquire(final LeaseSlot lease) {
+    void acquire(final LeaseHandle lease) {
         lease.isStarting = true;
         try {
-            begin(lease);
+            start(lease);
         } finally {
             lease.isStarting = false;
         }
     }
 
-    private void begin(final LeaseSlot lease) {
+    private void start(final LeaseHandle lease) {
         if (isClosing) {
             lease.completeAcquire(AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
             return;
@@ -232,149 +232,149 @@ final class Conductor implements NodeListener {
             refuseOverloaded(lease);
             return;
         }
-        final Acquisition acquisition = takeAcquisition(lease);
+        final PendingAcquire pending = takePendingAcquire(lease);
         autoExtendedCount += isAutoExtended ? 1 : 0;
         if (lease.waitNs > 0) {
-            acquisition.deadlineNs = nowNs() + Math.min(lease.waitNs, Long.MAX_VALUE / 4);
-            standInLine(acquisition, queue);
+            pending.deadlineNs = nowNs() + Math.min(lease.waitNs, Long.MAX_VALUE / 4);
+            enqueueWaiter(pending, queue);
         }
         if (queue == null) {
-            startAttempt(acquisition);
+            startAttempt(pending);
         }
     }
 
-    private void refuseOverloaded(final LeaseSlot lease) {
+    private void refuseOverloaded(final LeaseHandle lease) {
         counters.onOutcome(AcquireOutcome.Kind.OVERLOADED);
         lease.completeAcquire(AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
     }
 
-    private void standInLine(final Acquisition acquisition, final WaitQueue existing) {
+    private void enqueueWaiter(final PendingAcquire pending, final WaitQueue existing) {
         if (existing != null) {
             waiterCount++;
-            acquisition.state = Acquisition.State.QUEUED;
-            existing.append(acquisition);
-            startTimer(acquisition.timer, acquisition.deadlineNs);
+            pending.state = PendingAcquire.State.QUEUED;
+            existing.append(pending);
+            startTimer(pending.timer, pending.deadlineNs);
             return;
         }
         final WaitQueue pooled = freeQueues.poll();
         final WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
-        queue.key = acquisition.lease.key;
-        queue.run.end();
+        queue.key = pending.lease.key;
+        queue.streak.end();
         queues.put(queue.key, queue);
-        queue.append(acquisition);
+        queue.append(pending);
     }
 
-    private void startAttempt(final Acquisition acquisition) {
-        if (acquisition.state == Acquisition.State.QUEUED) {
+    private void startAttempt(final PendingAcquire pending) {
+        if (pending.state == PendingAcquire.State.QUEUED) {
             waiterCount--;
         }
-        stopTimer(acquisition.timer);
-        if (acquisition.queue != null) {
-            acquisition.queue.isPausing = false;
+        stopTimer(pending.timer);
+        if (pending.queue != null) {
+            pending.queue.isPausing = false;
         }
-        if (!inFlight.tryEnter(acquisition)) {
-            awaitPlace(acquisition);
+        if (!inFlight.tryEnter(pending)) {
+            awaitInFlightSlot(pending);
             return;
         }
-        acquisition.state = Acquisition.State.ATTEMPTING;
-        acquisition.isHandedOn = false;
-        acquisition.turn++;
-        acquiring.start(acquisition);
+        pending.state = PendingAcquire.State.ATTEMPTING;
+        pending.retryImmediately = false;
+        pending.turn++;
+        acquiring.start(pending);
     }
 
     /** One that may wait does so until its budget ends; a new one only if there is room for one more waiter. */
-    private void awaitPlace(final Acquisition acquisition) {
-        final LeaseSlot lease = acquisition.lease;
+    private void awaitInFlightSlot(final PendingAcquire pending) {
+        final LeaseHandle lease = pending.lease;
         if (lease.waitNs <= 0 || lease.isStarting && waiterCount >= config.limits().waitersMax()) {
-            acquisition.state = Acquisition.State.BACKING_OFF;
-            finish(acquisition, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
+            pending.state = PendingAcquire.State.BACKING_OFF;
+            finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
             return;
         }
         waiterCount++;
-        acquisition.state = Acquisition.State.AWAITING_PLACE;
-        inFlight.append(acquisition);
-        lease.noteReason(AcquireOutcome.Kind.OVERLOADED);
-        startTimer(acquisition.timer, acquisition.deadlineNs);
+        pending.state = PendingAcquire.State.AWAITING_SLOT;
+        inFlight.append(pending);
+        lease.recordReason(AcquireOutcome.Kind.OVERLOADED);
+        startTimer(pending.timer, pending.deadlineNs);
     }
 
     /** An attempt has ended: whoever waits for its place gets it, in a turn of its own. */
-    private void givePlaceBack() {
-        final Acquisition next = inFlight.leave();
+    private void leaveInFlight() {
+        final PendingAcquire next = inFlight.leave();
         if (next != null) {
             waiterCount--;
-            next.state = Acquisition.State.BACKING_OFF;
+            next.state = PendingAcquire.State.BACKING_OFF;
             startTimer(next.timer, nowNs());
         }
     }
 
-    private void givePlaceBackUnused(final Acquisition acquisition) {
-        if (acquisition.hasPlace) {
-            acquisition.hasPlace = false;
-            givePlaceBack();
+    private void leaveInFlightUnused(final PendingAcquire pending) {
+        if (pending.hasSlot) {
+            pending.hasSlot = false;
+            leaveInFlight();
         }
     }
 
     /** Ends what an acquisition waits for, or the place that it has. */
-    private void leavePlace(final Acquisition acquisition) {
-        switch (acquisition.state) {
-            case ATTEMPTING -> givePlaceBack();
+    private void stopWaiting(final PendingAcquire pending) {
+        switch (pending.state) {
+            case ATTEMPTING -> leaveInFlight();
             case QUEUED -> waiterCount--;
-            case AWAITING_PLACE -> {
+            case AWAITING_SLOT -> {
                 waiterCount--;
-                inFlight.remove(acquisition);
+                inFlight.remove(pending);
             }
-            default -> givePlaceBackUnused(acquisition);
+            default -> leaveInFlightUnused(pending);
         }
     }
 
-    void onAcquired(final Acquisition acquisition, final Attempt attempt, final long nowNs) {
-        acquisition.attempt = null;
-        beginOrGoOn(attempt.run, acquisition.queue, nowNs);
+    void onAcquired(final PendingAcquire pending, final Claim claim, final long nowNs) {
+        pending.claim = null;
+        startOrContinue(claim.streak, pending.queue, nowNs);
         try {
-            keeper.hold(acquisition.lease, attempt, nowNs);
+            keeper.hold(pending.lease, claim, nowNs);
         } finally {
-            finish(acquisition, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
+            finish(pending, AcquireOutcome.Kind.ACQUIRED, AcquireOutcome.Kind.ACQUIRED);
         }
     }
 
-    private static void beginOrGoOn(final HandOverRun run, final WaitQueue queue, final long nowNs) {
-        if (queue != null && queue.run.handOverCount() > 0) {
-            run.goOn(queue.run);
+    private static void startOrContinue(final HandoffStreak streak, final WaitQueue queue, final long nowNs) {
+        if (queue != null && queue.streak.handoffCount() > 0) {
+            streak.continueFrom(queue.streak);
         } else {
-            run.begin(nowNs);
+            streak.start(nowNs);
         }
     }
 
-    void onAttemptFailed(final Acquisition acquisition, final AcquireOutcome.Kind reason) {
-        acquisition.state = Acquisition.State.BACKING_OFF;
-        givePlaceBack();
+    void onAttemptFailed(final PendingAcquire pending, final AcquireOutcome.Kind reason) {
+        pending.state = PendingAcquire.State.BACKING_OFF;
+        leaveInFlight();
         counters.onAttemptFailed(reason);
         if (loop.isShuttingDown()) {
             // That is why its connections are gone.
-            finish(acquisition, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
+            finish(pending, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
             return;
         }
-        final LeaseSlot lease = acquisition.lease;
-        lease.noteReason(reason);
+        final LeaseHandle lease = pending.lease;
+        lease.recordReason(reason);
         if (lease.waitNs <= 0) {
-            finish(acquisition, reason, reason);
+            finish(pending, reason, reason);
             return;
         }
-        if (!acquisition.isHandedOn) {
+        if (!pending.retryImmediately) {
             // Somebody else has the lock, or may get it before the next attempt.
-            acquisition.queue.run.end();
+            pending.queue.streak.end();
         }
         final long nowNs = nowNs();
-        final long leftNs = acquisition.deadlineNs - nowNs;
+        final long leftNs = pending.deadlineNs - nowNs;
         if (leftNs <= 0) {
-            finish(acquisition, AcquireOutcome.Kind.TIMED_OUT, reason);
-        } else if (acquisition.isHandedOn) {
-            startTimer(acquisition.timer, nowNs);
+            finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
+        } else if (pending.retryImmediately) {
+            startTimer(pending.timer, nowNs);
         } else {
-            final long turn = acquisition.turn;
+            final long turn = pending.turn;
             final long delayNs = retryDelayNs(lease, reason, lease.shortestRemainingTtlMs());
-            if (acquisition.turn == turn) {
-                startTimer(acquisition.timer, nowNs + Math.min(leftNs, delayNs));
+            if (pending.turn == turn) {
+                startTimer(pending.timer, nowNs + Math.min(leftNs, delayNs));
             }
         }
     }
@@ -383,7 +383,7 @@ final class Conductor implements NodeListener {
      * The policy may be the user's: whatever it does, the acquisition has to go on, unless it ends it, or gives it its
      * next turn by a release.
      */
-    private long retryDelayNs(final LeaseSlot lease, final AcquireOutcome.Kind reason, final long remainingTtlMs) {
+    private long retryDelayNs(final LeaseHandle lease, final AcquireOutcome.Kind reason, final long remainingTtlMs) {
         final long bits = random.nextLong();
         try {
             final int attemptCount = Math.max(1, lease.attemptCount());
@@ -394,17 +394,17 @@ final class Conductor implements NodeListener {
         }
     }
 
-    void onAcquisitionTimer(final Acquisition acquisition, final long nowNs) {
-        final LeaseSlot lease = acquisition.lease;
-        if (acquisition.deadlineNs - nowNs <= 0) {
-            finish(acquisition, AcquireOutcome.Kind.TIMED_OUT, lease.reasonSoFar());
-        } else if (acquisition.state == Acquisition.State.BACKING_OFF) {
-            final long turn = acquisition.turn;
+    void onPendingAcquireTimer(final PendingAcquire pending, final long nowNs) {
+        final LeaseHandle lease = pending.lease;
+        if (pending.deadlineNs - nowNs <= 0) {
+            finish(pending, AcquireOutcome.Kind.TIMED_OUT, lease.reasonSoFar());
+        } else if (pending.state == PendingAcquire.State.BACKING_OFF) {
+            final long turn = pending.turn;
             try {
-                startAttempt(acquisition);
+                startAttempt(pending);
             } catch (final RuntimeException | Error e) {
                 // Its timer has had its call: nothing else would ever end it.
-                final boolean isSame = acquisition.turn - turn <= 1 && lease.acquisition == acquisition;
+                final boolean isSame = pending.turn - turn <= 1 && lease.pending == pending;
                 if (isSame) {
                     giveUp(lease);
                 }
@@ -414,37 +414,37 @@ final class Conductor implements NodeListener {
     }
 
     /** What was asked for an acquisition threw: it ends, and what it may have sent is rolled back. */
-    void giveUp(final LeaseSlot lease) {
-        if (lease.acquisition != null) {
-            abort(lease.acquisition, AcquireOutcome.Kind.NO_QUORUM);
+    void giveUp(final LeaseHandle lease) {
+        if (lease.pending != null) {
+            abort(lease.pending, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 
     /** Ends an acquisition, lets the next in line move up, then tells the caller, whatever else throws. */
-    private void finish(final Acquisition acquisition, final AcquireOutcome.Kind kind,
+    private void finish(final PendingAcquire pending, final AcquireOutcome.Kind kind,
             final AcquireOutcome.Kind reason) {
-        final LeaseSlot lease = acquisition.lease;
+        final LeaseHandle lease = pending.lease;
         if (kind != AcquireOutcome.Kind.ACQUIRED && lease.extensionCountMax > 0) {
             autoExtendedCount--;
         }
         try {
-            leaveLines(acquisition, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
+            leaveQueues(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
-            recycle(acquisition);
+            recycle(pending);
             counters.onOutcome(kind);
             lease.completeAcquire(kind, reason);
         }
     }
 
-    private void leaveLines(final Acquisition acquisition, final LeaseSlot holder) {
-        stopTimer(acquisition.timer);
-        leavePlace(acquisition);
-        final WaitQueue queue = acquisition.queue;
+    private void leaveQueues(final PendingAcquire pending, final LeaseHandle holder) {
+        stopTimer(pending.timer);
+        stopWaiting(pending);
+        final WaitQueue queue = pending.queue;
         if (queue != null) {
-            final boolean wasHead = queue.head() == acquisition;
-            queue.remove(acquisition);
+            final boolean wasHead = queue.head() == pending;
+            queue.remove(pending);
             if (wasHead) {
-                moveUp(queue, holder);
+                promoteNext(queue, holder);
             }
         }
     }
@@ -453,17 +453,17 @@ final class Conductor implements NodeListener {
      * A line has a new head: it tries at once, or, if the lock has just been taken by this process, when that one
      * ends.
      */
-    private void moveUp(final WaitQueue queue, final LeaseSlot holder) {
-        final Acquisition head = queue.head();
+    private void promoteNext(final WaitQueue queue, final LeaseHandle holder) {
+        final PendingAcquire head = queue.head();
         if (head == null) {
             queues.remove(queue.key);
             queue.key = null;
             freeQueues.push(queue);
         } else if (holder == null) {
-            becomeHead(head);
+            activateHead(head);
             startTimer(head.timer, queue.isPausing ? earlier(queue.pauseEndNs, head.deadlineNs) : nowNs());
         } else {
-            becomeHead(head);
+            activateHead(head);
             startTimer(head.timer, earlier(holder.validUntilNs(), head.deadlineNs));
         }
     }
@@ -472,17 +472,17 @@ final class Conductor implements NodeListener {
         return oneNs - otherNs < 0 ? oneNs : otherNs;
     }
 
-    private void becomeHead(final Acquisition head) {
+    private void activateHead(final PendingAcquire head) {
         waiterCount--;
-        head.state = Acquisition.State.BACKING_OFF;
-        head.lease.noteReason(AcquireOutcome.Kind.CONTENDED);
+        head.state = PendingAcquire.State.BACKING_OFF;
+        head.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
     }
 
     /** A lock of this process is about to be given back: the line for it goes on with its run. */
-    void passRun(final Attempt attempt) {
-        final WaitQueue queue = lineFor(attempt.key);
+    void passStreak(final Claim claim) {
+        final WaitQueue queue = queueFor(claim.key);
         if (queue != null) {
-            queue.run.goOn(attempt.run);
+            queue.streak.continueFrom(claim.streak);
         }
     }
 
@@ -490,171 +490,171 @@ final class Conductor implements NodeListener {
      * A lock of this process is free: whoever is first in line here gets the turn at once, or behind a pause if this
      * client has had enough turns in a row.
      */
-    void handOn(final LockKey key) {
-        final WaitQueue queue = lineFor(key);
+    void handOff(final LockKey key) {
+        final WaitQueue queue = queueFor(key);
         if (queue == null || queue.isPausing) {
             return;
         }
-        final Acquisition head = queue.head();
+        final PendingAcquire head = queue.head();
         final long turn = head.turn;
-        final boolean isPauseDue = isPauseDue(queue.run, head.lease);
+        final boolean isPauseDue = isPauseDue(queue.streak, head.lease);
         if (head.turn != turn) {
             // The retry policy has called back, which ended it or gave it its turn: whoever is first now knows.
             return;
         }
-        final boolean isBackingOff = head.state == Acquisition.State.BACKING_OFF;
+        final boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
         if (isPauseDue) {
             if (isBackingOff) {
                 pause(queue, head);
             }
             // Else its attempt was sent before the release: the delay behind the refusal is the pause.
         } else {
-            queue.run.onHandOver();
+            queue.streak.onHandoff();
             if (isBackingOff) {
                 startAttempt(head);
             } else {
-                head.isHandedOn = true;
+                head.retryImmediately = true;
             }
         }
     }
 
-    private WaitQueue lineFor(final LockKey key) {
+    private WaitQueue queueFor(final LockKey key) {
         return queues.isEmpty() ? null : queues.get(key);
     }
 
-    private boolean isPauseDue(final HandOverRun run, final LeaseSlot next) {
-        final int handOversMax = config.limits().localHandoffsMax();
-        if (handOversMax == 0 || run.handOverCount() < handOversMax) {
+    private boolean isPauseDue(final HandoffStreak streak, final LeaseHandle next) {
+        final int handoffsMax = config.limits().localHandoffsMax();
+        if (handoffsMax == 0 || streak.handoffCount() < handoffsMax) {
             return false;
         }
-        if (!run.isPauseDrawn()) {
-            run.drawPause(retryDelayNs(next, AcquireOutcome.Kind.CONTENDED, -1));
+        if (!streak.hasPause()) {
+            streak.setPause(retryDelayNs(next, AcquireOutcome.Kind.CONTENDED, -1));
         }
-        return run.isWorthItsPause(nowNs());
+        return streak.isLongEnoughToPause(nowNs());
     }
 
     /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
-    private void pause(final WaitQueue queue, final Acquisition head) {
+    private void pause(final WaitQueue queue, final PendingAcquire head) {
         queue.isPausing = true;
-        queue.pauseEndNs = nowNs() + queue.run.pauseNs();
-        queue.run.end();
-        givePlaceBackUnused(head);
+        queue.pauseEndNs = nowNs() + queue.streak.pauseNs();
+        queue.streak.end();
+        leaveInFlightUnused(head);
         startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
     }
 
-    void cancel(final LeaseSlot lease) {
-        if (lease.acquisition != null) {
-            abort(lease.acquisition, AcquireOutcome.Kind.CANCELLED);
+    void cancel(final LeaseHandle lease) {
+        if (lease.pending != null) {
+            abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
         } else if (lease.state() == LeaseState.HELD) {
             release(lease);
         }
     }
 
-    private void abort(final Acquisition acquisition, final AcquireOutcome.Kind kind) {
+    private void abort(final PendingAcquire pending, final AcquireOutcome.Kind kind) {
         try {
-            if (acquisition.attempt != null) {
-                acquisition.lease.noteVotes(acquisition.attempt);
-                acquiring.rollBack(acquisition.attempt);
+            if (pending.claim != null) {
+                pending.lease.recordVotes(pending.claim);
+                acquiring.rollBack(pending.claim);
             }
         } finally {
-            acquisition.attempt = null;
-            finish(acquisition, kind, kind);
+            pending.claim = null;
+            finish(pending, kind, kind);
         }
     }
 
     // ---- releasing --------------------------------------------------------------------------------------------------
 
-    void release(final LeaseSlot lease) {
-        final Attempt attempt = lease.attempt;
-        if (attempt == null) {
+    void release(final LeaseHandle lease) {
+        final Claim claim = lease.claim;
+        if (claim == null) {
             final ReleaseOutcome before = lease.releaseOutcome();
             lease.completeRelease(before == null ? ReleaseOutcome.EXPIRED : before);
             return;
         }
-        if (attempt.phase != Attempt.Phase.HELD) {
+        if (claim.phase != Claim.Phase.HELD) {
             return;
         }
-        keeper.letGo(lease);
-        lease.beginRelease();
+        keeper.untrack(lease);
+        lease.markReleasing();
         // A callback may use the lease again, for another resource.
         final LockKey key = lease.key;
-        passRun(attempt);
-        releasing.start(attempt);
+        passStreak(claim);
+        releasing.start(claim);
         if (lease.isExtendTaken) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
         }
-        handOn(key);
+        handOff(key);
     }
 
-    void onReleased(final LeaseSlot lease, final ReleaseOutcome outcome) {
+    void onReleased(final LeaseHandle lease, final ReleaseOutcome outcome) {
         counters.onReleased(outcome);
         if (isClosing) {
-            noteReleasedAtClose(lease, outcome);
+            recordReleasedAtClose(lease, outcome);
         }
         lease.completeRelease(outcome);
     }
 
-    void onLetGo(final LeaseSlot lease) {
+    void onUntracked(final LeaseHandle lease) {
         if (lease.extensionCountMax > 0) {
             autoExtendedCount--;
         }
     }
 
-    void owe(final Attempt attempt, final int nodeIndex, final long untilNs) {
-        nodes[nodeIndex].owe(attempt, untilNs);
+    void retainRelease(final Claim claim, final int nodeIndex, final long untilNs) {
+        nodes[nodeIndex].retainRelease(claim, untilNs);
     }
 
     // ---- pools ------------------------------------------------------------------------------------------------------
 
-    Attempt takeAttempt() {
-        final Attempt pooled = freeAttempts.poll();
-        final Attempt attempt = pooled == null ? new Attempt(this, nodes.length) : pooled;
-        attemptsOut++;
-        attempt.reset();
-        return attempt;
+    Claim takeClaim() {
+        final Claim pooled = freeClaims.poll();
+        final Claim claim = pooled == null ? new Claim(this, nodes.length) : pooled;
+        claimsOut++;
+        claim.reset();
+        return claim;
     }
 
-    void recycleIfDone(final Attempt attempt) {
-        if (attempt.phase == Attempt.Phase.ABANDONED && attempt.isAnswered()) {
-            attempt.phase = Attempt.Phase.FREE;
-            attempt.key = null;
-            freeAttempts.push(attempt);
-            attemptsOut--;
-            if (isClosing && attemptsOut == 0) {
+    void recycleIfDone(final Claim claim) {
+        if (claim.phase == Claim.Phase.ABANDONED && claim.isAnswered()) {
+            claim.phase = Claim.Phase.FREE;
+            claim.key = null;
+            freeClaims.push(claim);
+            claimsOut--;
+            if (isClosing && claimsOut == 0) {
                 executeUnlessEnding(this::endCloseIfQuiet);
             }
         }
     }
 
-    private Acquisition takeAcquisition(final LeaseSlot lease) {
-        final Acquisition pooled = freeAcquisitions.poll();
-        final Acquisition acquisition = pooled == null ? new Acquisition(this) : pooled;
-        acquisition.reset(lease);
-        lease.acquisition = acquisition;
-        acquisition.previousActive = null;
-        acquisition.nextActive = firstActive;
+    private PendingAcquire takePendingAcquire(final LeaseHandle lease) {
+        final PendingAcquire pooled = freePendingAcquires.poll();
+        final PendingAcquire pending = pooled == null ? new PendingAcquire(this) : pooled;
+        pending.reset(lease);
+        lease.pending = pending;
+        pending.previousActive = null;
+        pending.nextActive = firstActive;
         if (firstActive != null) {
-            firstActive.previousActive = acquisition;
+            firstActive.previousActive = pending;
         }
-        firstActive = acquisition;
-        return acquisition;
+        firstActive = pending;
+        return pending;
     }
 
-    private void recycle(final Acquisition acquisition) {
-        if (acquisition.previousActive == null) {
-            firstActive = acquisition.nextActive;
+    private void recycle(final PendingAcquire pending) {
+        if (pending.previousActive == null) {
+            firstActive = pending.nextActive;
         } else {
-            acquisition.previousActive.nextActive = acquisition.nextActive;
+            pending.previousActive.nextActive = pending.nextActive;
         }
-        if (acquisition.nextActive != null) {
-            acquisition.nextActive.previousActive = acquisition.previousActive;
+        if (pending.nextActive != null) {
+            pending.nextActive.previousActive = pending.previousActive;
         }
-        acquisition.previousActive = null;
-        acquisition.nextActive = null;
-        acquisition.lease = null;
-        acquisition.turn++;
-        acquisition.state = Acquisition.State.FREE;
-        freeAcquisitions.push(acquisition);
+        pending.previousActive = null;
+        pending.nextActive = null;
+        pending.lease = null;
+        pending.turn++;
+        pending.state = PendingAcquire.State.FREE;
+        freePendingAcquires.push(pending);
     }
 
     /** What an outage has filled shrinks again. Timers run also in a client that does nothing: it watches its nodes. */
@@ -663,8 +663,8 @@ final class Conductor implements NodeListener {
             return;
         }
         trimmedNs = nowNs;
-        freeAttempts.trim();
-        freeAcquisitions.trim();
+        freeClaims.trim();
+        freePendingAcquires.trim();
         freeQueues.trim();
         fanOut.trim();
         for (final Node node : nodes) {
@@ -748,12 +748,12 @@ final class Conductor implements NodeListener {
 
     @Override
     public void onClockJump(final Node node) {
-        for (Acquisition acquisition = firstActive; acquisition != null; acquisition = acquisition.nextActive) {
-            if (acquisition.attempt != null) {
-                acquiring.distrust(acquisition.attempt, node.index());
+        for (PendingAcquire pending = firstActive; pending != null; pending = pending.nextActive) {
+            if (pending.claim != null) {
+                acquiring.revoke(pending.claim, node.index());
             }
         }
-        keeper.distrust(node.index());
+        keeper.revoke(node.index());
     }
 
     @Override
@@ -767,7 +767,7 @@ final class Conductor implements NodeListener {
     // ---- closing ----------------------------------------------------------------------------------------------------
 
     /** Begins to close, on the loop; the report comes in any case, also if the loop ends before. Any thread. */
-    void beginClose(final long timeoutNs, final CompletableFuture<CloseReport> report) {
+    void startClose(final long timeoutNs, final CompletableFuture<CloseReport> report) {
         try {
             loop.execute(() -> close(timeoutNs, report));
         } catch (final RejectedExecutionException e) {
@@ -805,7 +805,7 @@ final class Conductor implements NodeListener {
     }
 
     /** Ends what is under way and what is held. One that throws has ended too, and must not keep the others. */
-    private void endAll(final AcquireOutcome.Kind kind, final Consumer<LeaseSlot> end) {
+    private void endAll(final AcquireOutcome.Kind kind, final Consumer<LeaseHandle> end) {
         while (firstActive != null || keeper.firstHeld() != null) {
             try {
                 while (firstActive != null) {
@@ -840,15 +840,15 @@ final class Conductor implements NodeListener {
             logEndOfLoop(lostCount);
         }
         while (!nextTurn.isEmpty()) {
-            nextTurn.remove().answerElsewhere();
+            nextTurn.remove().completeElsewhere();
         }
     }
 
     private void endWithLoop() {
-        for (LeaseSlot lease = keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
+        for (LeaseHandle lease = keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
             unreleased.add(lease.resource());
         }
-        endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loseWithLoop(lease.attempt));
+        endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loseWithLoop(lease.claim));
         for (final Node node : nodes) {
             node.end();
         }
@@ -866,7 +866,7 @@ final class Conductor implements NodeListener {
         return new CloseReport(releasedAtCloseCount, List.copyOf(unreleased));
     }
 
-    private void forgetEndOfLoop() {
+    private void cancelEndOfLoop() {
         final Future<?> end = endOfLoop;
         endOfLoop = null;
         if (end != null) {
@@ -874,7 +874,7 @@ final class Conductor implements NodeListener {
         }
     }
 
-    private void noteReleasedAtClose(final LeaseSlot lease, final ReleaseOutcome outcome) {
+    private void recordReleasedAtClose(final LeaseHandle lease, final ReleaseOutcome outcome) {
         if (outcome == ReleaseOutcome.UNKNOWN) {
             unreleased.add(lease.resource());
         } else {
@@ -883,7 +883,7 @@ final class Conductor implements NodeListener {
     }
 
     private void endCloseIfQuiet() {
-        if (attemptsOut == 0 && closed != null && !closed.isDone()) {
+        if (claimsOut == 0 && closed != null && !closed.isDone()) {
             endClose();
         }
     }
@@ -901,7 +901,7 @@ final class Conductor implements NodeListener {
         if (!isClosed) {
             fanOut.close();
             isClosed = true;
-            forgetEndOfLoop();
+            cancelEndOfLoop();
             closed.complete(closeReport());
         }
     }
@@ -932,7 +932,7 @@ final class Conductor implements NodeListener {
         }
     }
 
-    static void tellLost(final LeaseListener listener, final LeaseSlot lease, final LeaseState state) {
+    static void notifyLost(final LeaseListener listener, final LeaseHandle lease, final LeaseState state) {
         if (listener != null) {
             try {
                 listener.onLost(lease, state);
@@ -942,7 +942,7 @@ final class Conductor implements NodeListener {
         }
     }
 
-    static void tellExtended(final LeaseSlot lease) {
+    static void notifyExtended(final LeaseHandle lease) {
         try {
             lease.listener.onExtended(lease, lease.extensionCount);
         } catch (final RuntimeException | Error e) {
@@ -973,8 +973,8 @@ final class Conductor implements NodeListener {
         return raising;
     }
 
-    RefusalInquiry inquiring() {
-        return inquiring;
+    HolderTtlQuery holderTtlQuery() {
+        return holderTtlQuery;
     }
 
     ReleaseOperation releasing() {
@@ -1001,10 +1001,10 @@ final class Conductor implements NodeListener {
      * Leaves a lease's requests to the next turn of the loop: behind a look at its sockets and timers, so that a caller
      * who asks again and again from its callback does not keep the loop from them, however fast it is refused.
      */
-    void runInNextTurn(final LeaseSlot lease) {
+    void runInNextTurn(final LeaseHandle lease) {
         if (isClosed && loop.isShuttingDown()) {
             // There may be no next turn; and if there were, the caller might ask once more, and the loop never end.
-            lease.answerElsewhere();
+            lease.completeElsewhere();
             return;
         }
         nextTurn.add(lease);
@@ -1050,12 +1050,12 @@ final class Conductor implements NodeListener {
     }
 
     /** Attempts that are not back in their pool. */
-    int attemptsOut() {
-        return attemptsOut;
+    int claimsOut() {
+        return claimsOut;
     }
 
     /** Attempts in their pool. */
-    int pooledAttempts() {
-        return freeAttempts.length();
+    int pooledClaims() {
+        return freeClaims.length();
     }
 }

@@ -2,7 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.ExtendOutcome;
 import dev.redlock.LeaseState;
-import dev.redlock.node.Verb;
+import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Quorum;
@@ -32,111 +32,111 @@ final class ExtendOperation {
     }
 
     /** Sends an extension of a held lease. */
-    void start(final Attempt attempt, final long ttlMs) {
-        final LeaseSlot lease = attempt.lease;
-        attempt.isExtending = true;
-        attempt.lateExtensions.onSent(ttlMs);
-        attempt.extendSequence = attempt.extendSequence % SEQUENCE_MAX + 1;
-        attempt.extendRound.reset();
-        attempt.ttlMs = ttlMs;
-        attempt.ttlMsMax = Math.max(attempt.ttlMsMax, ttlMs);
+    void start(final Claim claim, final long ttlMs) {
+        final LeaseHandle lease = claim.lease;
+        claim.isExtending = true;
+        claim.lateExtensions.onSent(ttlMs);
+        claim.extendSequence = claim.extendSequence % SEQUENCE_MAX + 1;
+        claim.extendRound.reset();
+        claim.ttlMs = ttlMs;
+        claim.ttlMsMax = Math.max(claim.ttlMsMax, ttlMs);
         final long t1Ns = conductor.nowNs();
-        attempt.validBeforeExtensionNs = lease.validUntilNs();
-        attempt.extendedUntilNs = conductor.config().terms().validUntilNs(t1Ns, ttlMs);
-        if (attempt.extendedUntilNs - lease.validUntilNs() < 0) {
+        claim.validBeforeExtensionNs = lease.validUntilNs();
+        claim.extendedUntilNs = conductor.config().terms().validUntilNs(t1Ns, ttlMs);
+        if (claim.extendedUntilNs - lease.validUntilNs() < 0) {
             // The holder asked for less, and a conditional set shortens the key as soon as it arrives.
-            lease.setValidUntilNs(attempt.extendedUntilNs);
-            conductor.startTimer(attempt.holdTimer, attempt.extendedUntilNs);
+            lease.setValidUntilNs(claim.extendedUntilNs);
+            conductor.startTimer(claim.holdTimer, claim.extendedUntilNs);
         }
-        conductor.startTimer(attempt.extendTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(ttlMs));
-        attempt.mayHold = Quorum.allOf(conductor.nodeCount());
-        attempt.expect(conductor.nodeCount());
-        conductor.fanOut().send(attempt, Verb.EXTEND, attempt.extendSequence, Quorum.allOf(conductor.nodeCount()));
+        conductor.startTimer(claim.extendTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(ttlMs));
+        claim.mayHoldMask = Quorum.allOf(conductor.nodeCount());
+        claim.expect(conductor.nodeCount());
+        conductor.fanOut().send(claim, CommandKind.EXTEND, claim.extendSequence, Quorum.allOf(conductor.nodeCount()));
     }
 
-    void onReply(final Attempt attempt, final int nodeIndex, final int sequence, final long value) {
+    void onReply(final Claim claim, final int nodeIndex, final int sequence, final long value) {
         if (value == HELD_REPLY) {
-            vote(attempt, nodeIndex, sequence, Vote.GRANTED);
+            vote(claim, nodeIndex, sequence, Vote.GRANTED);
             return;
         }
         // A later extension may have put the key there in the meantime.
-        if (value == 0 && sequence == attempt.extendSequence) {
-            attempt.mayHold &= ~(1L << nodeIndex);
+        if (value == 0 && sequence == claim.extendSequence) {
+            claim.mayHoldMask &= ~(1L << nodeIndex);
         }
-        onNotHeld(attempt, nodeIndex);
-        vote(attempt, nodeIndex, sequence, Vote.REFUSED);
+        onNotHeld(claim, nodeIndex);
+        vote(claim, nodeIndex, sequence, Vote.REFUSED);
     }
 
-    void onNoReply(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote,
+    void onNoReply(final Claim claim, final int nodeIndex, final int sequence, final Vote vote,
             final VoteFailure failure) {
         if (failure == VoteFailure.WRONGTYPE) {
             // Somebody has put something else in the place of the key.
-            onNotHeld(attempt, nodeIndex);
+            onNotHeld(claim, nodeIndex);
         }
-        vote(attempt, nodeIndex, sequence, vote);
+        vote(claim, nodeIndex, sequence, vote);
     }
 
     /** A node has proved that it does not hold the token. */
-    void onNotHeld(final Attempt attempt, final int nodeIndex) {
-        if (attempt.phase == Attempt.Phase.HELD) {
-            conductor.keeper().dropHolder(attempt, nodeIndex);
+    void onNotHeld(final Claim claim, final int nodeIndex) {
+        if (claim.phase == Claim.Phase.HELD) {
+            conductor.keeper().dropHolder(claim, nodeIndex);
         }
     }
 
-    void onTimeout(final Attempt attempt) {
-        attempt.extendRound.onTimeout();
-        decide(attempt);
+    void onTimeout(final Claim claim) {
+        claim.extendRound.onTimeout();
+        decide(claim);
     }
 
-    private void vote(final Attempt attempt, final int nodeIndex, final int sequence, final Vote answer) {
-        if (sequence != attempt.extendSequence) {
+    private void vote(final Claim claim, final int nodeIndex, final int sequence, final Vote answer) {
+        if (sequence != claim.extendSequence) {
             return;
         }
-        final Vote vote = answer == Vote.GRANTED && !isProof(attempt, nodeIndex) ? Vote.UNKNOWN : answer;
-        if (attempt.phase == Attempt.Phase.HELD && vote == Vote.GRANTED) {
+        final Vote vote = answer == Vote.GRANTED && !isProof(claim, nodeIndex) ? Vote.UNKNOWN : answer;
+        if (claim.phase == Claim.Phase.HELD && vote == Vote.GRANTED) {
             // Also before or behind the decision: the validity that the lease has is never longer than this proves.
-            attempt.holders |= 1L << nodeIndex;
+            claim.holderMask |= 1L << nodeIndex;
         }
-        if (attempt.isExtending) {
-            attempt.extendRound.onVote(nodeIndex, vote);
-            decide(attempt);
+        if (claim.isExtending) {
+            claim.extendRound.onVote(nodeIndex, vote);
+            decide(claim);
         }
     }
 
     /** Whether a renewed key is sure to stand for the ttl. */
-    private boolean isProof(final Attempt attempt, final int nodeIndex) {
-        return !conductor.isInQuarantine(nodeIndex) && !attempt.lateExtensions.mayShorten(nodeIndex, attempt.ttlMs);
+    private boolean isProof(final Claim claim, final int nodeIndex) {
+        return !conductor.isInQuarantine(nodeIndex) && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
     }
 
-    private void decide(final Attempt attempt) {
-        final Decision decision = attempt.extendRound.decision();
+    private void decide(final Claim claim) {
+        final Decision decision = claim.extendRound.decision();
         if (decision == Decision.WON) {
-            onWon(attempt);
-        } else if (decision == Decision.NO_QUORUM || attempt.extendRound.pending() == 0) {
-            end(attempt, ExtendOutcome.NOT_EXTENDED);
+            onWon(claim);
+        } else if (decision == Decision.NO_QUORUM || claim.extendRound.pending() == 0) {
+            end(claim, ExtendOutcome.NOT_EXTENDED);
         }
     }
 
-    private void onWon(final Attempt attempt) {
+    private void onWon(final Claim claim) {
         final long nowNs = conductor.nowNs();
-        final LeaseSlot lease = attempt.lease;
-        if (attempt.validBeforeExtensionNs - nowNs <= 0 || attempt.extendedUntilNs - nowNs <= 0) {
-            conductor.keeper().lose(attempt, LeaseState.EXPIRED);
+        final LeaseHandle lease = claim.lease;
+        if (claim.validBeforeExtensionNs - nowNs <= 0 || claim.extendedUntilNs - nowNs <= 0) {
+            conductor.keeper().lose(claim, LeaseState.EXPIRED);
             return;
         }
-        attempt.holders = attempt.extendRound.granted();
-        lease.setValidUntilNs(attempt.extendedUntilNs);
-        end(attempt, ExtendOutcome.EXTENDED);
+        claim.holderMask = claim.extendRound.granted();
+        lease.setValidUntilNs(claim.extendedUntilNs);
+        end(claim, ExtendOutcome.EXTENDED);
     }
 
-    private void end(final Attempt attempt, final ExtendOutcome outcome) {
-        stop(attempt);
-        conductor.keeper().onExtended(attempt, outcome);
+    private void end(final Claim claim, final ExtendOutcome outcome) {
+        stop(claim);
+        conductor.keeper().onExtended(claim, outcome);
     }
 
     /** Ends a round without an outcome, because the lease ends: late answers are not counted any more. */
-    void stop(final Attempt attempt) {
-        conductor.stopTimer(attempt.extendTimer);
-        attempt.isExtending = false;
+    void stop(final Claim claim) {
+        conductor.stopTimer(claim.extendTimer);
+        claim.isExtending = false;
     }
 }

@@ -39,17 +39,17 @@ final class FenceGuard {
     }
 
     /** Takes the grants that are out of range out of an attempt. Nothing to do where nodes agree. */
-    void dropOutOfRange(final Attempt attempt) {
-        final long dropped = attempt.fence.dropOutOfRange(clockLimit());
+    void dropOutOfRange(final Claim claim) {
+        final long dropped = claim.fence.dropOutOfRange(clockLimit());
         for (long left = dropped; left != 0; left &= left - 1) {
             final int nodeIndex = Long.numberOfTrailingZeros(left);
-            if (attempt.acquireRound.distrust(nodeIndex)) {
-                attempt.noteFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
+            if (claim.acquireRound.revoke(nodeIndex)) {
+                claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
             }
         }
         for (long left = dropped; left != 0; left &= left - 1) {
             final int nodeIndex = Long.numberOfTrailingZeros(left);
-            log(nodeIndex, attempt.fence.valueOf(nodeIndex));
+            log(nodeIndex, claim.fence.valueOf(nodeIndex));
         }
     }
 

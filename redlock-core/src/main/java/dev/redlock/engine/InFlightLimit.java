@@ -10,17 +10,17 @@ final class InFlightLimit {
 
     private final int max;
     private int count;
-    private Acquisition head;
-    private Acquisition tail;
+    private PendingAcquire head;
+    private PendingAcquire tail;
 
     InFlightLimit(final int max) {
         this.max = max;
     }
 
     /** Takes a place, or the one that is kept for this acquisition; false if there is none. */
-    boolean tryEnter(final Acquisition acquisition) {
-        if (acquisition.hasPlace) {
-            acquisition.hasPlace = false;
+    boolean tryEnter(final PendingAcquire pending) {
+        if (pending.hasSlot) {
+            pending.hasSlot = false;
             return true;
         }
         if (count >= max) {
@@ -35,40 +35,40 @@ final class InFlightLimit {
      *
      * @return the acquisition that it is kept for from now on, which does not wait here any more; null if none waits
      */
-    Acquisition leave() {
-        final Acquisition next = head;
+    PendingAcquire leave() {
+        final PendingAcquire next = head;
         if (next == null) {
             count--;
         } else {
             remove(next);
-            next.hasPlace = true;
+            next.hasSlot = true;
         }
         return next;
     }
 
-    void append(final Acquisition acquisition) {
-        acquisition.previousForPlace = tail;
-        acquisition.nextForPlace = null;
+    void append(final PendingAcquire pending) {
+        pending.previousForSlot = tail;
+        pending.nextForSlot = null;
         if (tail == null) {
-            head = acquisition;
+            head = pending;
         } else {
-            tail.nextForPlace = acquisition;
+            tail.nextForSlot = pending;
         }
-        tail = acquisition;
+        tail = pending;
     }
 
-    void remove(final Acquisition acquisition) {
-        if (acquisition.previousForPlace == null) {
-            head = acquisition.nextForPlace;
+    void remove(final PendingAcquire pending) {
+        if (pending.previousForSlot == null) {
+            head = pending.nextForSlot;
         } else {
-            acquisition.previousForPlace.nextForPlace = acquisition.nextForPlace;
+            pending.previousForSlot.nextForSlot = pending.nextForSlot;
         }
-        if (acquisition.nextForPlace == null) {
-            tail = acquisition.previousForPlace;
+        if (pending.nextForSlot == null) {
+            tail = pending.previousForSlot;
         } else {
-            acquisition.nextForPlace.previousForPlace = acquisition.previousForPlace;
+            pending.nextForSlot.previousForSlot = pending.previousForSlot;
         }
-        acquisition.previousForPlace = null;
-        acquisition.nextForPlace = null;
+        pending.previousForSlot = null;
+        pending.nextForSlot = null;
     }
 }

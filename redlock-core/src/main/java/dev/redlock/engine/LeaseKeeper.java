@@ -23,7 +23,7 @@ final class LeaseKeeper {
     private static final int EXTEND_AGAIN_DIVISOR = 10;
 
     private final Conductor conductor;
-    private LeaseSlot firstHeld;
+    private LeaseHandle firstHeld;
     private int heldCount;
 
     LeaseKeeper(final Conductor conductor) {
@@ -34,17 +34,17 @@ final class LeaseKeeper {
         return heldCount;
     }
 
-    LeaseSlot firstHeld() {
+    LeaseHandle firstHeld() {
         return firstHeld;
     }
 
     /** A lease is held from now on. */
-    void hold(final LeaseSlot lease, final Attempt attempt, final long nowNs) {
-        attempt.lease = lease;
-        lease.attempt = attempt;
+    void hold(final LeaseHandle lease, final Claim claim, final long nowNs) {
+        claim.lease = lease;
+        lease.claim = claim;
         lease.extensionCount = 0;
         lease.acquiredNs = nowNs;
-        lease.setValidUntilNs(attempt.validUntilNs);
+        lease.setValidUntilNs(claim.validUntilNs);
         lease.previousHeld = null;
         lease.nextHeld = firstHeld;
         if (firstHeld != null) {
@@ -52,14 +52,14 @@ final class LeaseKeeper {
         }
         firstHeld = lease;
         heldCount++;
-        scheduleNext(attempt, nowNs, lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR);
+        scheduleNext(claim, nowNs, lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR);
     }
 
     /** A lease is not held any more, for whatever reason; its timers stop and an extension under way is dropped. */
-    void letGo(final LeaseSlot lease) {
-        final Attempt attempt = lease.attempt;
-        conductor.stopTimer(attempt.holdTimer);
-        conductor.extending().stop(attempt);
+    void untrack(final LeaseHandle lease) {
+        final Claim claim = lease.claim;
+        conductor.stopTimer(claim.holdTimer);
+        conductor.extending().stop(claim);
         if (lease.previousHeld == null) {
             firstHeld = lease.nextHeld;
         } else {
@@ -71,69 +71,69 @@ final class LeaseKeeper {
         lease.previousHeld = null;
         lease.nextHeld = null;
         heldCount--;
-        conductor.onLetGo(lease);
+        conductor.onUntracked(lease);
     }
 
-    private void scheduleNext(final Attempt attempt, final long nowNs, final long extendInNs) {
-        final LeaseSlot lease = attempt.lease;
+    private void scheduleNext(final Claim claim, final long nowNs, final long extendInNs) {
+        final LeaseHandle lease = claim.lease;
         final long leftNs = lease.validUntilNs() - nowNs;
         // A validity that a caller has made longer than the ttl is used up first: extended by the ttl it would shrink.
         final long ttlNs = lease.ttlMs * NS_PER_MS;
         final long dueInNs = Math.max(extendInNs, leftNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR));
         final boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
-        conductor.startTimer(attempt.holdTimer, nowNs + (isExtensionFirst ? dueInNs : leftNs));
+        conductor.startTimer(claim.holdTimer, nowNs + (isExtensionFirst ? dueInNs : leftNs));
     }
 
-    private static boolean mayExtend(final LeaseSlot lease, final long nowNs) {
+    private static boolean mayExtend(final LeaseHandle lease, final long nowNs) {
         return lease.extensionCount < lease.extensionCountMax && nowNs - lease.acquiredNs < lease.holdNsMax;
     }
 
-    void onHoldTimer(final Attempt attempt, final long nowNs) {
-        final LeaseSlot lease = attempt.lease;
+    void onHoldTimer(final Claim claim, final long nowNs) {
+        final LeaseHandle lease = claim.lease;
         if (lease.validUntilNs() - nowNs <= 0) {
-            lose(attempt, LeaseState.EXPIRED);
+            lose(claim, LeaseState.EXPIRED);
             return;
         }
-        final boolean isExtensionDue = !attempt.isExtending && mayExtend(lease, nowNs);
-        conductor.startTimer(attempt.holdTimer, lease.validUntilNs());
+        final boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
+        conductor.startTimer(claim.holdTimer, lease.validUntilNs());
         if (isExtensionDue) {
-            startExtension(attempt, lease.ttlMs);
+            startExtension(claim, lease.ttlMs);
         }
     }
 
     /** A caller asks for an extension; one that is under way is waited for. */
-    void extend(final LeaseSlot lease) {
-        final Attempt attempt = lease.attempt;
-        final boolean isHeld = attempt != null && attempt.phase == Attempt.Phase.HELD;
+    void extend(final LeaseHandle lease) {
+        final Claim claim = lease.claim;
+        final boolean isHeld = claim != null && claim.phase == Claim.Phase.HELD;
         final boolean isOver = !isHeld || lease.validUntilNs() - conductor.nowNs() <= 0;
-        if (isOver && lease.isExtensionPutOff()) {
+        if (isOver && lease.deferExtension()) {
             return;
         }
         lease.isExtendTaken = true;
         if (!isHeld) {
             lease.completeExtend(lease.isExpired() ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
         } else if (isOver) {
-            lose(attempt, LeaseState.EXPIRED);
-        } else if (!attempt.isExtending) {
+            lose(claim, LeaseState.EXPIRED);
+        } else if (!claim.isExtending) {
             lease.isExtendStarted = true;
-            startExtension(attempt, lease.extendTtlMs);
+            startExtension(claim, lease.extendTtlMs);
         }
     }
 
-    private void startExtension(final Attempt attempt, final long ttlMs) {
+    private void startExtension(final Claim claim, final long ttlMs) {
         try {
-            conductor.extending().start(attempt, ttlMs);
+            conductor.extending().start(claim, ttlMs);
         } catch (final RuntimeException | Error e) {
             // An extension that nobody ends would keep all later ones from starting.
-            conductor.extending().stop(attempt);
-            onExtended(attempt, ExtendOutcome.NOT_EXTENDED);
+            conductor.extending().stop(claim);
+            onExtended(claim, ExtendOutcome.NOT_EXTENDED);
             throw e;
         }
     }
 
     /** An extension round has ended and the lease is still held. */
-    void onExtended(final Attempt attempt, final ExtendOutcome outcome) {
-        final LeaseSlot lease = attempt.lease;
+    void onExtended(final Claim claim, final ExtendOutcome outcome) {
+        final LeaseHandle lease = claim.lease;
         final long nowNs = conductor.nowNs();
         final boolean isSuccess = outcome == ExtendOutcome.EXTENDED;
         if (isSuccess) {
@@ -144,82 +144,82 @@ final class LeaseKeeper {
             lease.extensionCount++;
         }
         final int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
-        scheduleNext(attempt, nowNs, Math.max(NS_PER_MS, lease.ttlMs * NS_PER_MS / divisor));
+        scheduleNext(claim, nowNs, Math.max(NS_PER_MS, lease.ttlMs * NS_PER_MS / divisor));
         if (isManual) {
             lease.completeExtend(outcome);
         } else if (isSuccess && lease.listener != null) {
-            Conductor.tellExtended(lease);
+            Conductor.notifyExtended(lease);
         }
-        if (lease.isExtendTaken && lease.attempt == attempt && !attempt.isExtending) {
+        if (lease.isExtendTaken && lease.claim == claim && !claim.isExtending) {
             extend(lease);
         }
     }
 
     /** The lease has lost the lock: what is left of it is given back, and its listener is told. */
-    void lose(final Attempt attempt, final LeaseState state) {
-        lose(attempt, state, ReleaseOutcome.EXPIRED,
+    void lose(final Claim claim, final LeaseState state) {
+        lose(claim, state, ReleaseOutcome.EXPIRED,
                 state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
     }
 
     /** The loop ends: the lease can neither be extended nor given back, so its holder shall not rely on it. */
-    void loseWithLoop(final Attempt attempt) {
-        lose(attempt, LeaseState.LOST, ReleaseOutcome.UNKNOWN, ExtendOutcome.NOT_HELD);
+    void loseWithLoop(final Claim claim) {
+        lose(claim, LeaseState.LOST, ReleaseOutcome.UNKNOWN, ExtendOutcome.NOT_HELD);
     }
 
-    private void lose(final Attempt attempt, final LeaseState state, final ReleaseOutcome releaseOutcome,
+    private void lose(final Claim claim, final LeaseState state, final ReleaseOutcome releaseOutcome,
             final ExtendOutcome extendOutcome) {
-        final LeaseSlot lease = attempt.lease;
+        final LeaseHandle lease = claim.lease;
         // Whoever is told may use the lease again, for another resource and with another listener.
         final LockKey key = lease.key;
         final LeaseListener listener = lease.listener;
-        letGo(lease);
-        lease.attempt = null;
+        untrack(lease);
+        lease.claim = null;
         // Before the release is sent: from then on somebody else may have the lock.
         lease.end(state, releaseOutcome);
         try {
-            conductor.passRun(attempt);
-            conductor.releasing().abandon(attempt);
+            conductor.passStreak(claim);
+            conductor.releasing().abandon(claim);
         } finally {
             conductor.counters().onLost(state);
             if (lease.isExtendTaken) {
                 lease.completeExtend(extendOutcome);
             }
-            Conductor.tellLost(listener, lease, state);
-            conductor.handOn(key);
+            Conductor.notifyLost(listener, lease, state);
+            conductor.handOff(key);
         }
     }
 
     /** Whatever goes wrong with the clean-up of one lease, the others have to be looked at. */
-    private void loseGuarded(final Attempt attempt) {
+    private void loseGuarded(final Claim claim) {
         try {
-            lose(attempt, LeaseState.LOST);
+            lose(claim, LeaseState.LOST);
         } catch (final RuntimeException | Error e) {
             Log.error("a lost lease could not be given back; its keys end with their ttl", e);
         }
     }
 
-    private static boolean isHeld(final LeaseSlot lease) {
-        return lease.attempt != null && lease.attempt.phase == Attempt.Phase.HELD;
+    private static boolean isHeld(final LeaseHandle lease) {
+        return lease.claim != null && lease.claim.phase == Claim.Phase.HELD;
     }
 
     /** A held lease does not rest on a node any more; without a quorum of others it is lost. */
-    void dropHolder(final Attempt attempt, final int nodeIndex) {
-        attempt.holders &= ~(1L << nodeIndex);
-        if (Long.bitCount(attempt.holders) < Quorum.sizeOf(conductor.nodeCount())) {
-            loseGuarded(attempt);
+    void dropHolder(final Claim claim, final int nodeIndex) {
+        claim.holderMask &= ~(1L << nodeIndex);
+        if (Long.bitCount(claim.holderMask) < Quorum.sizeOf(conductor.nodeCount())) {
+            loseGuarded(claim);
         }
     }
 
     /** A node's grants are worth nothing any more: leases that need them are lost. */
-    void distrust(final int nodeIndex) {
-        LeaseSlot lease = firstHeld;
+    void revoke(final int nodeIndex) {
+        LeaseHandle lease = firstHeld;
         while (lease != null) {
-            final LeaseSlot next = lease.nextHeld;
-            final Attempt attempt = lease.attempt;
-            if (attempt.isExtending) {
-                attempt.extendRound.distrust(nodeIndex);
+            final LeaseHandle next = lease.nextHeld;
+            final Claim claim = lease.claim;
+            if (claim.isExtending) {
+                claim.extendRound.revoke(nodeIndex);
             }
-            dropHolder(attempt, nodeIndex);
+            dropHolder(claim, nodeIndex);
             // A listener may have let go of the next one, whose release can be under way still: then start over; what
             // was looked at is looked at again for nothing.
             lease = next != null && !isHeld(next) ? firstHeld : next;

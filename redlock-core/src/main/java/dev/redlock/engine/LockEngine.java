@@ -10,7 +10,7 @@ import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
-import dev.redlock.transport.IoTransports;
+import dev.redlock.transport.NettyTransport;
 import dev.redlock.transport.NodeAddress;
 import io.netty.channel.EventLoop;
 import java.security.SecureRandom;
@@ -34,12 +34,12 @@ public final class LockEngine {
 
     private final ClientConfig config;
     private final Conductor[] conductors;
-    private final List<LoopThread> ownThreads;
+    private final List<EventLoopRunner> ownThreads;
     private final List<Node> nodes = new ArrayList<>();
     private final String transportDescription;
     private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
 
-    LockEngine(final ClientConfig config, final Conductor[] conductors, final List<LoopThread> ownThreads,
+    LockEngine(final ClientConfig config, final Conductor[] conductors, final List<EventLoopRunner> ownThreads,
             final String transportDescription) {
         this.config = config;
         this.conductors = conductors;
@@ -65,7 +65,7 @@ public final class LockEngine {
 
     private static LockEngine onOwnLoops(final ClientConfig config) {
         final boolean needsUnixSockets = config.nodes().stream().anyMatch(NodeAddress::isUnixSocket);
-        final IoTransports.Choice choice = chooseTransport(config.loops().transport(), needsUnixSockets);
+        final NettyTransport.Choice choice = chooseTransport(config.loops().transport(), needsUnixSockets);
         return onOwnLoops(config, Collections.nCopies(config.loops().count(), choice.transport()),
                 choice.description());
     }
@@ -81,10 +81,10 @@ public final class LockEngine {
     public static LockEngine onOwnLoops(final ClientConfig config, final List<? extends IoTransport> transports,
             final String description) {
         final Conductor[] conductors = new Conductor[transports.size()];
-        final List<LoopThread> threads = new ArrayList<>();
+        final List<EventLoopRunner> threads = new ArrayList<>();
         for (int i = 0; i < conductors.length; i++) {
             final IoTransport transport = transports.get(i);
-            final LoopThread thread = LoopThread.start(transport.newIoHandlerFactory(), config.loops().idlePolicy(),
+            final EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(), config.loops().idlePolicy(),
                     "redlock-" + i);
             threads.add(thread);
             conductors[i] = newConductor(config, thread.loop(), transport);
@@ -94,25 +94,25 @@ public final class LockEngine {
 
     private static LockEngine onGivenLoops(final ClientConfig config) {
         final List<EventLoop> loops = config.loops().given();
-        final String description = IoTransports.of(loops.get(0)).description() + " of the given event loops";
+        final String description = NettyTransport.of(loops.get(0)).description() + " of the given event loops";
         final Conductor[] conductors = new Conductor[loops.size()];
         for (int i = 0; i < conductors.length; i++) {
-            conductors[i] = newConductor(config, loops.get(i), IoTransports.of(loops.get(i)));
+            conductors[i] = newConductor(config, loops.get(i), NettyTransport.of(loops.get(i)));
         }
         return new LockEngine(config, conductors, List.of(), description);
     }
 
-    private static IoTransports.Choice chooseTransport(final TransportKind kind, final boolean needsUnixSockets) {
+    private static NettyTransport.Choice chooseTransport(final TransportKind kind, final boolean needsUnixSockets) {
         if (kind == TransportKind.AUTO) {
-            return IoTransports.best(needsUnixSockets);
+            return NettyTransport.best(needsUnixSockets);
         }
-        final IoTransports transport = IoTransports.valueOf(kind.name());
+        final NettyTransport transport = NettyTransport.valueOf(kind.name());
         final String refusal = transport.refusal(needsUnixSockets);
         if (refusal != null) {
             throw new IllegalArgumentException("transport " + kind + " cannot be used here: " + refusal
                     + "; use AUTO or another one");
         }
-        return new IoTransports.Choice(transport, transport + " as configured");
+        return new NettyTransport.Choice(transport, transport + " as configured");
     }
 
     private static Conductor newConductor(final ClientConfig config, final EventLoop loop,
@@ -166,7 +166,7 @@ public final class LockEngine {
         if (Thread.interrupted()) {
             throw new InterruptedException("interrupted before acquiring \"" + key + "\"; nothing was sent");
         }
-        final LeaseSlot lease = newLease();
+        final LeaseHandle lease = newLease();
         acquire(lease, key, spec, waitNs, null);
         return lease.awaitAcquired();
     }
@@ -180,7 +180,7 @@ public final class LockEngine {
      * @throws IllegalArgumentException if the ttl is out of range
      */
     public CompletionStage<AcquireOutcome> acquireAsync(final LockKey key, final AcquireSpec spec) {
-        final LeaseSlot lease = newLease();
+        final LeaseHandle lease = newLease();
         final CompletableFuture<AcquireOutcome> future = new CompletableFuture<>();
         acquire(lease, key, spec, spec.waitNs(), outcome -> {
             if (!future.complete(outcome) && outcome.isAcquired()) {
@@ -206,10 +206,10 @@ public final class LockEngine {
      * @throws IllegalArgumentException if the ttl is out of range
      * @throws IllegalStateException    if the lease is in use
      */
-    public void acquire(final LeaseSlot lease, final LockKey key, final AcquireSpec spec, final long waitNs,
+    public void acquire(final LeaseHandle lease, final LockKey key, final AcquireSpec spec, final long waitNs,
             final AcquireCallback callback) {
         config.terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
-        lease.begin(conductorOf(key), key, spec, waitNs, callback);
+        lease.start(conductorOf(key), key, spec, waitNs, callback);
     }
 
     /** A resource always maps to the same event loop. */
@@ -222,8 +222,8 @@ public final class LockEngine {
     }
 
     /** @return a lease that has not been used */
-    public LeaseSlot newLease() {
-        return new LeaseSlot(this);
+    public LeaseHandle newLease() {
+        return new LeaseHandle(this);
     }
 
     // ---- views ------------------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ public final class LockEngine {
         for (final Conductor conductor : conductors) {
             final CompletableFuture<CloseReport> part = new CompletableFuture<>();
             parts.add(part);
-            conductor.beginClose(timeoutNs, part);
+            conductor.startClose(timeoutNs, part);
         }
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
                 .thenRun(() -> report.complete(sumOf(parts)));
@@ -324,7 +324,7 @@ public final class LockEngine {
      */
     public CloseReport awaitClosed(final CompletableFuture<CloseReport> report) {
         final CloseReport result = report.join();
-        ownThreads.forEach(LoopThread::shutDown);
+        ownThreads.forEach(EventLoopRunner::shutDown);
         return result;
     }
 

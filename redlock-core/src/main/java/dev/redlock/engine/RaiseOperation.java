@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
-import dev.redlock.node.Verb;
+import dev.redlock.node.CommandKind;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
 
@@ -19,56 +19,56 @@ final class RaiseOperation {
         this.conductor = conductor;
     }
 
-    void start(final Attempt attempt) {
-        attempt.phase = Attempt.Phase.RAISING;
-        attempt.raiseTo = attempt.fence.highest();
-        attempt.raiseRound.reset();
-        final long standing = attempt.fence.standingAt(attempt.raiseTo);
-        final long lagging = attempt.fence.lagging();
+    void start(final Claim claim) {
+        claim.phase = Claim.Phase.RAISING;
+        claim.raiseTo = claim.fence.highest();
+        claim.raiseRound.reset();
+        final long standing = claim.fence.standingAt(claim.raiseTo);
+        final long lagging = claim.fence.lagging();
         for (int i = 0; i < conductor.nodeCount(); i++) {
             final long bit = 1L << i;
             if ((lagging & bit) == 0) {
-                attempt.raiseRound.onVote(i, (standing & bit) != 0 ? Vote.GRANTED : Vote.FAILED);
+                claim.raiseRound.onVote(i, (standing & bit) != 0 ? Vote.GRANTED : Vote.FAILED);
             }
         }
         conductor.counters().onRaised();
-        conductor.startTimer(attempt.roundTimer, conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(attempt.ttlMs));
-        attempt.expect(Long.bitCount(lagging));
-        conductor.fanOut().send(attempt, Verb.RAISE, 0, lagging);
+        conductor.startTimer(claim.roundTimer, conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+        claim.expect(Long.bitCount(lagging));
+        conductor.fanOut().send(claim, CommandKind.RAISE, 0, lagging);
     }
 
-    void onReply(final Attempt attempt, final int nodeIndex, final long value) {
+    void onReply(final Claim claim, final int nodeIndex, final long value) {
         if (value == 1) {
-            attempt.fence.onRaised(nodeIndex, attempt.raiseTo);
+            claim.fence.onRaised(nodeIndex, claim.raiseTo);
         }
-        vote(attempt, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
+        vote(claim, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
     }
 
-    void onNoReply(final Attempt attempt, final int nodeIndex, final Vote vote) {
-        vote(attempt, nodeIndex, vote);
+    void onNoReply(final Claim claim, final int nodeIndex, final Vote vote) {
+        vote(claim, nodeIndex, vote);
     }
 
-    void onTimeout(final Attempt attempt) {
-        attempt.raiseRound.onTimeout();
-        decide(attempt);
+    void onTimeout(final Claim claim) {
+        claim.raiseRound.onTimeout();
+        decide(claim);
     }
 
-    private void vote(final Attempt attempt, final int nodeIndex, final Vote vote) {
-        if (attempt.phase == Attempt.Phase.RAISING) {
-            attempt.raiseRound.onVote(nodeIndex, vote);
-            decide(attempt);
+    private void vote(final Claim claim, final int nodeIndex, final Vote vote) {
+        if (claim.phase == Claim.Phase.RAISING) {
+            claim.raiseRound.onVote(nodeIndex, vote);
+            decide(claim);
         }
     }
 
-    private void decide(final Attempt attempt) {
-        final Decision decision = attempt.raiseRound.decision();
+    private void decide(final Claim claim) {
+        final Decision decision = claim.raiseRound.decision();
         switch (decision) {
             case OPEN -> {
                 // wait for more answers or the timeout
             }
-            case WON -> conductor.acquiring().succeed(attempt, attempt.fence.agreed());
-            case CONTENDED -> conductor.acquiring().fail(attempt, AcquireOutcome.Kind.CONTENDED);
-            case NO_QUORUM -> conductor.acquiring().fail(attempt, AcquireOutcome.Kind.NO_QUORUM);
+            case WON -> conductor.acquiring().succeed(claim, claim.fence.agreed());
+            case CONTENDED -> conductor.acquiring().fail(claim, AcquireOutcome.Kind.CONTENDED);
+            case NO_QUORUM -> conductor.acquiring().fail(claim, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 }

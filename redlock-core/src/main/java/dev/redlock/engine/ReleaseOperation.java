@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.ReleaseOutcome;
-import dev.redlock.node.Verb;
+import dev.redlock.node.CommandKind;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
@@ -27,76 +27,76 @@ final class ReleaseOperation {
     }
 
     /** Gives back what a lease holds; the lease gets the outcome. */
-    void start(final Attempt attempt) {
-        attempt.phase = Attempt.Phase.RELEASING;
-        attempt.releaseRound.reset();
+    void start(final Claim claim) {
+        claim.phase = Claim.Phase.RELEASING;
+        claim.releaseRound.reset();
         try {
             final long nowNs = conductor.nowNs();
-            conductor.startTimer(attempt.roundTimer, nowNs + conductor.config().terms().nodeTimeoutNs(attempt.ttlMs));
-            send(attempt);
+            conductor.startTimer(claim.roundTimer, nowNs + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+            send(claim);
         } catch (final RuntimeException | Error e) {
-            giveUp(attempt);
+            giveUp(claim);
             throw e;
         }
     }
 
     /** Which nodes were sent it is not known, so all are owed it; a second release of a token does nothing. */
-    private void giveUp(final Attempt attempt) {
-        if (attempt.phase != Attempt.Phase.RELEASING) {
+    private void giveUp(final Claim claim) {
+        if (claim.phase != Claim.Phase.RELEASING) {
             return;
         }
         try {
-            final long untilNs = conductor.nowNs() + attempt.ttlMsMax * NS_PER_MS;
+            final long untilNs = conductor.nowNs() + claim.ttlMsMax * NS_PER_MS;
             for (int i = 0; i < conductor.nodeCount(); i++) {
-                conductor.owe(attempt, i, untilNs);
+                conductor.retainRelease(claim, i, untilNs);
             }
         } finally {
-            end(attempt, ReleaseOutcome.UNKNOWN);
+            end(claim, ReleaseOutcome.UNKNOWN);
         }
     }
 
     /** Gives back a token that nobody waits for. */
-    void abandon(final Attempt attempt) {
-        attempt.phase = Attempt.Phase.ABANDONED;
-        attempt.lease = null;
-        send(attempt);
+    void abandon(final Claim claim) {
+        claim.phase = Claim.Phase.ABANDONED;
+        claim.lease = null;
+        send(claim);
     }
 
     /** Sends it to all nodes; whether somebody waits for its answers is the phase's to say. */
-    void send(final Attempt attempt) {
+    void send(final Claim claim) {
         final int nodeCount = conductor.nodeCount();
         // One more than the answers to come, so that it is not recycled while it is being sent.
-        attempt.expect(nodeCount + 1);
-        conductor.fanOut().release(attempt, verbFor(attempt));
-        attempt.expect(-1);
-        conductor.recycleIfDone(attempt);
+        claim.expect(nodeCount + 1);
+        conductor.fanOut().release(claim, releaseKind(claim));
+        claim.expect(-1);
+        conductor.recycleIfDone(claim);
     }
 
     /**
      * A fenced release brings up the counters that are behind. Where all answers so far are grants at one number there
      * is none to bring up, and the plain release, which costs the nodes less, does; who has not answered is presumed to
-     * stand there too, and {@link #onCounterBehind} mends it if not.
+     * stand there too, and {@link #onCounterLagging} mends it if not.
      */
-    private Verb verbFor(final Attempt attempt) {
-        if (attempt.fence.highest() == 0) {
-            return Verb.RELEASE;
+    private CommandKind releaseKind(final Claim claim) {
+        if (claim.fence.highest() == 0) {
+            return CommandKind.RELEASE;
         }
-        boolean isApart = isApart(attempt);
-        if (isApart || attempt.phase != Attempt.Phase.RELEASING) {
+        boolean mayCountersDiffer = mayCountersDiffer(claim);
+        if (mayCountersDiffer || claim.phase != Claim.Phase.RELEASING) {
             // No quorum has agreed on the highest value: it may be out of range.
-            conductor.fenceGuard().dropOutOfRange(attempt);
-            isApart = isApart(attempt);
+            conductor.fenceGuard().dropOutOfRange(claim);
+            mayCountersDiffer = mayCountersDiffer(claim);
         }
-        if (isApart) {
-            return attempt.fence.highest() == 0 ? Verb.RELEASE : Verb.RELEASE_FENCED;
+        if (mayCountersDiffer) {
+            return claim.fence.highest() == 0 ? CommandKind.RELEASE : CommandKind.RELEASE_FENCED;
         }
-        attempt.presumedFence = attempt.fence.highest();
-        return Verb.RELEASE;
+        claim.assumedFenceToken = claim.fence.highest();
+        return CommandKind.RELEASE;
     }
 
-    private static boolean isApart(final Attempt attempt) {
-        final Round round = attempt.acquireRound;
-        return attempt.isCounterApart || attempt.fence.lagging() != 0
+    private static boolean mayCountersDiffer(final Claim claim) {
+        final Round round = claim.acquireRound;
+        return claim.isCounterLagging || claim.fence.lagging() != 0
                 || (round.refused() | round.failed() | round.unknown()) != 0;
     }
 
@@ -104,59 +104,59 @@ final class ReleaseOperation {
      * A node that was presumed to stand where the others do answers its acquire otherwise: its counter is brought up
      * behind the release.
      */
-    void onCounterBehind(final Attempt attempt, final int nodeIndex) {
-        attempt.expect(1);
-        conductor.fanOut().send(attempt, Verb.RELEASE_FENCED, FOR_COUNTER, 1L << nodeIndex);
+    void onCounterLagging(final Claim claim, final int nodeIndex) {
+        claim.expect(1);
+        conductor.fanOut().send(claim, CommandKind.RELEASE_FENCED, FOR_COUNTER, 1L << nodeIndex);
     }
 
-    void onReply(final Attempt attempt, final int nodeIndex, final int sequence, final long value) {
+    void onReply(final Claim claim, final int nodeIndex, final int sequence, final long value) {
         if (sequence != FOR_COUNTER) {
-            vote(attempt, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
+            vote(claim, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
         }
     }
 
-    void onNoReply(final Attempt attempt, final int nodeIndex, final int sequence, final Vote vote) {
+    void onNoReply(final Claim claim, final int nodeIndex, final int sequence, final Vote vote) {
         if (sequence == FOR_COUNTER) {
             return;
         }
-        if ((attempt.mayHold & 1L << nodeIndex) != 0) {
-            conductor.owe(attempt, nodeIndex, conductor.nowNs() + attempt.ttlMsMax * NS_PER_MS);
+        if ((claim.mayHoldMask & 1L << nodeIndex) != 0) {
+            conductor.retainRelease(claim, nodeIndex, conductor.nowNs() + claim.ttlMsMax * NS_PER_MS);
         }
-        vote(attempt, nodeIndex, vote);
+        vote(claim, nodeIndex, vote);
     }
 
-    void onTimeout(final Attempt attempt) {
-        attempt.releaseRound.onTimeout();
-        decide(attempt);
+    void onTimeout(final Claim claim) {
+        claim.releaseRound.onTimeout();
+        decide(claim);
     }
 
-    private void vote(final Attempt attempt, final int nodeIndex, final Vote vote) {
-        if (attempt.phase == Attempt.Phase.RELEASING) {
-            attempt.releaseRound.onVote(nodeIndex, vote);
-            decide(attempt);
+    private void vote(final Claim claim, final int nodeIndex, final Vote vote) {
+        if (claim.phase == Claim.Phase.RELEASING) {
+            claim.releaseRound.onVote(nodeIndex, vote);
+            decide(claim);
         }
     }
 
-    private void decide(final Attempt attempt) {
-        final Decision decision = attempt.releaseRound.decision();
+    private void decide(final Claim claim) {
+        final Decision decision = claim.releaseRound.decision();
         if (decision == Decision.OPEN) {
             return;
         }
         if (decision == Decision.WON) {
-            end(attempt, ReleaseOutcome.RELEASED);
-        } else if (attempt.releaseRound.isRefusedForCertain()) {
-            end(attempt, ReleaseOutcome.EXPIRED);
-        } else if (decision == Decision.NO_QUORUM || attempt.releaseRound.pending() == 0) {
-            end(attempt, ReleaseOutcome.UNKNOWN);
+            end(claim, ReleaseOutcome.RELEASED);
+        } else if (claim.releaseRound.isRefusedForCertain()) {
+            end(claim, ReleaseOutcome.EXPIRED);
+        } else if (decision == Decision.NO_QUORUM || claim.releaseRound.pending() == 0) {
+            end(claim, ReleaseOutcome.UNKNOWN);
         }
     }
 
-    private void end(final Attempt attempt, final ReleaseOutcome outcome) {
-        final LeaseSlot lease = attempt.lease;
-        conductor.stopTimer(attempt.roundTimer);
-        attempt.phase = Attempt.Phase.ABANDONED;
-        attempt.lease = null;
-        lease.attempt = null;
+    private void end(final Claim claim, final ReleaseOutcome outcome) {
+        final LeaseHandle lease = claim.lease;
+        conductor.stopTimer(claim.roundTimer);
+        claim.phase = Claim.Phase.ABANDONED;
+        claim.lease = null;
+        lease.claim = null;
         conductor.onReleased(lease, outcome);
     }
 }

@@ -9,44 +9,44 @@ package dev.redlock.engine;
 final class WaitQueue {
 
     /** The run that its head goes on with if it wins the attempt that it makes or is about to make; else stale. */
-    final HandOverRun run = new HandOverRun();
+    final HandoffStreak streak = new HandoffStreak();
     LockKey key;
     /** The head, whoever it is, waits for the end of the pause behind a run. */
     boolean isPausing;
     long pauseEndNs;
-    private Acquisition head;
-    private Acquisition tail;
+    private PendingAcquire head;
+    private PendingAcquire tail;
 
-    Acquisition head() {
+    PendingAcquire head() {
         return head;
     }
 
-    void append(final Acquisition acquisition) {
-        acquisition.queue = this;
-        acquisition.previousInQueue = tail;
-        acquisition.nextInQueue = null;
+    void append(final PendingAcquire pending) {
+        pending.queue = this;
+        pending.previousInQueue = tail;
+        pending.nextInQueue = null;
         if (tail == null) {
-            head = acquisition;
+            head = pending;
         } else {
-            tail.nextInQueue = acquisition;
+            tail.nextInQueue = pending;
         }
-        tail = acquisition;
+        tail = pending;
     }
 
-    void remove(final Acquisition acquisition) {
-        assert acquisition.queue == this;
-        if (acquisition.previousInQueue == null) {
-            head = acquisition.nextInQueue;
+    void remove(final PendingAcquire pending) {
+        assert pending.queue == this;
+        if (pending.previousInQueue == null) {
+            head = pending.nextInQueue;
         } else {
-            acquisition.previousInQueue.nextInQueue = acquisition.nextInQueue;
+            pending.previousInQueue.nextInQueue = pending.nextInQueue;
         }
-        if (acquisition.nextInQueue == null) {
-            tail = acquisition.previousInQueue;
+        if (pending.nextInQueue == null) {
+            tail = pending.previousInQueue;
         } else {
-            acquisition.nextInQueue.previousInQueue = acquisition.previousInQueue;
+            pending.nextInQueue.previousInQueue = pending.previousInQueue;
         }
-        acquisition.queue = null;
-        acquisition.previousInQueue = null;
-        acquisition.nextInQueue = null;
+        pending.queue = null;
+        pending.previousInQueue = null;
+        pending.nextInQueue = null;
     }
 }

@@ -88,7 +88,7 @@ public final class DirectBuffers {
         }
         final long startNs = clock.nanoTime();
         try {
-            final ByteBuf buffer = LongLivedBuffers.direct(other, capacity);
+            final ByteBuf buffer = UntrackedBuffers.direct(other, capacity);
             isUsedUp = false;
             return buffer;
         } catch (final RuntimeException | Error e) {

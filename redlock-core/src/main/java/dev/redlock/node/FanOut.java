@@ -28,10 +28,10 @@ public final class FanOut {
     private final Node[] nodes;
     private final Runnable flushTask = this::flush;
     private final int releaseBatchMax;
-    private final PendingReleases plain = new PendingReleases(Verb.RELEASE, Verb.RELEASE_MANY);
-    private final PendingReleases fenced = new PendingReleases(Verb.RELEASE_FENCED, Verb.RELEASE_MANY_FENCED);
+    private final ReleaseBatcher plain = new ReleaseBatcher(CommandKind.RELEASE, CommandKind.RELEASE_MANY);
+    private final ReleaseBatcher fenced = new ReleaseBatcher(CommandKind.RELEASE_FENCED, CommandKind.RELEASE_MANY_FENCED);
     private final ResourceFilter filter = new ResourceFilter();
-    private final UnsentCommands unsentCommands = new UnsentCommands();
+    private final RejectedSends unsentCommands = new RejectedSends();
     private ByteBuf batch;
     private ByteBuf timeCommand;
     private boolean isFlushScheduled;
@@ -59,62 +59,62 @@ public final class FanOut {
      * other command at the end of this duty cycle. So what the answer sets off cannot overtake the command.
      *
      * @param request  whose command
-     * @param verb     which command
+     * @param kind     which command
      * @param sequence given back with each answer
      * @param mask     the nodes, node i being bit i
      * @return nodes that it was sent to, as a mask
      */
-    public long send(final LockRequest request, final Verb verb, final int sequence, final long mask) {
-        if (filter.mayHold(request)) {
+    public long send(final LockRequest request, final CommandKind kind, final int sequence, final long mask) {
+        if (filter.mightContain(request)) {
             // What follows a release of the same resource must not overtake it.
             sealReleases();
         }
         long sent = 0;
         for (long left = mask; left != 0;) {
             // Once, unless the nodes differ in what they have.
-            final CommandForm form = nodes[Long.numberOfTrailingZeros(left)].formOf(request, verb);
-            final long alike = alike(request, verb, form, left);
-            sent |= sendAlike(request, verb, form, sequence, alike);
+            final CommandEncoding encoding = nodes[Long.numberOfTrailingZeros(left)].encodingOf(request, kind);
+            final long alike = alike(request, kind, encoding, left);
+            sent |= sendAlike(request, kind, encoding, sequence, alike);
             left &= ~alike;
         }
         scheduleFlush();
         final long unsent = mask & ~sent;
-        if (unsent != 0 && (verb.isAcquire() || verb == Verb.REMAINING_TTL)) {
-            report(request, verb, sequence, unsent);
+        if (unsent != 0 && (kind.isAcquire() || kind == CommandKind.REMAINING_TTL)) {
+            report(request, kind, sequence, unsent);
         } else if (unsent != 0) {
-            unsentCommands.add(request, verb, sequence, unsent);
+            unsentCommands.add(request, kind, sequence, unsent);
         }
         return sent;
     }
 
     /** Those nodes of a mask that are asked in the same form. */
-    private long alike(final LockRequest request, final Verb verb, final CommandForm form, final long mask) {
+    private long alike(final LockRequest request, final CommandKind kind, final CommandEncoding encoding, final long mask) {
         long alike = 0;
         for (final Node node : nodes) {
-            if (node.formOf(request, verb) == form) {
+            if (node.encodingOf(request, kind) == encoding) {
                 alike |= 1L << node.index();
             }
         }
         return alike & mask;
     }
 
-    private long sendAlike(final LockRequest request, final Verb verb, final CommandForm form, final int sequence,
+    private long sendAlike(final LockRequest request, final CommandKind kind, final CommandEncoding encoding, final int sequence,
             final long mask) {
-        final ByteBuf out = batchWithRoom(roomFor(request, verb));
+        final ByteBuf out = batchWithRoom(roomFor(request, kind));
         if (out == null) {
             return 0;
         }
         final int start = out.writerIndex();
-        if (form == CommandForm.SCRIPT) {
-            LockScripts.writeEvalSha(out, verb, request);
+        if (encoding == CommandEncoding.SCRIPT) {
+            LockScripts.writeEvalSha(out, kind, request);
         } else {
-            NativeCommands.write(out, form, request);
+            NativeCommands.write(out, encoding, request);
         }
         final int end = out.writerIndex();
         long sent = 0;
         for (final Node node : nodes) {
             final boolean isWanted = (mask & 1L << node.index()) != 0;
-            if (isWanted && node.enlist(request, verb, form, sequence) == VoteFailure.NONE) {
+            if (isWanted && node.enlist(request, kind, encoding, sequence) == VoteFailure.NONE) {
                 sent |= 1L << node.index();
             } else {
                 node.skip(out, start, end);
@@ -132,14 +132,14 @@ public final class FanOut {
      * cannot take it answers {@link LockRequest#onNotSent} then.
      *
      * @param request whose token is released everywhere
-     * @param verb    {@link Verb#RELEASE} or {@link Verb#RELEASE_FENCED}
+     * @param kind    {@link CommandKind#RELEASE} or {@link CommandKind#RELEASE_FENCED}
      */
-    public void release(final LockRequest request, final Verb verb) {
-        if (releaseBatchMax == 1 || verb == Verb.RELEASE && !isBatchOfUse()) {
-            send(request, verb, 0, Quorum.allOf(nodes.length));
+    public void release(final LockRequest request, final CommandKind kind) {
+        if (releaseBatchMax == 1 || kind == CommandKind.RELEASE && !isBatchOfUse()) {
+            send(request, kind, 0, Quorum.allOf(nodes.length));
             return;
         }
-        final ReleaseBatch pending = (verb == Verb.RELEASE ? plain : fenced).add(request);
+        final ReleaseBatch pending = (kind == CommandKind.RELEASE ? plain : fenced).add(request);
         filter.add(request);
         if (pending.length() == releaseBatchMax || pending.keyBytes() > KEY_BYTES_MAX) {
             sealReleases();
@@ -180,7 +180,7 @@ public final class FanOut {
     }
 
     /** What is sent here comes back to {@link #sealReleases}, and has to find the other kind in the filter still. */
-    private void seal(final PendingReleases origin) {
+    private void seal(final ReleaseBatcher origin) {
         final ReleaseBatch releases = origin.take();
         if (releases == null) {
             return;
@@ -197,8 +197,8 @@ public final class FanOut {
         }
     }
 
-    private void send(final ReleaseBatch releases, final PendingReleases origin) {
-        final long natives = origin.single() == Verb.RELEASE ? releasedNatively() : 0;
+    private void send(final ReleaseBatch releases, final ReleaseBatcher origin) {
+        final long natives = origin.single() == CommandKind.RELEASE ? releasedNatively() : 0;
         for (int i = 0; natives != 0 && i < releases.length(); i++) {
             send(releases.member(i), origin.single(), 0, natives);
         }
@@ -238,17 +238,17 @@ public final class FanOut {
 
     void onBatchAnswered(final ReleaseBatch releases) {
         if (releases.isLastAnswer()) {
-            (releases.verb() == Verb.RELEASE_MANY ? plain : fenced).recycle(releases);
+            (releases.kind() == CommandKind.RELEASE_MANY ? plain : fenced).recycle(releases);
         }
     }
 
     // ---- what could not be sent -------------------------------------------------------------------------------------
 
     /** Tells a request which nodes it was not sent to. */
-    void report(final LockRequest request, final Verb verb, final int sequence, final long unsent) {
+    void report(final LockRequest request, final CommandKind kind, final int sequence, final long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
             final Node node = nodes[Long.numberOfTrailingZeros(left)];
-            request.onNotSent(node.index(), verb, sequence, whyUnsent(node, verb));
+            request.onNotSent(node.index(), kind, sequence, whyUnsent(node, kind));
         }
     }
 
@@ -256,21 +256,21 @@ public final class FanOut {
     void report(final ReleaseBatch releases, final long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
             final Node node = nodes[Long.numberOfTrailingZeros(left)];
-            releases.onNotSent(node, whyUnsent(node, Verb.RELEASE));
+            releases.onNotSent(node, whyUnsent(node, CommandKind.RELEASE));
             onBatchAnswered(releases);
         }
     }
 
     /** A node that would take it by now, or would have if there had been room to write it, has had too much. */
-    private static VoteFailure whyUnsent(final Node node, final Verb verb) {
-        final VoteFailure refusal = node.refusalOf(verb);
+    private static VoteFailure whyUnsent(final Node node, final CommandKind kind) {
+        final VoteFailure refusal = node.refusalOf(kind);
         return refusal == VoteFailure.NONE ? VoteFailure.BACK_PRESSURE : refusal;
     }
 
     // ---- the batch buffer -------------------------------------------------------------------------------------------
 
-    static int roomFor(final LockRequest request, final Verb verb) {
-        final int counterLength = verb.hasCounter() ? request.counterBulk().length : 0;
+    static int roomFor(final LockRequest request, final CommandKind kind) {
+        final int counterLength = kind.hasCounter() ? request.counterBulk().length : 0;
         return LockScripts.COMMAND_OVERHEAD_BYTES + request.resourceBulk().length + counterLength;
     }
 

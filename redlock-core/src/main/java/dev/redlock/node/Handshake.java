@@ -96,8 +96,8 @@ final class Handshake {
         if (probeKey != null) {
             probe();
         }
-        for (final Verb verb : LockScripts.VERBS) {
-            send(scriptLoad(node, verb), this::onScriptLoaded);
+        for (final CommandKind kind : LockScripts.VERBS) {
+            send(scriptLoad(node, kind), this::onScriptLoaded);
         }
     }
 
@@ -170,8 +170,8 @@ final class Handshake {
     }
 
     /** Null if there is no memory for it. */
-    static ByteBuf scriptLoad(final Node node, final Verb verb) {
-        final byte[] source = LockScripts.source(verb);
+    static ByteBuf scriptLoad(final Node node, final CommandKind kind) {
+        final byte[] source = LockScripts.source(kind);
         final ByteBuf out = node.newCommand(SHORT_BYTES + source.length);
         if (out != null) {
             RespWriter.arrayHeader(out, 3);
@@ -279,7 +279,7 @@ final class Handshake {
             refuse("it refuses the lock scripts: " + codeOf(reply.asText()));
         } else if (scriptsLeft == 0) {
             isOver = true;
-            node.onIntroduced(runId, uptimeSeconds, Dialect.of(delexReply, delIfEqualReply, setIfEqualReply));
+            node.onIntroduced(runId, uptimeSeconds, ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply));
         }
     }
 

@@ -12,7 +12,7 @@ import dev.redlock.quorum.Token;
 public interface LockRequest {
 
     /** Reply to an acquire that was refused by a node which does not tell how long the holder's key will stand. */
-    long REFUSED_UNTOLD = Long.MIN_VALUE;
+    long REFUSED_TTL_UNKNOWN = Long.MIN_VALUE;
 
     /** @return the resource as a complete bulk string, {@code $6\r\norders\r\n}; borrowed, not to be changed */
     byte[] resourceBulk();
@@ -22,7 +22,7 @@ public interface LockRequest {
 
     /**
      * Whether a refused acquire shall tell how long the holder's key will stand. If not, the node may be asked by a
-     * cheaper command, whose refusal is {@link #REFUSED_UNTOLD}.
+     * cheaper command, whose refusal is {@link #REFUSED_TTL_UNKNOWN}.
      *
      * @return true if it shall
      */
@@ -47,21 +47,21 @@ public interface LockRequest {
      * An integer reply came.
      *
      * @param nodeIndex which node
-     * @param verb      what was asked
+     * @param kind      what was asked
      * @param sequence  as given when it was sent
      * @param value     the integer
      */
-    void onReply(int nodeIndex, Verb verb, int sequence, long value);
+    void onReply(int nodeIndex, CommandKind kind, int sequence, long value);
 
     /**
      * An error reply came: the node did not execute the command.
      *
      * @param nodeIndex which node
-     * @param verb      what was asked
+     * @param kind      what was asked
      * @param sequence  as given when it was sent
      * @param failure   its kind
      */
-    void onError(int nodeIndex, Verb verb, int sequence, VoteFailure failure);
+    void onError(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
 
     /**
      * The node does not hold the token: the extension was refused. Called ahead of the reply, which may be that of a
@@ -86,28 +86,28 @@ public interface LockRequest {
      * The connection broke before the answer.
      *
      * @param nodeIndex which node
-     * @param verb      what was asked
+     * @param kind      what was asked
      * @param sequence  as given when it was sent
      */
-    void onUnknown(int nodeIndex, Verb verb, int sequence);
+    void onUnknown(int nodeIndex, CommandKind kind, int sequence);
 
     /**
      * The command was not sent to this node.
      *
      * @param nodeIndex which node
-     * @param verb      what was asked
+     * @param kind      what was asked
      * @param sequence  as given when it was to be sent
      * @param failure   why
      */
-    void onNotSent(int nodeIndex, Verb verb, int sequence, VoteFailure failure);
+    void onNotSent(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure);
 
     /**
      * Asked when a node does not know the script: may the same command be sent once more, now? It may not once a
      * release of this token has been written, because the second try would overtake it.
      *
-     * @param verb     what was asked
+     * @param kind     what was asked
      * @param sequence as given when it was sent
      * @return true to send it again
      */
-    boolean isSecondTryWanted(Verb verb, int sequence);
+    boolean isSecondTryWanted(CommandKind kind, int sequence);
 }

@@ -25,9 +25,9 @@ final class LockScripts {
     static final int COMMAND_OVERHEAD_BYTES = 224;
 
     /** Those that are put to a node as a script. */
-    static final List<Verb> VERBS = Stream.of(Verb.values()).filter(Verb::isScript).toList();
+    static final List<CommandKind> VERBS = Stream.of(CommandKind.values()).filter(CommandKind::isScript).toList();
 
-    private static final int VERB_COUNT = Verb.values().length;
+    private static final int VERB_COUNT = CommandKind.values().length;
     private static final byte[][] SOURCES = new byte[VERB_COUNT][];
     private static final byte[][] EVALSHA = new byte[VERB_COUNT][];
     private static final byte[][] EVAL = new byte[VERB_COUNT][];
@@ -40,13 +40,13 @@ final class LockScripts {
     private static final byte[][] BATCH_EVAL = new byte[VERB_COUNT][];
 
     static {
-        for (final Verb verb : VERBS) {
-            final byte[] source = load(verb.scriptName());
-            SOURCES[verb.ordinal()] = source;
-            EVALSHA[verb.ordinal()] = prefix(verb, "EVALSHA", ascii(sha1Hex(source)));
-            EVAL[verb.ordinal()] = prefix(verb, "EVAL", source);
-            BATCH_EVALSHA[verb.ordinal()] = ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(source) + "\r\n");
-            BATCH_EVAL[verb.ordinal()] = ascii("$4\r\nEVAL\r\n$" + source.length + "\r\n"
+        for (final CommandKind kind : VERBS) {
+            final byte[] source = load(kind.scriptName());
+            SOURCES[kind.ordinal()] = source;
+            EVALSHA[kind.ordinal()] = prefix(kind, "EVALSHA", ascii(sha1Hex(source)));
+            EVAL[kind.ordinal()] = prefix(kind, "EVAL", source);
+            BATCH_EVALSHA[kind.ordinal()] = ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(source) + "\r\n");
+            BATCH_EVAL[kind.ordinal()] = ascii("$4\r\nEVAL\r\n$" + source.length + "\r\n"
                     + new String(source, StandardCharsets.US_ASCII) + "\r\n");
         }
     }
@@ -75,9 +75,9 @@ final class LockScripts {
     }
 
     /** {@code *6 $7 EVALSHA $40 <sha> $1 1}: all that stands before the key. */
-    private static byte[] prefix(final Verb verb, final String command, final byte[] script) {
-        final int keyCount = verb.hasCounter() ? 2 : 1;
-        final int count = 3 + keyCount + 1 + verb.argumentCount();
+    private static byte[] prefix(final CommandKind kind, final String command, final byte[] script) {
+        final int keyCount = kind.hasCounter() ? 2 : 1;
+        final int count = 3 + keyCount + 1 + kind.argumentCount();
         final byte[] head = ascii("*" + count + "\r\n$" + command.length() + "\r\n" + command + "\r\n$" + script.length
                 + "\r\n");
         final byte[] tail = ascii("\r\n$1\r\n" + keyCount + "\r\n");
@@ -93,28 +93,28 @@ final class LockScripts {
     }
 
     /** The script's source, borrowed. */
-    static byte[] source(final Verb verb) {
-        return SOURCES[verb.ordinal()];
+    static byte[] source(final CommandKind kind) {
+        return SOURCES[kind.ordinal()];
     }
 
     /** Writes the command that runs the cached script. */
-    static void writeEvalSha(final ByteBuf out, final Verb verb, final LockRequest request) {
-        write(out, EVALSHA[verb.ordinal()], verb, request);
+    static void writeEvalSha(final ByteBuf out, final CommandKind kind, final LockRequest request) {
+        write(out, EVALSHA[kind.ordinal()], kind, request);
     }
 
     /** Writes the command that carries the whole script, for a node that does not have it. */
-    static void writeEval(final ByteBuf out, final Verb verb, final LockRequest request) {
-        write(out, EVAL[verb.ordinal()], verb, request);
+    static void writeEval(final ByteBuf out, final CommandKind kind, final LockRequest request) {
+        write(out, EVAL[kind.ordinal()], kind, request);
     }
 
-    private static void write(final ByteBuf out, final byte[] prefix, final Verb verb, final LockRequest request) {
+    private static void write(final ByteBuf out, final byte[] prefix, final CommandKind kind, final LockRequest request) {
         out.writeBytes(prefix);
         out.writeBytes(request.resourceBulk());
-        if (verb.hasCounter()) {
+        if (kind.hasCounter()) {
             out.writeBytes(request.counterBulk());
         }
         writeToken(out, request.token());
-        switch (verb) {
+        switch (kind) {
             case ACQUIRE, EXTEND -> RespWriter.bulkInteger(out, request.ttlMs());
             case ACQUIRE_FENCED -> {
                 RespWriter.bulkInteger(out, request.ttlMs());
@@ -142,8 +142,8 @@ final class LockScripts {
 
     /** Room that a batch needs, also with its script in full. */
     static int roomFor(final ReleaseBatch batch, final boolean isEval) {
-        final int script = isEval ? SOURCES[batch.verb().ordinal()].length : 0;
-        final int argumentBytes = TOKEN_BULK_BYTES + (batch.verb().hasCounter() ? FENCE_BULK_BYTES : 0);
+        final int script = isEval ? SOURCES[batch.kind().ordinal()].length : 0;
+        final int argumentBytes = TOKEN_BULK_BYTES + (batch.kind().hasCounter() ? FENCE_BULK_BYTES : 0);
         return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.length() * argumentBytes;
     }
 
@@ -153,9 +153,9 @@ final class LockScripts {
      */
     static void writeBatch(final ByteBuf out, final ReleaseBatch batch, final boolean isEval) {
         final int length = batch.length();
-        final boolean isFenced = batch.verb().hasCounter();
+        final boolean isFenced = batch.kind().hasCounter();
         RespWriter.arrayHeader(out, 3 + (isFenced ? 4 * length + 1 : 2 * length));
-        out.writeBytes((isEval ? BATCH_EVAL : BATCH_EVALSHA)[batch.verb().ordinal()]);
+        out.writeBytes((isEval ? BATCH_EVAL : BATCH_EVALSHA)[batch.kind().ordinal()]);
         RespWriter.bulkInteger(out, isFenced ? 2 * length : length);
         for (int i = 0; i < length; i++) {
             out.writeBytes(batch.member(i).resourceBulk());

@@ -28,8 +28,8 @@ final class NativeCommands {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
-    static void write(final ByteBuf out, final CommandForm form, final LockRequest request) {
-        switch (form) {
+    static void write(final ByteBuf out, final CommandEncoding encoding, final LockRequest request) {
+        switch (encoding) {
             case PLAIN_SET -> writeSetIfAbsent(out, request);
             case SET_IFEQ -> writeSetIfEqual(out, request);
             case DELEX -> {

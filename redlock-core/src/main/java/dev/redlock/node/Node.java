@@ -50,7 +50,7 @@ public final class Node {
     private final NodeOptions options;
     private final RestartGuard restartGuard;
     private final ClockWatch clockWatch;
-    private final ReleaseDebt debt;
+    private final UndeliveredReleases undelivered;
     private final NodeStatistics statistics = new NodeStatistics();
     private final ProblemLog problemLog = new ProblemLog();
     private final NodeHealth health = new NodeHealth();
@@ -71,10 +71,10 @@ public final class Node {
     private long runIdSinceNs;
     private long disconnectedNs;
     /** The node that this one was refused for. */
-    private Node twin;
+    private Node duplicateOf;
     /** Why its clock cannot be watched; null if it can. */
     private String timeProblem;
-    private Dialect dialect = Dialect.SCRIPTS;
+    private ServerCapabilities dialect = ServerCapabilities.SCRIPTS;
     private String quarantineReason;
     private int failedConnects;
     /** Connections in a row that ended soon after their handshake. */
@@ -108,7 +108,7 @@ public final class Node {
         this.options = context.options();
         this.restartGuard = new RestartGuard(options.guardMode(), options.maxTtlMs(), options.drift());
         this.clockWatch = new ClockWatch(options.drift());
-        this.debt = new ReleaseDebt(options.debtMax());
+        this.undelivered = new UndeliveredReleases(options.undeliveredReleasesMax());
     }
 
     /**
@@ -236,10 +236,10 @@ public final class Node {
     }
 
     /** The handshake is over and the node may be used. */
-    void onIntroduced(final String newRunId, final long uptimeSeconds, final Dialect newDialect) {
-        twin = twinOf(newRunId);
-        if (twin != null) {
-            onRefused(sameServerAs(twin));
+    void onIntroduced(final String newRunId, final long uptimeSeconds, final ServerCapabilities newDialect) {
+        duplicateOf = duplicateOf(newRunId);
+        if (duplicateOf != null) {
+            onRefused(sameServerAs(duplicateOf));
             return;
         }
         context.timers().stop(handshakeTimer);
@@ -264,7 +264,7 @@ public final class Node {
         }
         // Releases first: what the node is owed goes out before anything that it may vote on.
         setState(NodeState.QUARANTINED);
-        payDebt();
+        sendUndeliveredReleases();
         if (quarantineLeftNs() > 0) {
             setProblem(quarantineProblem());
         } else if (state == NodeState.QUARANTINED) {
@@ -284,14 +284,14 @@ public final class Node {
      *
      * @return null if this node may have the identity
      */
-    private Node twinOf(final String newRunId) {
+    private Node duplicateOf(final String newRunId) {
         for (final Node peer : context.peers()) {
             if (peer != null && peer != this && newRunId.equals(peer.runId) && peer.isVoteKept()
                     && !isOlderThan(peer)) {
                 return peer;
             }
         }
-        return twin != null && !twin.state.isConnected() && twin.isVoteKept() ? twin : null;
+        return duplicateOf != null && !duplicateOf.state.isConnected() && duplicateOf.isVoteKept() ? duplicateOf : null;
     }
 
     private boolean isVoteKept() {
@@ -310,7 +310,7 @@ public final class Node {
     private void refuseCopies() {
         for (final Node peer : context.peers()) {
             if (peer != null && peer != this && peer.state.isConnected() && runId.equals(peer.runId)) {
-                peer.twin = this;
+                peer.duplicateOf = this;
                 peer.statistics.onDisconnect();
                 peer.onRefused(sameServerAs(this));
             }
@@ -436,41 +436,41 @@ public final class Node {
     // ---- sending ----------------------------------------------------------------------------------------------------
 
     /** Why a command would not be sent now; {@link VoteFailure#NONE} if it would. */
-    VoteFailure refusalOf(final Verb verb) {
+    VoteFailure refusalOf(final CommandKind kind) {
         if (!state.isConnected()) {
             return VoteFailure.NOT_CONNECTED;
         }
-        if (verb.isVote() && state != NodeState.READY) {
+        if (kind.isVote() && state != NodeState.READY) {
             return VoteFailure.QUARANTINED;
         }
         return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;
     }
 
     /** How this node is asked for what. */
-    CommandForm formOf(final LockRequest request, final Verb verb) {
-        return switch (verb) {
-            case REMAINING_TTL -> CommandForm.PTTL;
-            case ACQUIRE -> request.isRemainingTtlWanted() ? CommandForm.SCRIPT : CommandForm.PLAIN_SET;
-            case RELEASE -> dialect.releaseForm();
-            case EXTEND -> dialect.extendForm();
-            case ACQUIRE_FENCED, RAISE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> CommandForm.SCRIPT;
+    CommandEncoding encodingOf(final LockRequest request, final CommandKind kind) {
+        return switch (kind) {
+            case REMAINING_TTL -> CommandEncoding.PTTL;
+            case ACQUIRE -> request.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
+            case RELEASE -> dialect.releaseEncoding();
+            case EXTEND -> dialect.extendEncoding();
+            case ACQUIRE_FENCED, RAISE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> CommandEncoding.SCRIPT;
         };
     }
 
     /** Whether it is connected and has no cheaper command for a release than the script. */
     boolean isReleasedByScript() {
-        return state.isConnected() && dialect.releaseForm() == CommandForm.SCRIPT;
+        return state.isConnected() && dialect.releaseEncoding() == CommandEncoding.SCRIPT;
     }
 
     /** Whether it is connected and has a command of its own for a release. */
     boolean isReleasedNatively() {
-        return state.isConnected() && dialect.releaseForm() != CommandForm.SCRIPT;
+        return state.isConnected() && dialect.releaseEncoding() != CommandEncoding.SCRIPT;
     }
 
     /** Notes a request whose bytes stand in the shared batch, if this node takes it. */
-    VoteFailure enlist(final LockRequest request, final Verb verb, final CommandForm form, final int sequence) {
-        final VoteFailure refusal = refusalOf(verb);
-        if (refusal == VoteFailure.NONE && !connection.add(request, RequestRing.tag(verb, form, sequence, false))) {
+    VoteFailure enlist(final LockRequest request, final CommandKind kind, final CommandEncoding encoding, final int sequence) {
+        final VoteFailure refusal = refusalOf(kind);
+        if (refusal == VoteFailure.NONE && !connection.add(request, RequestRing.tag(kind, encoding, sequence, false))) {
             return VoteFailure.BACK_PRESSURE;
         }
         return refusal;
@@ -478,9 +478,9 @@ public final class Node {
 
     /** Notes a batch of releases whose bytes stand in the shared batch, if this node takes it. */
     VoteFailure enlist(final ReleaseBatch releases) {
-        final VoteFailure refusal = refusalOf(Verb.RELEASE);
+        final VoteFailure refusal = refusalOf(CommandKind.RELEASE);
         if (refusal == VoteFailure.NONE
-                && !connection.add(releases, RequestRing.tag(releases.verb(), CommandForm.SCRIPT, 0, false))) {
+                && !connection.add(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, false))) {
             return VoteFailure.BACK_PRESSURE;
         }
         return refusal;
@@ -523,19 +523,19 @@ public final class Node {
      *
      * @return false if there is no memory for it
      */
-    private boolean sendAlone(final LockRequest request, final Verb verb, final int sequence,
+    private boolean sendAlone(final LockRequest request, final CommandKind kind, final int sequence,
             final boolean isSecondTry) {
-        final int scriptLength = isSecondTry ? LockScripts.source(verb).length : 0;
-        final ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, verb) + scriptLength);
+        final int scriptLength = isSecondTry ? LockScripts.source(kind).length : 0;
+        final ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength);
         if (out == null) {
             return false;
         }
         if (isSecondTry) {
-            LockScripts.writeEval(out, verb, request);
+            LockScripts.writeEval(out, kind, request);
         } else {
-            LockScripts.writeEvalSha(out, verb, request);
+            LockScripts.writeEvalSha(out, kind, request);
         }
-        return writeAlone(request, RequestRing.tag(verb, CommandForm.SCRIPT, sequence, isSecondTry), out);
+        return writeAlone(request, RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry), out);
     }
 
     private boolean writeAlone(final Object request, final int tag, final ByteBuf command) {
@@ -585,11 +585,11 @@ public final class Node {
     // ---- answers ----------------------------------------------------------------------------------------------------
 
     void onReply(final LockRequest request, final int tag, final long value) {
-        statistics.onReply(RequestRing.verbOf(tag), value);
+        statistics.onReply(RequestRing.kindOf(tag), value);
         final String change = health.isSuspicious()
-                ? health.onAnswer(RequestRing.verbOf(tag), value <= 0, nowNs())
+                ? health.onAnswer(RequestRing.kindOf(tag), value <= 0, nowNs())
                 : null;
-        request.onReply(index, RequestRing.verbOf(tag), RequestRing.sequenceOf(tag), value);
+        request.onReply(index, RequestRing.kindOf(tag), RequestRing.sequenceOf(tag), value);
         logHealth(change);
     }
 
@@ -597,8 +597,8 @@ public final class Node {
     void onSetReply(final LockRequest request, final int tag, final boolean isOk) {
         if (isOk) {
             onReply(request, tag, 1);
-        } else if (RequestRing.verbOf(tag).isAcquire()) {
-            onReply(request, tag, LockRequest.REFUSED_UNTOLD);
+        } else if (RequestRing.kindOf(tag).isAcquire()) {
+            onReply(request, tag, LockRequest.REFUSED_TTL_UNKNOWN);
         } else {
             onSetIfEqualRefused(request, tag);
         }
@@ -606,36 +606,36 @@ public final class Node {
 
     /** The key is missing or somebody else's. The script knows which, and mends what is missing. */
     private void onSetIfEqualRefused(final LockRequest request, final int tag) {
-        final Verb verb = RequestRing.verbOf(tag);
+        final CommandKind kind = RequestRing.kindOf(tag);
         final int sequence = RequestRing.sequenceOf(tag);
         request.onRefusedAhead(index);
-        if (!isSecondTryPossible(request, verb, sequence) || !sendAlone(request, verb, sequence, false)) {
+        if (!isSecondTryPossible(request, kind, sequence) || !sendAlone(request, kind, sequence, false)) {
             onReply(request, tag, 0);
         }
     }
 
-    private boolean isSecondTryPossible(final LockRequest request, final Verb verb, final int sequence) {
-        return refusalOf(verb) == VoteFailure.NONE && request.isSecondTryWanted(verb, sequence);
+    private boolean isSecondTryPossible(final LockRequest request, final CommandKind kind, final int sequence) {
+        return refusalOf(kind) == VoteFailure.NONE && request.isSecondTryWanted(kind, sequence);
     }
 
     void onError(final LockRequest request, final int tag, final VoteFailure failure, final String errorCode) {
-        final Verb verb = RequestRing.verbOf(tag);
+        final CommandKind kind = RequestRing.kindOf(tag);
         final int sequence = RequestRing.sequenceOf(tag);
         final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        final boolean isUnknownCommand = isDialectRefused(RequestRing.formOf(tag), failure);
+        final boolean isUnknownCommand = isOptionalCommandRejected(RequestRing.encodingOf(tag), failure);
         if (isUnknownCommand) {
-            dialect = dialect.without(RequestRing.formOf(tag));
+            dialect = dialect.without(RequestRing.encodingOf(tag));
         }
-        if ((isUnknownScript || isUnknownCommand) && isSecondTryPossible(request, verb, sequence)
-                && sendAlone(request, verb, sequence, isUnknownScript)) {
+        if ((isUnknownScript || isUnknownCommand) && isSecondTryPossible(request, kind, sequence)
+                && sendAlone(request, kind, sequence, isUnknownScript)) {
             return;
         }
         statistics.onError();
-        if (isUnknownScript && RequestRing.formOf(tag) == CommandForm.SCRIPT) {
-            reload(verb);
+        if (isUnknownScript && RequestRing.encodingOf(tag) == CommandEncoding.SCRIPT) {
+            reload(kind);
         }
-        final String change = health.onError(verb, errorCode, nowNs());
-        request.onError(index, verb, sequence, failure);
+        final String change = health.onError(kind, errorCode, nowNs());
+        request.onError(index, kind, sequence, failure);
         logHealth(change);
     }
 
@@ -643,9 +643,9 @@ public final class Node {
      * The command is not worth sending again, because the others have decided; a node that answers later than they do
      * would never learn the script from it.
      */
-    private void reload(final Verb verb) {
-        if (!isScriptReloading && refusalOf(Verb.RELEASE) == VoteFailure.NONE) {
-            isScriptReloading = sendValue(Handshake.scriptLoad(this, verb), reply -> isScriptReloading = false);
+    private void reload(final CommandKind kind) {
+        if (!isScriptReloading && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE) {
+            isScriptReloading = sendValue(Handshake.scriptLoad(this, kind), reply -> isScriptReloading = false);
         }
     }
 
@@ -656,8 +656,8 @@ public final class Node {
     }
 
     /** The node said that it has a command, and refuses it all the same: from here on a script does it. */
-    private static boolean isDialectRefused(final CommandForm form, final VoteFailure failure) {
-        return form.isOfDialect() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
+    private static boolean isOptionalCommandRejected(final CommandEncoding encoding, final VoteFailure failure) {
+        return encoding.isOptional() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
     }
 
     void onBatchReply(final ReleaseBatch releases, final long deletedMask) {
@@ -668,11 +668,11 @@ public final class Node {
     void onBatchError(final ReleaseBatch releases, final int tag, final VoteFailure failure,
             final String errorCode) {
         if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag)
-                && refusalOf(Verb.RELEASE) == VoteFailure.NONE && sendAgain(releases)) {
+                && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && sendAgain(releases)) {
             return;
         }
         statistics.onError();
-        final String change = health.onError(releases.verb(), errorCode, nowNs());
+        final String change = health.onError(releases.kind(), errorCode, nowNs());
         releases.onError(this, failure);
         fanOut.onBatchAnswered(releases);
         logHealth(change);
@@ -684,7 +684,7 @@ public final class Node {
             return false;
         }
         LockScripts.writeBatch(out, releases, true);
-        return writeAlone(releases, RequestRing.tag(releases.verb(), CommandForm.SCRIPT, 0, true), out);
+        return writeAlone(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, true), out);
     }
 
     void onBatchUnknown(final ReleaseBatch releases) {
@@ -693,10 +693,10 @@ public final class Node {
     }
 
     void onUnknown(final LockRequest request, final int tag) {
-        if (RequestRing.formOf(tag).isShortening()) {
+        if (RequestRing.encodingOf(tag).mayShorten()) {
             request.onMayShortenLate(index, RequestRing.sequenceOf(tag));
         }
-        request.onUnknown(index, RequestRing.verbOf(tag), RequestRing.sequenceOf(tag));
+        request.onUnknown(index, RequestRing.kindOf(tag), RequestRing.sequenceOf(tag));
     }
 
     // ---- release debt -----------------------------------------------------------------------------------------------
@@ -707,26 +707,26 @@ public final class Node {
      * @param request whose token may stand on the node
      * @param untilNs monotonic time after which the key has expired by itself
      */
-    public void owe(final LockRequest request, final long untilNs) {
-        debt.add(request.resourceBulk(), request.token(), untilNs);
-        statistics.onDebt(debt.length(), debt.droppedCount());
+    public void retainRelease(final LockRequest request, final long untilNs) {
+        undelivered.add(request.resourceBulk(), request.token(), untilNs);
+        statistics.onUndeliveredReleases(undelivered.length(), undelivered.droppedCount());
     }
 
     /** Sends what is owed, as far as the connection takes it. */
-    private void payDebt() {
-        while (state.isConnected() && debt.length() > 0 && !connection.isCongested()) {
-            final ReleaseDebt.Entry entry = debt.poll(nowNs());
-            if (entry != null && !sendAlone(new DebtRequest(this, entry), Verb.RELEASE, 0, false)) {
-                debt.putBack(entry);
+    private void sendUndeliveredReleases() {
+        while (state.isConnected() && undelivered.length() > 0 && !connection.isCongested()) {
+            final UndeliveredReleases.Entry entry = undelivered.poll(nowNs());
+            if (entry != null && !sendAlone(new UndeliveredRelease(this, entry), CommandKind.RELEASE, 0, false)) {
+                undelivered.putBack(entry);
                 break;
             }
         }
-        statistics.onDebt(debt.length(), debt.droppedCount());
+        statistics.onUndeliveredReleases(undelivered.length(), undelivered.droppedCount());
     }
 
-    void onDebtUnpaid(final ReleaseDebt.Entry entry) {
-        debt.putBack(entry);
-        statistics.onDebt(debt.length(), debt.droppedCount());
+    void onUndeliveredReleaseUnknown(final UndeliveredReleases.Entry entry) {
+        undelivered.putBack(entry);
+        statistics.onUndeliveredReleases(undelivered.length(), undelivered.droppedCount());
     }
 
     // ---- watching ---------------------------------------------------------------------------------------------------
@@ -759,7 +759,7 @@ public final class Node {
             sampleClock(nowNs);
         }
         armWatch(nowNs);
-        payDebt();
+        sendUndeliveredReleases();
     }
 
     /** A sample is sent when it is due and not at the next look: validity allows for the time between two. */
@@ -959,7 +959,7 @@ public final class Node {
 
     /** Logs what is wrong unless that has been logged of late; then it is tried again when it is still wrong later. */
     private void logProblem(final String text, final boolean isNew) {
-        final String line = problemLog.lineFor(text, isNew, nowNs());
+        final String line = problemLog.queueFor(text, isNew, nowNs());
         isProblemLogged = line != null;
         if (line != null) {
             context.listener().onProblem(this, line);

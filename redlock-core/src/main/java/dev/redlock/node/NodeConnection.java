@@ -240,7 +240,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         if (reply == Seen.ERROR) {
             ring.removeHead();
             node.onError(request, tag, failure, errorCode);
-        } else if (RequestRing.formOf(tag).isAnsweredByOk()) {
+        } else if (RequestRing.encodingOf(tag).isAnsweredByOk()) {
             if (reply != Seen.OK && reply != Seen.NULL) {
                 throw outOfStep();
             }

@@ -36,7 +36,7 @@ final class NodeHealth {
      *
      * @threading event-loop-confined
      */
-    private static final class CommandKind {
+    private static final class ErrorRun {
         private final String commands;
         private int errorCount;
         private long firstNs;
@@ -45,7 +45,7 @@ final class NodeHealth {
         private boolean hasFailed;
         private Failing failing;
 
-        CommandKind(final String commands) {
+        ErrorRun(final String commands) {
             this.commands = commands;
         }
 
@@ -58,14 +58,14 @@ final class NodeHealth {
         }
     }
 
-    private final CommandKind[] kinds = {new CommandKind("acquires"), new CommandKind("extensions"),
-        new CommandKind("releases")};
+    private final ErrorRun[] kinds = {new ErrorRun("acquires"), new ErrorRun("extensions"),
+        new ErrorRun("releases")};
     /** Whether an answer that is no error has to be looked at: some kind has had an error since its last grant. */
     private boolean isSuspicious;
     private volatile Failing failing;
 
-    private CommandKind kindOf(final Verb verb) {
-        return kinds[verb.isAcquire() ? 0 : verb.isVote() ? 1 : 2];
+    private ErrorRun kindOf(final CommandKind command) {
+        return kinds[command.isAcquire() ? 0 : command.isVote() ? 1 : 2];
     }
 
     boolean isSuspicious() {
@@ -75,16 +75,16 @@ final class NodeHealth {
     /**
      * A command was answered with an error.
      *
-     * @param verb      what was asked
+     * @param command      what was asked
      * @param errorCode the first word of the error
      * @param nowNs     monotonic time
      * @return what is wrong if the command is found to fail with this error, else null
      */
-    String onError(final Verb verb, final String errorCode, final long nowNs) {
-        if (verb == Verb.REMAINING_TTL) {
+    String onError(final CommandKind command, final String errorCode, final long nowNs) {
+        if (command == CommandKind.REMAINING_TTL) {
             return null;
         }
-        final CommandKind kind = kindOf(verb);
+        final ErrorRun kind = kindOf(command);
         isSuspicious = true;
         kind.firstNs = kind.errorCount++ == 0 ? nowNs : kind.firstNs;
         kind.lastNs = nowNs;
@@ -101,16 +101,16 @@ final class NodeHealth {
     /**
      * A command was answered.
      *
-     * @param verb      what was asked
+     * @param command      what was asked
      * @param isRefusal whether the answer is one that needs no write: a refusal
      * @param nowNs     monotonic time
      * @return a sentence if the command failed before, else null
      */
-    String onAnswer(final Verb verb, final boolean isRefusal, final long nowNs) {
-        if (verb == Verb.REMAINING_TTL) {
+    String onAnswer(final CommandKind command, final boolean isRefusal, final long nowNs) {
+        if (command == CommandKind.REMAINING_TTL) {
             return null;
         }
-        final CommandKind kind = kindOf(verb);
+        final ErrorRun kind = kindOf(command);
         if (kind.errorCount == 0 || isRefusal && nowNs - kind.lastNs < SECOND_NS) {
             return null;
         }
@@ -130,7 +130,7 @@ final class NodeHealth {
     }
 
     private boolean hasErrors() {
-        for (final CommandKind kind : kinds) {
+        for (final ErrorRun kind : kinds) {
             if (kind.errorCount > 0) {
                 return true;
             }
@@ -139,7 +139,7 @@ final class NodeHealth {
     }
 
     private Failing firstFailing() {
-        for (final CommandKind kind : kinds) {
+        for (final ErrorRun kind : kinds) {
             if (kind.failing != null) {
                 return kind.failing;
             }

@@ -20,12 +20,12 @@ import dev.redlock.quorum.Drift;
  * @param probeKey            the key that a node's own conditional commands are tried on; null where scripts alone are
  *                            used
  * @param releaseBatchMax     most releases that go out as one script call; 1 for each by itself
- * @param debtMax             releases kept for a node that cannot be reached
+ * @param undeliveredReleasesMax             releases kept for a node that cannot be reached
  * @param clientName          name of the connection on the node, or null
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
         int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuardMode guardMode, Drift drift,
         int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, int releaseBatchMax,
-        int debtMax, String clientName) {
+        int undeliveredReleasesMax, String clientName) {
 }

@@ -40,8 +40,8 @@ public final class NodeStatistics {
         return (long) COUNTS.getOpaque(counts, counter);
     }
 
-    void onReply(final Verb verb, final long value) {
-        if (verb.isAcquire()) {
+    void onReply(final CommandKind kind, final long value) {
+        if (kind.isAcquire()) {
             add(value > 0 ? GRANTED : REFUSED);
         }
     }
@@ -58,16 +58,16 @@ public final class NodeStatistics {
         add(CLOCK_JUMPS);
     }
 
-    void onDebt(final int length, final long droppedCount) {
+    void onUndeliveredReleases(final int length, final long droppedCount) {
         set(DEBT, length);
         set(DEBT_DROPPED, droppedCount);
     }
 
-    void onDebtPaid() {
+    void onUndeliveredReleaseDelivered() {
         add(DEBT_PAID);
     }
 
-    void onDebtRefused() {
+    void onUndeliveredReleaseRefused() {
         add(DEBT_REFUSED);
     }
 
@@ -97,22 +97,22 @@ public final class NodeStatistics {
     }
 
     /** @return releases that the node is owed now */
-    public long debtLength() {
+    public long undeliveredReleaseCount() {
         return read(DEBT);
     }
 
     /** @return owed releases that were dropped because there were too many; their keys end with their ttl */
-    public long debtDroppedCount() {
+    public long undeliveredReleaseDroppedCount() {
         return read(DEBT_DROPPED);
     }
 
     /** @return owed releases that were sent and answered */
-    public long debtPaidCount() {
+    public long undeliveredReleaseDeliveredCount() {
         return read(DEBT_PAID);
     }
 
     /** @return owed releases that the node answered with an error */
-    public long debtRefusedCount() {
+    public long undeliveredReleaseRefusedCount() {
         return read(DEBT_REFUSED);
     }
 }

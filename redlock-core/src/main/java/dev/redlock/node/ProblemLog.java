@@ -27,7 +27,7 @@ final class ProblemLog {
      * @param nowNs   monotonic time
      * @return the problem, and how many lines were left out before it; null if this one is left out too
      */
-    String lineFor(final String problem, final boolean isNew, final long nowNs) {
+    String queueFor(final String problem, final boolean isNew, final long nowNs) {
         final String key = keyOf(problem);
         int free = -1;
         for (int i = 0; i < REASONS_MAX; i++) {

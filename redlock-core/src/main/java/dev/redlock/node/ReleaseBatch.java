@@ -13,24 +13,24 @@ final class ReleaseBatch {
     /** As many as there are bits in the answer of one node. */
     static final int LENGTH_MAX = Long.SIZE;
 
-    private final Verb verb;
+    private final CommandKind kind;
     private final LockRequest[] members = new LockRequest[LENGTH_MAX];
     private int length;
     private int keyBytes;
     private int unanswered;
 
-    /** An empty batch of {@link Verb#RELEASE_MANY} or {@link Verb#RELEASE_MANY_FENCED}. */
-    ReleaseBatch(final Verb verb) {
-        this.verb = verb;
+    /** An empty batch of {@link CommandKind#RELEASE_MANY} or {@link CommandKind#RELEASE_MANY_FENCED}. */
+    ReleaseBatch(final CommandKind kind) {
+        this.kind = kind;
     }
 
-    Verb verb() {
-        return verb;
+    CommandKind kind() {
+        return kind;
     }
 
     void add(final LockRequest request) {
         members[length++] = request;
-        keyBytes += request.resourceBulk().length + (verb.hasCounter() ? request.counterBulk().length : 0);
+        keyBytes += request.resourceBulk().length + (kind.hasCounter() ? request.counterBulk().length : 0);
     }
 
     int length() {
@@ -72,24 +72,24 @@ final class ReleaseBatch {
 
     void onError(final Node node, final VoteFailure failure) {
         for (int i = 0; i < length; i++) {
-            members[i].onError(node.index(), Verb.RELEASE, 0, failure);
+            members[i].onError(node.index(), CommandKind.RELEASE, 0, failure);
         }
     }
 
     void onUnknown(final Node node) {
         for (int i = 0; i < length; i++) {
-            members[i].onUnknown(node.index(), Verb.RELEASE, 0);
+            members[i].onUnknown(node.index(), CommandKind.RELEASE, 0);
         }
     }
 
     void onNotSent(final Node node, final VoteFailure failure) {
         for (int i = 0; i < length; i++) {
-            members[i].onNotSent(node.index(), Verb.RELEASE, 0, failure);
+            members[i].onNotSent(node.index(), CommandKind.RELEASE, 0, failure);
         }
     }
 
     @Override
     public String toString() {
-        return "ReleaseBatch{" + verb + ", " + length + " releases, unanswered=" + unanswered + "}";
+        return "ReleaseBatch{" + kind + ", " + length + " releases, unanswered=" + unanswered + "}";
     }
 }

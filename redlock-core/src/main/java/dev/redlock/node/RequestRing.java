@@ -12,13 +12,13 @@ final class RequestRing {
     private static final int CAPACITY_INITIAL = 256;
     /** A ring of this many requests is never made smaller: some 48 KiB. */
     private static final int CAPACITY_KEPT = 4096;
-    private static final int VERB_BITS = 4;
-    private static final int FORM_BITS = 3;
-    private static final int SECOND_TRY_BIT = 1 << VERB_BITS + FORM_BITS;
-    private static final int SEQUENCE_SHIFT = VERB_BITS + FORM_BITS + 1;
+    private static final int KIND_BITS = 4;
+    private static final int ENCODING_BITS = 3;
+    private static final int SECOND_TRY_BIT = 1 << KIND_BITS + ENCODING_BITS;
+    private static final int SEQUENCE_SHIFT = KIND_BITS + ENCODING_BITS + 1;
     /** Sequences are counted modulo this plus one. */
     static final int SEQUENCE_MAX = (1 << Integer.SIZE - SEQUENCE_SHIFT) - 1;
-    static final int RELEASE_TAG = tag(Verb.RELEASE, CommandForm.SCRIPT, 0, false);
+    static final int RELEASE_TAG = tag(CommandKind.RELEASE, CommandEncoding.SCRIPT, 0, false);
 
     private final int limit;
     private Object[] requests;
@@ -41,17 +41,17 @@ final class RequestRing {
         return value <= 1 ? 1 : Integer.highestOneBit(value - 1) << 1;
     }
 
-    static int tag(final Verb verb, final CommandForm form, final int sequence, final boolean isSecondTry) {
-        return sequence << SEQUENCE_SHIFT | (isSecondTry ? SECOND_TRY_BIT : 0) | form.ordinal() << VERB_BITS
-                | verb.ordinal();
+    static int tag(final CommandKind kind, final CommandEncoding encoding, final int sequence, final boolean isSecondTry) {
+        return sequence << SEQUENCE_SHIFT | (isSecondTry ? SECOND_TRY_BIT : 0) | encoding.ordinal() << KIND_BITS
+                | kind.ordinal();
     }
 
-    static Verb verbOf(final int tag) {
-        return Verb.of(tag & (1 << VERB_BITS) - 1);
+    static CommandKind kindOf(final int tag) {
+        return CommandKind.of(tag & (1 << KIND_BITS) - 1);
     }
 
-    static CommandForm formOf(final int tag) {
-        return CommandForm.of(tag >>> VERB_BITS & (1 << FORM_BITS) - 1);
+    static CommandEncoding encodingOf(final int tag) {
+        return CommandEncoding.of(tag >>> KIND_BITS & (1 << ENCODING_BITS) - 1);
     }
 
     static int sequenceOf(final int tag) {

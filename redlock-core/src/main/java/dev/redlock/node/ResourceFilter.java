@@ -23,7 +23,7 @@ final class ResourceFilter {
         isEmpty = false;
     }
 
-    boolean mayHold(final LockRequest request) {
+    boolean mightContain(final LockRequest request) {
         if (isEmpty) {
             return false;
         }

@@ -32,7 +32,7 @@ public final class RestartGuard {
     private long answeredNs;
     private boolean isSuccessor;
     /** When the process before last answered. */
-    private long forerunnerNs;
+    private long previousProcessLastReplyNs;
 
     RestartGuard(final RestartGuardMode mode, final long maxTtlMs, final Drift drift) {
         this.mode = mode;
@@ -69,7 +69,7 @@ public final class RestartGuard {
     private void meet(final String runId, final long nowNs) {
         if (!runId.equals(metRunId)) {
             isSuccessor = metRunId != null;
-            forerunnerNs = answeredNs;
+            previousProcessLastReplyNs = answeredNs;
             metRunId = runId;
             metNs = nowNs;
         }
@@ -77,7 +77,7 @@ public final class RestartGuard {
     }
 
     private boolean isPossible(final long uptimeMs, final long nowNs) {
-        final long apartMs = (nowNs - forerunnerNs) / NS_PER_MS;
+        final long apartMs = (nowNs - previousProcessLastReplyNs) / NS_PER_MS;
         return uptimeMs <= apartMs + drift.ofMs(apartMs) + ROUNDING_MS;
     }
 

@@ -135,7 +135,7 @@ public final class FenceRule {
      *
      * @param value a counter, greater than 0 and not above {@link #limit}
      */
-    public void noteSeen(final long value) {
+    public void recordSeen(final long value) {
         highestLate = Math.max(highestLate, value);
         highest = Math.max(highest, value);
     }

@@ -80,7 +80,7 @@ public final class Round {
      * @param nodeIndex which node
      * @return true if there was a grant, which is an unknown vote now
      */
-    public boolean distrust(final int nodeIndex) {
+    public boolean revoke(final int nodeIndex) {
         final long bit = 1L << nodeIndex;
         if ((granted & bit) == 0) {
             return false;

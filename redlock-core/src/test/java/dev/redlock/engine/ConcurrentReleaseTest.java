@@ -55,7 +55,7 @@ class ConcurrentReleaseTest {
             final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                     .autoExtendedLeasesMax(0), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(), 1);
             client.open().join();
-            final LeaseSlot lease = (LeaseSlot) client.redlock().newLease();
+            final LeaseHandle lease = (LeaseHandle) client.redlock().newLease();
             client.redlock()
                     .acquire(client.redlock().key("r"),
                             AcquireOptions.ofTtl(Duration.ofSeconds(10)).autoExtend(), lease, outcome -> {

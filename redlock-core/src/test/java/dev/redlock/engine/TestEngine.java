@@ -42,7 +42,7 @@ public final class TestEngine {
 
         public static RunningLoop start(final IoHandlerFactory factory, final IdlePolicy idlePolicy,
                 final String name) {
-            final LoopThread thread = LoopThread.start(factory, idlePolicy, name);
+            final EventLoopRunner thread = EventLoopRunner.start(factory, idlePolicy, name);
             return new RunningLoop(thread.loop(), thread::shutDown);
         }
     }
@@ -69,13 +69,13 @@ public final class TestEngine {
     }
 
     /** @return attempts that are not back in their pool */
-    public int attemptsOut() {
-        return conductors[0].attemptsOut();
+    public int claimsOut() {
+        return conductors[0].claimsOut();
     }
 
     /** @return attempts in the pool */
-    public int pooledAttempts() {
-        return conductors[0].pooledAttempts();
+    public int pooledClaims() {
+        return conductors[0].pooledClaims();
     }
 
     /** @return leases that the keeper believes to be held */
@@ -90,20 +90,20 @@ public final class TestEngine {
 
     /** @return the token that a held lease has on the nodes, bytes as chars; empty if it has none */
     public static String tokenOf(final Lease lease) {
-        final Attempt attempt = ((LeaseSlot) lease).attempt;
-        if (attempt == null) {
+        final Claim claim = ((LeaseHandle) lease).claim;
+        if (claim == null) {
             return "";
         }
         final ByteBuffer bytes = ByteBuffer.allocate(Token.LENGTH)
-                .putLong(attempt.token.high())
-                .putLong(attempt.token.middle())
-                .putInt(attempt.token.low());
+                .putLong(claim.token.high())
+                .putLong(claim.token.middle())
+                .putInt(claim.token.low());
         return new String(bytes.array(), StandardCharsets.ISO_8859_1);
     }
 
     /** @return the monotonic time at which the validity of a lease ends, whatever its state */
     public static long validUntilNs(final Lease lease) {
-        return ((LeaseSlot) lease).validUntilNs();
+        return ((LeaseHandle) lease).validUntilNs();
     }
 
     /** Starts a timer of the conductor. */

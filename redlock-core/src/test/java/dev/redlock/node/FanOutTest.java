@@ -57,7 +57,7 @@ class FanOutTest {
         }
 
         @Override
-        public void onNotSent(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+        public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
             told.add(name + " " + nodeIndex);
         }
     }
@@ -93,20 +93,20 @@ class FanOutTest {
     @Test
     void aCommandThatThereIsNoRoomForIsNotSent() {
         allocator.isExhausted = true;
-        withoutMemory(() -> fanOut.send(new Told("a"), Verb.ACQUIRE, 0, 3));
+        withoutMemory(() -> fanOut.send(new Told("a"), CommandKind.ACQUIRE, 0, 3));
         assertEquals(List.of("a 0", "a 1"), told);
     }
 
     @Test
     void releasesThatThereIsNoRoomForAreNotSentAndTheNextOnesAre() {
         allocator.isExhausted = true;
-        fanOut.release(new Told("a"), Verb.RELEASE);
-        fanOut.release(new Told("b"), Verb.RELEASE);
+        fanOut.release(new Told("a"), CommandKind.RELEASE);
+        fanOut.release(new Told("b"), CommandKind.RELEASE);
         withoutMemory(loop::runNow);
         assertEquals(List.of("a 0", "b 0", "a 1", "b 1"), told);
         told.clear();
         allocator.isExhausted = false;
-        fanOut.release(new Told("c"), Verb.RELEASE);
+        fanOut.release(new Told("c"), CommandKind.RELEASE);
         loop.runNow();
         assertEquals(List.of("c 0", "c 1"), told, "the turn after that ends like any other");
     }

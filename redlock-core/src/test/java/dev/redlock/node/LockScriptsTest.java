@@ -31,52 +31,52 @@ class LockScriptsTest {
         return request;
     }
 
-    private static String sha(final Verb verb) {
-        return LockScripts.sha1Hex(LockScripts.source(verb));
+    private static String sha(final CommandKind kind) {
+        return LockScripts.sha1Hex(LockScripts.source(kind));
     }
 
-    private static void assertWritten(final Verb verb, final int words, final int keys, final String counter,
+    private static void assertWritten(final CommandKind kind, final int words, final int keys, final String counter,
             final String arguments) {
         final ByteBuf out = Unpooled.buffer();
-        LockScripts.writeEvalSha(out, verb, request(30_000));
-        assertEquals("*" + words + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(verb) + "\r\n$1\r\n" + keys + "\r\n" + RESOURCE
+        LockScripts.writeEvalSha(out, kind, request(30_000));
+        assertEquals("*" + words + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(kind) + "\r\n$1\r\n" + keys + "\r\n" + RESOURCE
                 + counter + "$20\r\n" + TOKEN + "\r\n" + arguments, text(out));
     }
 
     @Test
     void plainCommandsAreExactlyThis() {
-        assertWritten(Verb.ACQUIRE, 6, 1, "", "$5\r\n30000\r\n");
-        assertWritten(Verb.EXTEND, 6, 1, "", "$5\r\n30000\r\n");
-        assertWritten(Verb.RELEASE, 5, 1, "", "");
+        assertWritten(CommandKind.ACQUIRE, 6, 1, "", "$5\r\n30000\r\n");
+        assertWritten(CommandKind.EXTEND, 6, 1, "", "$5\r\n30000\r\n");
+        assertWritten(CommandKind.RELEASE, 5, 1, "", "");
     }
 
     @Test
     void nativeCommandsAreExactlyThis() {
         final String token = "$20\r\n" + TOKEN + "\r\n";
         assertEquals("*6\r\n$3\r\nSET\r\n" + RESOURCE + token + "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n",
-                written(CommandForm.PLAIN_SET));
-        assertEquals("*4\r\n$5\r\nDELEX\r\n" + RESOURCE + "$4\r\nIFEQ\r\n" + token, written(CommandForm.DELEX));
-        assertEquals("*3\r\n$7\r\nDELIFEQ\r\n" + RESOURCE + token, written(CommandForm.DELIFEQ));
+                written(CommandEncoding.PLAIN_SET));
+        assertEquals("*4\r\n$5\r\nDELEX\r\n" + RESOURCE + "$4\r\nIFEQ\r\n" + token, written(CommandEncoding.DELEX));
+        assertEquals("*3\r\n$7\r\nDELIFEQ\r\n" + RESOURCE + token, written(CommandEncoding.DELIFEQ));
         assertEquals("*7\r\n$3\r\nSET\r\n" + RESOURCE + token + "$4\r\nIFEQ\r\n" + token
-                + "$2\r\nPX\r\n$5\r\n30000\r\n", written(CommandForm.SET_IFEQ));
+                + "$2\r\nPX\r\n$5\r\n30000\r\n", written(CommandEncoding.SET_IFEQ));
     }
 
     @Test
     void aQuestionAboutATtlIsExactlyThis() {
-        assertEquals("*2\r\n$4\r\nPTTL\r\n" + RESOURCE, written(CommandForm.PTTL));
+        assertEquals("*2\r\n$4\r\nPTTL\r\n" + RESOURCE, written(CommandEncoding.PTTL));
     }
 
-    private static String written(final CommandForm form) {
+    private static String written(final CommandEncoding encoding) {
         final ByteBuf out = Unpooled.buffer();
-        NativeCommands.write(out, form, request(30_000));
-        assertTrue(out.readableBytes() <= LockScripts.COMMAND_OVERHEAD_BYTES + RESOURCE.length(), form::name);
+        NativeCommands.write(out, encoding, request(30_000));
+        assertTrue(out.readableBytes() <= LockScripts.COMMAND_OVERHEAD_BYTES + RESOURCE.length(), encoding::name);
         return text(out);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
     void aBatchOfReleasesIsExactlyThis(final int length) {
-        final ReleaseBatch batch = new ReleaseBatch(Verb.RELEASE_MANY);
+        final ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
         for (int i = 0; i < length; i++) {
             batch.add(request(1));
         }
@@ -85,9 +85,9 @@ class LockScriptsTest {
         assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
         final String keysAndTokens = RESOURCE.repeat(length) + ("$20\r\n" + TOKEN + "\r\n").repeat(length);
         final String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
-        assertEquals("*" + (3 + 2 * length) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.RELEASE_MANY) + "\r\n"
+        assertEquals("*" + (3 + 2 * length) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.RELEASE_MANY) + "\r\n"
                 + count + keysAndTokens, text(out));
-        final String source = new String(LockScripts.source(Verb.RELEASE_MANY), StandardCharsets.UTF_8);
+        final String source = new String(LockScripts.source(CommandKind.RELEASE_MANY), StandardCharsets.UTF_8);
         final ByteBuf eval = Unpooled.buffer();
         LockScripts.writeBatch(eval, batch, true);
         assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
@@ -98,7 +98,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
     void aBatchOfFencedReleasesIsExactlyThis(final int length) {
-        final ReleaseBatch batch = new ReleaseBatch(Verb.RELEASE_MANY_FENCED);
+        final ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
         for (int i = 0; i < length; i++) {
             batch.add(request(1));
         }
@@ -109,7 +109,7 @@ class LockScriptsTest {
         final ByteBuf out = Unpooled.buffer();
         LockScripts.writeBatch(out, batch, false);
         assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
-        assertEquals("*" + (3 + 4 * length + 1) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(Verb.RELEASE_MANY_FENCED)
+        assertEquals("*" + (3 + 4 * length + 1) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.RELEASE_MANY_FENCED)
                 + "\r\n" + count + RESOURCE.repeat(length) + counters + arguments, text(out));
         final ByteBuf eval = Unpooled.buffer();
         LockScripts.writeBatch(eval, batch, true);
@@ -120,51 +120,51 @@ class LockScriptsTest {
     void fencedCommandsAreExactlyThis() {
         final String counter = "$7\r\ncounter\r\n";
         final String highest = "$16\r\n9007199254740991\r\n";
-        assertWritten(Verb.ACQUIRE_FENCED, 8, 2, counter, "$5\r\n30000\r\n$8\r\n86400000\r\n");
-        assertWritten(Verb.RAISE, 8, 2, counter, highest + "$8\r\n86400000\r\n");
-        assertWritten(Verb.RELEASE_FENCED, 8, 2, counter, highest + "$8\r\n86400000\r\n");
+        assertWritten(CommandKind.ACQUIRE_FENCED, 8, 2, counter, "$5\r\n30000\r\n$8\r\n86400000\r\n");
+        assertWritten(CommandKind.RAISE, 8, 2, counter, highest + "$8\r\n86400000\r\n");
+        assertWritten(CommandKind.RELEASE_FENCED, 8, 2, counter, highest + "$8\r\n86400000\r\n");
     }
 
     @ParameterizedTest
-    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE,
+    @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
-    void evalIsTheSameWithTheScriptItself(final Verb verb) {
-        final String source = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
+    void evalIsTheSameWithTheScriptItself(final CommandKind kind) {
+        final String source = new String(LockScripts.source(kind), StandardCharsets.UTF_8);
         final ByteBuf bySha = Unpooled.buffer();
         final ByteBuf bySource = Unpooled.buffer();
-        LockScripts.writeEvalSha(bySha, verb, request(86_400_000));
-        LockScripts.writeEval(bySource, verb, request(86_400_000));
+        LockScripts.writeEvalSha(bySha, kind, request(86_400_000));
+        LockScripts.writeEval(bySource, kind, request(86_400_000));
         assertEquals(text(bySha)
-                .replace("$7\r\nEVALSHA\r\n$40\r\n" + sha(verb), "$4\r\nEVAL\r\n$" + source.length() + "\r\n" + source),
+                .replace("$7\r\nEVALSHA\r\n$40\r\n" + sha(kind), "$4\r\nEVAL\r\n$" + source.length() + "\r\n" + source),
                 text(bySource));
     }
 
     @ParameterizedTest
-    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE,
+    @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
-    void theRoomThatIsReservedIsEnough(final Verb verb) {
+    void theRoomThatIsReservedIsEnough(final CommandKind kind) {
         final ByteBuf out = Unpooled.buffer();
-        LockScripts.writeEvalSha(out, verb, request(86_400_000));
+        LockScripts.writeEvalSha(out, kind, request(86_400_000));
         final int length = out.readableBytes();
         out.release();
-        final int names = RESOURCE.length() + (verb.hasCounter() ? request(1).counterBulk().length : 0);
-        assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + names, verb + " has " + length);
+        final int names = RESOURCE.length() + (kind.hasCounter() ? request(1).counterBulk().length : 0);
+        assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + names, kind + " has " + length);
     }
 
     @ParameterizedTest
-    @EnumSource(value = Verb.class, mode = EnumSource.Mode.EXCLUDE, names = "REMAINING_TTL")
-    void theHeadOfEachScriptStatesKeysArgumentsAndReplies(final Verb verb) {
-        final String source = new String(LockScripts.source(verb), StandardCharsets.US_ASCII);
+    @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE, names = "REMAINING_TTL")
+    void theHeadOfEachScriptStatesKeysArgumentsAndReplies(final CommandKind kind) {
+        final String source = new String(LockScripts.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
-        final boolean isMany = verb == Verb.RELEASE_MANY || verb == Verb.RELEASE_MANY_FENCED;
+        final boolean isMany = kind == CommandKind.RELEASE_MANY || kind == CommandKind.RELEASE_MANY_FENCED;
         final String index = isMany ? "i" : "1";
         for (final String word : new String[]{"-- KEYS[" + index + "] resource", "-- ARGV[" + index + "] token",
             "-- reply "}) {
             assertTrue(source.contains(word), word);
         }
-        assertEquals(verb.hasCounter(), source.contains(isMany ? "KEYS[n + i] counter" : "KEYS[2] counter"));
+        assertEquals(kind.hasCounter(), source.contains(isMany ? "KEYS[n + i] counter" : "KEYS[2] counter"));
         for (int i = 2; i <= 4; i++) {
-            assertEquals(i <= 1 + verb.argumentCount(), source.contains("ARGV[" + i + "]"), verb + " ARGV " + i);
+            assertEquals(i <= 1 + kind.argumentCount(), source.contains("ARGV[" + i + "]"), kind + " ARGV " + i);
         }
     }
 
@@ -177,9 +177,9 @@ class LockScriptsTest {
 
     @Test
     void onlyReleasesAndQuestionsAreNoVotes() {
-        for (final Verb verb : Verb.values()) {
-            assertEquals(!verb.name().startsWith("RELEASE") && verb != Verb.REMAINING_TTL, verb.isVote(), verb::name);
-            assertEquals(verb == Verb.ACQUIRE || verb == Verb.ACQUIRE_FENCED, verb.isAcquire(), verb::name);
+        for (final CommandKind kind : CommandKind.values()) {
+            assertEquals(!kind.name().startsWith("RELEASE") && kind != CommandKind.REMAINING_TTL, kind.isVote(), kind::name);
+            assertEquals(kind == CommandKind.ACQUIRE || kind == CommandKind.ACQUIRE_FENCED, kind.isAcquire(), kind::name);
         }
     }
 
@@ -187,7 +187,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void thereIsRoomForABatchOfTheLongestNumbers(final boolean isEval) {
-        final ReleaseBatch batch = new ReleaseBatch(Verb.RELEASE_MANY_FENCED);
+        final ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
         for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
             batch.add(new StubRequest(RESOURCE, 30_000) {
                 @Override

@@ -11,37 +11,37 @@ class NodeStatisticsTest {
     private void assertCounts(final long... expected) {
         assertArrayEquals(expected,
                 new long[]{statistics.grantedCount(), statistics.refusedCount(), statistics.errorCount(),
-                    statistics.disconnectCount(), statistics.clockJumpCount(), statistics.debtLength(),
-                    statistics.debtDroppedCount(), statistics.debtPaidCount(), statistics.debtRefusedCount()});
+                    statistics.disconnectCount(), statistics.clockJumpCount(), statistics.undeliveredReleaseCount(),
+                    statistics.undeliveredReleaseDroppedCount(), statistics.undeliveredReleaseDeliveredCount(), statistics.undeliveredReleaseRefusedCount()});
     }
 
     @Test
     void eachEventHasItsCounter() {
         assertCounts(0, 0, 0, 0, 0, 0, 0, 0, 0);
-        statistics.onReply(Verb.ACQUIRE, 1);
+        statistics.onReply(CommandKind.ACQUIRE, 1);
         assertCounts(1, 0, 0, 0, 0, 0, 0, 0, 0);
-        statistics.onReply(Verb.ACQUIRE, 0);
-        statistics.onReply(Verb.ACQUIRE_FENCED, -500);
+        statistics.onReply(CommandKind.ACQUIRE, 0);
+        statistics.onReply(CommandKind.ACQUIRE_FENCED, -500);
         assertCounts(1, 2, 0, 0, 0, 0, 0, 0, 0);
         statistics.onError();
         assertCounts(1, 2, 1, 0, 0, 0, 0, 0, 0);
         statistics.onDisconnect();
         statistics.onClockJump();
         assertCounts(1, 2, 1, 1, 1, 0, 0, 0, 0);
-        statistics.onDebt(7, 3);
+        statistics.onUndeliveredReleases(7, 3);
         assertCounts(1, 2, 1, 1, 1, 7, 3, 0, 0);
-        statistics.onDebt(2, 4);
-        statistics.onDebtPaid();
-        statistics.onDebtRefused();
+        statistics.onUndeliveredReleases(2, 4);
+        statistics.onUndeliveredReleaseDelivered();
+        statistics.onUndeliveredReleaseRefused();
         assertCounts(1, 2, 1, 1, 1, 2, 4, 1, 1);
     }
 
     @Test
     void onlyAcquiresAreGrantsAndRefusals() {
-        statistics.onReply(Verb.RELEASE, 1);
-        statistics.onReply(Verb.EXTEND, 0);
-        statistics.onReply(Verb.RAISE, 1);
-        statistics.onReply(Verb.RELEASE_FENCED, 1);
+        statistics.onReply(CommandKind.RELEASE, 1);
+        statistics.onReply(CommandKind.EXTEND, 0);
+        statistics.onReply(CommandKind.RAISE, 1);
+        statistics.onReply(CommandKind.RELEASE_FENCED, 1);
         assertCounts(0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
 }

@@ -14,43 +14,43 @@ class ProblemLogTest {
 
     @Test
     void theSameReasonIsLoggedOnceAMinute() {
-        assertEquals("it is down", log.lineFor("it is down", true, 0));
-        assertNull(log.lineFor("it is down", true, 1));
-        assertNull(log.lineFor("it is down", true, MINUTE_NS - 1));
+        assertEquals("it is down", log.queueFor("it is down", true, 0));
+        assertNull(log.queueFor("it is down", true, 1));
+        assertNull(log.queueFor("it is down", true, MINUTE_NS - 1));
         assertEquals("it is down (2 more lines about this node were left out)",
-                log.lineFor("it is down", true, MINUTE_NS));
-        assertEquals("it is down", log.lineFor("it is down", true, 3 * MINUTE_NS), "the count has started anew");
+                log.queueFor("it is down", true, MINUTE_NS));
+        assertEquals("it is down", log.queueFor("it is down", true, 3 * MINUTE_NS), "the count has started anew");
     }
 
     @Test
     void reasonsThatDifferInNumbersAreTheSame() {
-        assertNotNull(log.lineFor("up for 12 s, 7 ms", true, 0));
-        assertNull(log.lineFor("up for 3456 s, 8 ms", true, 1));
-        assertNotNull(log.lineFor("up for 3456 s", true, 2), "another sentence");
+        assertNotNull(log.queueFor("up for 12 s, 7 ms", true, 0));
+        assertNull(log.queueFor("up for 3456 s, 8 ms", true, 1));
+        assertNotNull(log.queueFor("up for 3456 s", true, 2), "another sentence");
     }
 
     @Test
     void aProblemThatIsTriedAgainIsNotCounted() {
-        log.lineFor("it is down", true, 0);
-        log.lineFor("it is down", false, 1);
-        assertEquals("it is down", log.lineFor("it is down", false, MINUTE_NS));
+        log.queueFor("it is down", true, 0);
+        log.queueFor("it is down", false, 1);
+        assertEquals("it is down", log.queueFor("it is down", false, MINUTE_NS));
     }
 
     @Test
     void tenReasonsAMinuteAreLoggedAndNoMore() {
         for (int i = 0; i < 10; i++) {
-            assertNotNull(log.lineFor("x".repeat(i + 1), true, i));
+            assertNotNull(log.queueFor("x".repeat(i + 1), true, i));
         }
-        assertNull(log.lineFor("one more", true, 10));
+        assertNull(log.queueFor("one more", true, 10));
         assertEquals("one more (1 more lines about this node were left out)",
-                log.lineFor("one more", true, MINUTE_NS), "the first place is free again");
-        assertNull(log.lineFor("another", true, MINUTE_NS));
+                log.queueFor("one more", true, MINUTE_NS), "the first place is free again");
+        assertNull(log.queueFor("another", true, MINUTE_NS));
     }
 
     /** A server's text may be long, and what is kept of it is not. */
     @Test
     void onlyTheBeginningOfALongReasonCounts() {
-        assertNotNull(log.lineFor("y".repeat(160) + "a", true, 0));
-        assertNull(log.lineFor("y".repeat(160) + "b", true, 0));
+        assertNotNull(log.queueFor("y".repeat(160) + "a", true, 0));
+        assertNull(log.queueFor("y".repeat(160) + "b", true, 0));
     }
 }

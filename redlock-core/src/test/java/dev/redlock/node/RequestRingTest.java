@@ -186,28 +186,28 @@ class RequestRingTest {
     @ParameterizedTest
     @CsvSource({"ACQUIRE, SCRIPT, 0, false", "ACQUIRE, PLAIN_SET, 0, true", "RELEASE, DELIFEQ, 0, true",
         "EXTEND, SET_IFEQ, 1, false", "EXTEND, SCRIPT, 16777214, true", "RELEASE_MANY, DELEX, 16777215, true"})
-    void aTagHoldsVerbFormSequenceAndTry(final Verb verb, final CommandForm form, final int sequence,
+    void aTagHoldsVerbFormSequenceAndTry(final CommandKind kind, final CommandEncoding encoding, final int sequence,
             final boolean isSecondTry) {
-        final int tag = RequestRing.tag(verb, form, sequence, isSecondTry);
-        assertEquals(form, RequestRing.formOf(tag));
-        assertEquals(verb, RequestRing.verbOf(tag));
+        final int tag = RequestRing.tag(kind, encoding, sequence, isSecondTry);
+        assertEquals(encoding, RequestRing.encodingOf(tag));
+        assertEquals(kind, RequestRing.kindOf(tag));
         assertEquals(sequence, RequestRing.sequenceOf(tag));
         assertEquals(isSecondTry, RequestRing.isSecondTry(tag));
     }
 
     @Test
     void everyVerbAndFormFitsIntoATag() {
-        assertTrue(Verb.values().length <= 16, "four bits");
-        assertTrue(CommandForm.values().length <= 8, "three bits");
+        assertTrue(CommandKind.values().length <= 16, "four bits");
+        assertTrue(CommandEncoding.values().length <= 8, "three bits");
         assertEquals(RequestRing.SEQUENCE_MAX, 16_777_215, "the mask that extensions are counted with");
-        for (final Verb verb : Verb.values()) {
-            for (final CommandForm form : CommandForm.values()) {
-                final int tag = RequestRing.tag(verb, form, RequestRing.SEQUENCE_MAX, true);
-                assertEquals(verb, RequestRing.verbOf(tag));
-                assertEquals(form, RequestRing.formOf(tag));
+        for (final CommandKind kind : CommandKind.values()) {
+            for (final CommandEncoding encoding : CommandEncoding.values()) {
+                final int tag = RequestRing.tag(kind, encoding, RequestRing.SEQUENCE_MAX, true);
+                assertEquals(kind, RequestRing.kindOf(tag));
+                assertEquals(encoding, RequestRing.encodingOf(tag));
             }
         }
-        assertThrows(ArrayIndexOutOfBoundsException.class, () -> Verb.of(Verb.values().length));
+        assertThrows(ArrayIndexOutOfBoundsException.class, () -> CommandKind.of(CommandKind.values().length));
     }
 
     @Test

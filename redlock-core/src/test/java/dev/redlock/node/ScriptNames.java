@@ -9,8 +9,8 @@ public final class ScriptNames {
     private static final Map<String, String> BY_SHA = new HashMap<>();
 
     static {
-        for (final Verb verb : LockScripts.VERBS) {
-            BY_SHA.put(LockScripts.sha1Hex(LockScripts.source(verb)), verb.scriptName());
+        for (final CommandKind kind : LockScripts.VERBS) {
+            BY_SHA.put(LockScripts.sha1Hex(LockScripts.source(kind)), kind.scriptName());
         }
     }
 

@@ -57,27 +57,27 @@ class StubRequest implements LockRequest {
     }
 
     @Override
-    public void onReply(final int nodeIndex, final Verb verb, final int sequence, final long value) {
+    public void onReply(final int nodeIndex, final CommandKind kind, final int sequence, final long value) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public void onError(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+    public void onError(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public void onUnknown(final int nodeIndex, final Verb verb, final int sequence) {
+    public void onUnknown(final int nodeIndex, final CommandKind kind, final int sequence) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public void onNotSent(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+    public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public boolean isSecondTryWanted(final Verb verb, final int sequence) {
+    public boolean isSecondTryWanted(final CommandKind kind, final int sequence) {
         return false;
     }
 }

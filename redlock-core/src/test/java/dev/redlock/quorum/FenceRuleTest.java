@@ -73,8 +73,8 @@ class FenceRuleTest {
     void aValueThatWasOnlySeenRaisesTheHighest() {
         final FenceRule rule = new FenceRule(3);
         rule.onGrant(0, 5);
-        rule.noteSeen(8);
-        rule.noteSeen(6);
+        rule.recordSeen(8);
+        rule.recordSeen(6);
         assertEquals(8, rule.highest());
         assertEquals(0b001, rule.lagging());
         rule.reset();
@@ -127,7 +127,7 @@ class FenceRuleTest {
         final FenceRule rule = new FenceRule(3);
         rule.onGrant(0, 5);
         rule.onGrant(1, 90_000);
-        rule.noteSeen(40);
+        rule.recordSeen(40);
         assertEquals(0b010, rule.dropOutOfRange(50));
         assertEquals(40, rule.highest());
         rule.reset();

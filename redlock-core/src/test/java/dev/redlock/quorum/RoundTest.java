@@ -204,8 +204,8 @@ class RoundTest {
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.GRANTED);
         assertEquals(Decision.WON, round.decision());
-        assertTrue(round.distrust(1), "it had granted");
-        assertFalse(round.distrust(1), "not any more");
+        assertTrue(round.revoke(1), "it had granted");
+        assertFalse(round.revoke(1), "not any more");
         assertEquals(0b001, round.granted());
         assertEquals(0b010, round.unknown());
         assertFalse(round.onVote(1, Vote.GRANTED));
@@ -220,7 +220,7 @@ class RoundTest {
         round.onVote(0, Vote.REFUSED);
         round.onVote(1, Vote.FAILED);
         for (int node = 0; node < 5; node++) {
-            assertFalse(round.distrust(node), "node " + node);
+            assertFalse(round.revoke(node), "node " + node);
         }
         assertEquals(0b00001, round.refused());
         assertEquals(0b00010, round.failed());

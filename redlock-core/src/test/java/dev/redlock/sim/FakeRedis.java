@@ -49,7 +49,7 @@ public final class FakeRedis {
     private String password;
     private boolean isResp3Known = true;
     private boolean isLogging;
-    private boolean isShortening;
+    private boolean mayShorten;
     private LongUnaryOperator fencedReply = value -> value;
     private Kind kind = Kind.REDIS_7;
     private Kind claimedKind;
@@ -184,7 +184,7 @@ public final class FakeRedis {
 
     /** Whether an extension to a shorter ttl shortens a key, or leaves it alone. */
     public void shortening(final boolean isWanted) {
-        isShortening = isWanted;
+        mayShorten = isWanted;
     }
 
     public void kind(final Kind newKind) {
@@ -651,7 +651,7 @@ public final class FakeRedis {
     }
 
     private void renew(final String key, final String token, final long ttlMs) {
-        if (isShortening || pttl(key) < ttlMs) {
+        if (mayShorten || pttl(key) < ttlMs) {
             set(key, token, ttlMs);
         }
     }

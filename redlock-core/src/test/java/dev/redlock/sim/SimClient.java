@@ -43,8 +43,8 @@ final class SimClient {
                 .restartGuard(plan.guard)
                 .clockSampleMs(plan.clockSampleMs)
                 .drift(10_000, Duration.ofMillis(plan.driftConstantMs))
-                .nodeDebtMax(plan.debtMax)
-                .localHandOversMax(plan.localHandOversMax)
+                .undeliveredReleasesMax(plan.debtMax)
+                .localHandoffsMax(plan.localHandoffsMax)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
         if (!plan.commands.isEmpty()) {
             context.commands(plan.commands.get(Math.floorMod(name.hashCode(), plan.commands.size())));
@@ -260,13 +260,13 @@ final class SimClient {
         // A batch of releases is one request for up to 64 attempts; only callers that retry at once fill one.
         final int perRequest = plan.faults.contains(SimPlan.Fault.RETRY_AT_ONCE) ? 64 : 1;
         final int attemptsMax = plan.nodeCount * plan.nodeInFlightMax * perRequest + workers.size();
-        if (process.engine().attemptsOut() > attemptsMax) {
+        if (process.engine().claimsOut() > attemptsMax) {
             simulation
-                    .violate(name() + " has " + process.engine().attemptsOut() + " attempts out, over " + attemptsMax);
+                    .violate(name() + " has " + process.engine().claimsOut() + " attempts out, over " + attemptsMax);
         }
         redlock().nodes().forEach(node -> {
-            if (node.debtLength() > simulation.plan.debtMax) {
-                simulation.violate(name() + " keeps " + node.debtLength() + " releases for " + node);
+            if (node.undeliveredReleaseCount() > simulation.plan.debtMax) {
+                simulation.violate(name() + " keeps " + node.undeliveredReleaseCount() + " releases for " + node);
             }
         });
     }

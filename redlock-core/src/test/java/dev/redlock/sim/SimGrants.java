@@ -90,9 +90,9 @@ final class SimGrants {
         return isAnyLost && isQuorum(oneCount) && isQuorum(otherCount);
     }
 
-    private Grant trusted(final int node, final String token, final Distrust distrust) {
+    private Grant trusted(final int node, final String token, final Distrust revoke) {
         final Grant grant = nodes.get(node).get(token);
-        return grant == null || distrust.isDistrusted(node, grant.heldNs) ? null : grant;
+        return grant == null || revoke.isDistrusted(node, grant.heldNs) ? null : grant;
     }
 
     private static boolean isLost(final Grant grant) {

@@ -63,7 +63,7 @@ public final class SimPlan {
     int driftConstantMs = 2;
     int debtMax = 65_536;
     int nodeInFlightMax = 65_536;
-    int localHandOversMax = 4;
+    int localHandoffsMax = 4;
     RestartGuardMode guard = RestartGuardMode.UPTIME;
     Set<Fault> faults;
     boolean isTidy;
@@ -135,7 +135,7 @@ public final class SimPlan {
         for (int i = 0; i < plan.clientCount; i++) {
             plan.commands.add(drawn(random, CommandMode.values()));
         }
-        plan.localHandOversMax = List.of(0, 1, 1, 4).get(random.nextInt(4));
+        plan.localHandoffsMax = List.of(0, 1, 1, 4).get(random.nextInt(4));
         plan.extendTenths = List.of(1, 3, 8).get(random.nextInt(3));
         return plan;
     }
@@ -194,7 +194,7 @@ public final class SimPlan {
                 + (isFenced ? ", fenced" : "")
                 + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")
                 + ", debtMax " + debtMax
-                + ", localHandOversMax " + localHandOversMax + ", nodes " + kinds
+                + ", localHandoffsMax " + localHandoffsMax + ", nodes " + kinds
                 + ", clients "
                 + commands;
     }

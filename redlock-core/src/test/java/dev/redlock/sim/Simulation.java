@@ -269,8 +269,8 @@ public final class Simulation {
                 && client.isClosed();
         if (isDone) {
             closings.remove(closing);
-            if (client.process().engine().attemptsOut() != 0) {
-                violate(client.name() + " is closed with " + client.process().engine().attemptsOut()
+            if (client.process().engine().claimsOut() != 0) {
+                violate(client.name() + " is closed with " + client.process().engine().claimsOut()
                         + " attempts outside their pool");
             }
             client.leave();
@@ -576,16 +576,16 @@ public final class Simulation {
     }
 
     private void checkEngine(final SimClient client) {
-        if (client.process().engine().attemptsOut() != 0 || client.process().engine().heldCount() != 0) {
-            violate(client.name() + " keeps " + client.process().engine().attemptsOut() + " attempts and "
+        if (client.process().engine().claimsOut() != 0 || client.process().engine().heldCount() != 0) {
+            violate(client.name() + " keeps " + client.process().engine().claimsOut() + " attempts and "
                     + client.process().engine().heldCount() + " leases in the end");
         }
         client.redlock().nodes().forEach(node -> {
             if (!node.state().name().matches("READY|QUARANTINED")) {
                 violate(client.name() + " has not come back to " + node);
             }
-            if (node.debtLength() != 0) {
-                violate(client.name() + " still owes " + node.debtLength() + " releases to " + node);
+            if (node.undeliveredReleaseCount() != 0) {
+                violate(client.name() + " still owes " + node.undeliveredReleaseCount() + " releases to " + node);
             }
         });
     }

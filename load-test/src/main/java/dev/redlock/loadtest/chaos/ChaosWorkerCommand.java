@@ -84,7 +84,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
                 tally.count("lease lost", redlock.counters().lostCount());
                 tally.count("fence raised", redlock.counters().raisedCount());
                 tally.count("release debt paid",
-                        redlock.nodes().stream().mapToLong(node -> node.debtPaidCount()).sum());
+                        redlock.nodes().stream().mapToLong(node -> node.undeliveredReleaseDeliveredCount()).sum());
             }
         }
         tally.print(spec.commandLine().getOut());

@@ -143,7 +143,7 @@ public final class RedlockDriver implements LockDriver {
         if (spec.isFresh()) {
             context.restartGuard(RestartGuardMode.OFF);
         }
-        spec.handOvers().ifPresent(context::localHandOversMax);
+        spec.handOvers().ifPresent(context::localHandoffsMax);
         Redlock redlock = Redlock.connect(context);
         try {
             awaitMajority(redlock.nodes());

@@ -62,9 +62,9 @@ final class RedlockSession implements LockSession {
         counters.put("nodes.errors", sum(NodeStatus::errorCount));
         counters.put("nodes.disconnects", sum(NodeStatus::disconnectCount));
         counters.put("nodes.clockJumps", sum(NodeStatus::clockJumpCount));
-        counters.put("nodes.debt", sum(NodeStatus::debtLength));
-        counters.put("nodes.debtPaid", sum(NodeStatus::debtPaidCount));
-        counters.put("nodes.debtDropped", sum(NodeStatus::debtDroppedCount));
+        counters.put("nodes.debt", sum(NodeStatus::undeliveredReleaseCount));
+        counters.put("nodes.debtPaid", sum(NodeStatus::undeliveredReleaseDeliveredCount));
+        counters.put("nodes.debtDropped", sum(NodeStatus::undeliveredReleaseDroppedCount));
         return counters;
     }
 

@@ -59,6 +59,6 @@ public final class LostReply implements Scenario {
     }
 
     private static long paid(Redlock client) {
-        return client.nodes().stream().mapToLong(NodeStatus::debtPaidCount).sum();
+        return client.nodes().stream().mapToLong(NodeStatus::undeliveredReleaseDeliveredCount).sum();
     }
 }

@@ -11,7 +11,7 @@ import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
-import dev.redlock.transport.IoTransports;
+import dev.redlock.transport.NettyTransport;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import org.junit.jupiter.api.AfterAll;
@@ -140,7 +140,7 @@ class RealLockContractTest {
         @BeforeAll
         void startNodes() {
             if (transport != TransportKind.AUTO) {
-                final String refusal = IoTransports.valueOf(transport.name()).refusal(false);
+                final String refusal = NettyTransport.valueOf(transport.name()).refusal(false);
                 Assumptions.assumeTrue(refusal == null,
                         () -> "transport " + transport + " does not run here: " + refusal);
             }

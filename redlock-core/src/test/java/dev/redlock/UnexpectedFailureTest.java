@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.engine.LeaseSlot;
+import dev.redlock.engine.LeaseHandle;
 import dev.redlock.sim.LiveNodes;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * request gets an outcome. The clock stands for all of it, because each request reads it somewhere in its middle.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class LastResortTest {
+class UnexpectedFailureTest {
 
     private static final Duration TTL = Duration.ofSeconds(10);
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
@@ -95,8 +95,8 @@ class LastResortTest {
 
     private static boolean isInRequest() {
         return StackWalker.getInstance()
-                .walk(frames -> frames.anyMatch(frame -> frame.getClassName().equals(LeaseSlot.class.getName())
-                        || frame.getMethodName().equals("onAcquisitionTimer")));
+                .walk(frames -> frames.anyMatch(frame -> frame.getClassName().equals(LeaseHandle.class.getName())
+                        || frame.getMethodName().equals("onPendingAcquireTimer")));
     }
 
     private void throwAtReading(final int reading) {

@@ -8,7 +8,7 @@ import dev.redlock.time.DeadlineTimer;
  *
  * @threading event-loop-confined
  */
-final class Acquisition {
+final class PendingAcquire {
 
     /**
      * What it is doing.
@@ -23,42 +23,42 @@ final class Acquisition {
         /** An attempt is under way. */
         ATTEMPTING,
         /** As many attempts as may be are under way: it waits until one ends. */
-        AWAITING_PLACE,
+        AWAITING_SLOT,
         /** Between two attempts. */
         BACKING_OFF
     }
 
     final DeadlineTimer timer;
     State state = State.FREE;
-    LeaseSlot lease;
-    Attempt attempt;
+    LeaseHandle lease;
+    Claim claim;
     /** The line it stands in; null if it does not wait. */
     WaitQueue queue;
-    Acquisition previousInQueue;
-    Acquisition nextInQueue;
-    Acquisition previousForPlace;
-    Acquisition nextForPlace;
-    Acquisition previousActive;
-    Acquisition nextActive;
+    PendingAcquire previousInQueue;
+    PendingAcquire nextInQueue;
+    PendingAcquire previousForSlot;
+    PendingAcquire nextForSlot;
+    PendingAcquire previousActive;
+    PendingAcquire nextActive;
     long deadlineNs;
     /** The lock was given back while an attempt was under way: try again at once. */
-    boolean isHandedOn;
+    boolean retryImmediately;
     /** One of the places of {@link InFlightLimit} is kept for its next attempt. */
-    boolean hasPlace;
+    boolean hasSlot;
     /** Counts attempts and uses, so that whoever calls out can tell whether it still is what it was. */
     long turn;
 
-    Acquisition(final Conductor conductor) {
-        this.timer = new DeadlineTimer(nowNs -> conductor.onAcquisitionTimer(this, nowNs));
+    PendingAcquire(final Conductor conductor) {
+        this.timer = new DeadlineTimer(nowNs -> conductor.onPendingAcquireTimer(this, nowNs));
     }
 
-    void reset(final LeaseSlot newLease) {
+    void reset(final LeaseHandle newLease) {
         assert state == State.FREE : "slot is free when it is taken";
         lease = newLease;
-        attempt = null;
+        claim = null;
         queue = null;
-        isHandedOn = false;
-        hasPlace = false;
+        retryImmediately = false;
+        hasSlot = false;
         turn++;
     }
 }

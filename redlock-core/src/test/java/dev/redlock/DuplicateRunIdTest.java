@@ -9,7 +9,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** One identity has one vote, and the address that showed it first keeps it. */
-class CopiedRunIdTest extends VirtualTest {
+class DuplicateRunIdTest extends VirtualTest {
 
     private static final long HOLD_MS = 60_000 + 600 + 2 + 1_000;
 

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a node is taken for, from what it answers to the conditional commands. */
-class DialectTest {
+class ServerCapabilitiesTest {
 
     private static final RespValue UNKNOWN = error("ERR unknown command 'x', with args beginning with: 'y'");
     private static final RespValue SYNTAX = error("ERR syntax error");
@@ -21,23 +21,23 @@ class DialectTest {
         return RespValue.text(RespType.SIMPLE_ERROR, text);
     }
 
-    private static Dialect dialect(final CommandForm release, final CommandForm extend) {
-        return new Dialect(release, extend);
+    private static ServerCapabilities dialect(final CommandEncoding release, final CommandEncoding extend) {
+        return new ServerCapabilities(release, extend);
     }
 
     private static void assertScripts(final RespValue delex, final RespValue delIfEqual, final RespValue setIfEqual) {
-        assertEquals(Dialect.SCRIPTS, Dialect.of(delex, delIfEqual, setIfEqual));
+        assertEquals(ServerCapabilities.SCRIPTS, ServerCapabilities.of(delex, delIfEqual, setIfEqual));
     }
 
     @Test
     void eachCommandDecidesAboutItself() {
-        assertEquals(dialect(CommandForm.DELEX, CommandForm.SET_IFEQ), Dialect.of(ZERO, UNKNOWN, NULL));
-        assertEquals(dialect(CommandForm.DELIFEQ, CommandForm.SET_IFEQ), Dialect.of(UNKNOWN, ZERO, NULL));
-        assertEquals(dialect(CommandForm.SCRIPT, CommandForm.SET_IFEQ), Dialect.of(UNKNOWN, UNKNOWN, NULL));
-        assertEquals(dialect(CommandForm.DELIFEQ, CommandForm.SCRIPT), Dialect.of(UNKNOWN, ZERO, SYNTAX));
-        assertEquals(dialect(CommandForm.DELEX, CommandForm.SCRIPT), Dialect.of(ZERO, ZERO, SYNTAX), "either will do");
-        assertEquals(dialect(CommandForm.SCRIPT, CommandForm.SET_IFEQ),
-                Dialect.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING)), "null as RESP2 has it");
+        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ), ServerCapabilities.of(ZERO, UNKNOWN, NULL));
+        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ), ServerCapabilities.of(UNKNOWN, ZERO, NULL));
+        assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ), ServerCapabilities.of(UNKNOWN, UNKNOWN, NULL));
+        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT), ServerCapabilities.of(UNKNOWN, ZERO, SYNTAX));
+        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SCRIPT), ServerCapabilities.of(ZERO, ZERO, SYNTAX), "either will do");
+        assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
+                ServerCapabilities.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING)), "null as RESP2 has it");
         assertScripts(UNKNOWN, UNKNOWN, SYNTAX);
     }
 
@@ -59,20 +59,20 @@ class DialectTest {
         "NOPERM No permissions to access a key",
         "NOPERM this user has no permissions to access one of the keys used as arguments"})
     void whatIsLookedForAfterTheNameAndTheRightsShowsThatTheCommandIsThere(final String text) {
-        assertEquals(dialect(CommandForm.DELEX, CommandForm.SET_IFEQ),
-                Dialect.of(error(text), UNKNOWN, error(text)));
-        assertEquals(dialect(CommandForm.DELIFEQ, CommandForm.SET_IFEQ),
-                Dialect.of(UNKNOWN, error(text), error(text)));
-        assertEquals(dialect(CommandForm.DELIFEQ, CommandForm.SCRIPT), Dialect.of(UNKNOWN, error(text), SYNTAX));
+        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ),
+                ServerCapabilities.of(error(text), UNKNOWN, error(text)));
+        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
+                ServerCapabilities.of(UNKNOWN, error(text), error(text)));
+        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT), ServerCapabilities.of(UNKNOWN, error(text), SYNTAX));
         assertScripts(UNKNOWN, UNKNOWN, error(text));
     }
 
     @Test
     void whatIsRefusedLaterLeavesTheOtherOne() {
-        final Dialect both = dialect(CommandForm.DELIFEQ, CommandForm.SET_IFEQ);
-        assertEquals(dialect(CommandForm.SCRIPT, CommandForm.SET_IFEQ), both.without(CommandForm.DELIFEQ));
-        assertEquals(dialect(CommandForm.DELIFEQ, CommandForm.SCRIPT), both.without(CommandForm.SET_IFEQ));
-        assertEquals(Dialect.SCRIPTS, both.without(CommandForm.SET_IFEQ).without(CommandForm.DELIFEQ));
-        assertSame(CommandForm.DELIFEQ, both.without(CommandForm.DELEX).releaseForm());
+        final ServerCapabilities both = dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ);
+        assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ), both.without(CommandEncoding.DELIFEQ));
+        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT), both.without(CommandEncoding.SET_IFEQ));
+        assertEquals(ServerCapabilities.SCRIPTS, both.without(CommandEncoding.SET_IFEQ).without(CommandEncoding.DELIFEQ));
+        assertSame(CommandEncoding.DELIFEQ, both.without(CommandEncoding.DELEX).releaseEncoding());
     }
 }

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Traps that other lock libraries fell into while acquiring. */
-class AcquireTrapsTest extends VirtualTest {
+class AcquireRegressionTest extends VirtualTest {
 
     @Test
     void nodesAreAskedAtOnceSoLatencyDoesNotAddUp() {

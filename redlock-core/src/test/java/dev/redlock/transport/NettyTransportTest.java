@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class IoTransportsTest {
+class NettyTransportTest {
 
     private static final NodeAddress TCP = NodeAddress.parse("127.0.0.1:6379");
     private static final NodeAddress UNIX = NodeAddress.parse("unix:///run/redis.sock");
@@ -41,10 +41,10 @@ class IoTransportsTest {
     @ValueSource(booleans = {false, true})
     void takesTheFirstThatIsNotRefusedAndSaysWhy(final boolean needsUnixSockets) {
         final StringBuilder refusals = new StringBuilder();
-        for (final IoTransports transport : IoTransports.values()) {
+        for (final NettyTransport transport : NettyTransport.values()) {
             final String refusal = transport.refusal(needsUnixSockets);
             if (refusal == null) {
-                final IoTransports.Choice choice = IoTransports.best(needsUnixSockets);
+                final NettyTransport.Choice choice = NettyTransport.best(needsUnixSockets);
                 assertSame(transport, choice.transport());
                 assertEquals(transport + (refusals.isEmpty() ? "" : " (" + refusals + ")"), choice.description());
                 return;
@@ -52,29 +52,29 @@ class IoTransportsTest {
             refusals.append(refusals.isEmpty() ? "" : "; ").append(transport).append(": ").append(refusal);
         }
         assertTrue(needsUnixSockets, "NIO is everywhere");
-        final IllegalStateException e = assertThrows(IllegalStateException.class, () -> IoTransports.best(true));
+        final IllegalStateException e = assertThrows(IllegalStateException.class, () -> NettyTransport.best(true));
         assertEquals("no transport can be used (" + refusals + ")", e.getMessage());
     }
 
     @Test
     void nioIsAlwaysThereButHasNoUnixSockets() {
-        assertNull(IoTransports.NIO.refusal(false));
-        assertEquals("it has no Unix domain sockets", IoTransports.NIO.refusal(true));
-        assertEquals("NIO", IoTransports.NIO.description());
+        assertNull(NettyTransport.NIO.refusal(false));
+        assertEquals("it has no Unix domain sockets", NettyTransport.NIO.refusal(true));
+        assertEquals("NIO", NettyTransport.NIO.description());
     }
 
     @ParameterizedTest
-    @EnumSource(IoTransports.class)
-    void aRefusalIsOneLine(final IoTransports transport) {
+    @EnumSource(NettyTransport.class)
+    void aRefusalIsOneLine(final NettyTransport transport) {
         final String refusal = transport.refusal(true);
         assertTrue(refusal == null || !refusal.isBlank() && refusal.indexOf('\n') < 0, refusal);
     }
 
     @ParameterizedTest
-    @EnumSource(IoTransports.class)
-    void knowsItsChannels(final IoTransports transport) {
+    @EnumSource(NettyTransport.class)
+    void knowsItsChannels(final NettyTransport transport) {
         assertNotNull(transport.channelClass(TCP));
-        if (transport == IoTransports.EPOLL || transport == IoTransports.KQUEUE) {
+        if (transport == NettyTransport.EPOLL || transport == NettyTransport.KQUEUE) {
             assertTrue(transport.channelClass(UNIX).getSimpleName().contains("DomainSocket"));
         } else {
             assertEquals("transport " + transport + " has no Unix domain sockets, which unix:///run/redis.sock needs:"
@@ -85,22 +85,22 @@ class IoTransportsTest {
 
     @Test
     void epollComesBeforeIoUringBecauseItIsAsQuickAndAllocatesNothing() {
-        assertEquals(List.of(IoTransports.EPOLL, IoTransports.IO_URING, IoTransports.KQUEUE, IoTransports.NIO),
-                List.of(IoTransports.values()));
+        assertEquals(List.of(NettyTransport.EPOLL, NettyTransport.IO_URING, NettyTransport.KQUEUE, NettyTransport.NIO),
+                List.of(NettyTransport.values()));
     }
 
     @ParameterizedTest
-    @EnumSource(IoTransports.class)
-    void tellsWhatAGivenLoopRuns(final IoTransports transport) {
+    @EnumSource(NettyTransport.class)
+    void tellsWhatAGivenLoopRuns(final NettyTransport transport) {
         Assumptions.assumeTrue(transport.refusal(false) == null, transport + " cannot run here");
         withLoop(new MultiThreadIoEventLoopGroup(1, transport.newIoHandlerFactory()),
-                loop -> assertSame(transport, IoTransports.of(loop)));
+                loop -> assertSame(transport, NettyTransport.of(loop)));
     }
 
     /** Asked of the socket itself: a dead peer is given up in bounded time where the transport can say so. */
     @ParameterizedTest
-    @EnumSource(IoTransports.class)
-    void socketsAreKeptAliveAndGiveUpAnUnansweringPeer(final IoTransports transport) {
+    @EnumSource(NettyTransport.class)
+    void socketsAreKeptAliveAndGiveUpAnUnansweringPeer(final NettyTransport transport) {
         Assumptions.assumeTrue(transport.refusal(false) == null, transport + " cannot run here");
         withLoop(new MultiThreadIoEventLoopGroup(1, transport.newIoHandlerFactory()), loop -> {
             final Bootstrap bootstrap = new Bootstrap().group(loop)
@@ -110,9 +110,9 @@ class IoTransportsTest {
             final Channel channel = bootstrap.register().syncUninterruptibly().channel();
             assertEquals(true, channel.config().getOption(ChannelOption.SO_KEEPALIVE));
             assertEquals(true, channel.config().getOption(ChannelOption.TCP_NODELAY));
-            if (transport == IoTransports.EPOLL) {
+            if (transport == NettyTransport.EPOLL) {
                 assertEquals(2_345, channel.config().getOption(EpollChannelOption.TCP_USER_TIMEOUT));
-            } else if (transport == IoTransports.IO_URING) {
+            } else if (transport == NettyTransport.IO_URING) {
                 assertEquals(2_345, channel.config().getOption(IoUringChannelOption.TCP_USER_TIMEOUT));
             }
             channel.close().syncUninterruptibly();
@@ -126,7 +126,7 @@ class IoTransportsTest {
             assertEquals(
                     "event loop io.netty.channel.DefaultEventLoop runs no known transport: give one made with an"
                             + " io_uring, epoll, kqueue or NIO IoHandlerFactory",
-                    assertThrows(IllegalArgumentException.class, () -> IoTransports.of(loop)).getMessage());
+                    assertThrows(IllegalArgumentException.class, () -> NettyTransport.of(loop)).getMessage());
         } finally {
             loop.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
         }
@@ -142,8 +142,8 @@ class IoTransportsTest {
 
     private static Object resolved(final NodeAddress address) {
         final CompletableFuture<Object> answer = new CompletableFuture<>();
-        withLoop(new MultiThreadIoEventLoopGroup(1, IoTransports.NIO.newIoHandlerFactory()), loop -> {
-            loop.execute(() -> IoTransports.NIO.resolve(address, loop, (found, failure) -> answer
+        withLoop(new MultiThreadIoEventLoopGroup(1, NettyTransport.NIO.newIoHandlerFactory()), loop -> {
+            loop.execute(() -> NettyTransport.NIO.resolve(address, loop, (found, failure) -> answer
                     .complete(loop.inEventLoop() ? found == null ? failure : found : "not on the loop")));
             answer.orTimeout(20, TimeUnit.SECONDS).join();
         });
@@ -168,7 +168,7 @@ class IoTransportsTest {
         for (final Throwable thrown : List.of(new IllegalStateException("a bug, thrown by a test"),
                 new OutOfMemoryError("no thread, thrown by a test"), new IOException("a file, thrown by a test"))) {
             final List<Object> answers = new ArrayList<>();
-            IoTransports.lookUp(() -> {
+            NettyTransport.lookUp(() -> {
                 if (thrown instanceof Error error) {
                     throw error;
                 }
@@ -182,7 +182,7 @@ class IoTransportsTest {
     @Test
     void anAnswerThatTheLoopRejectsIsDropped() {
         final List<Object> answers = new ArrayList<>();
-        IoTransports.lookUp(() -> new InetSocketAddress(1), task -> {
+        NettyTransport.lookUp(() -> new InetSocketAddress(1), task -> {
             throw new RejectedExecutionException("a full queue, thrown by a test");
         }, (found, failure) -> answers.add(found));
         assertEquals(List.of(), answers);

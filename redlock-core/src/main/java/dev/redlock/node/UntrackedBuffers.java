@@ -12,12 +12,12 @@ import io.netty.buffer.ByteBufAllocator;
  *
  * @threading immutable
  */
-final class LongLivedBuffers {
+final class UntrackedBuffers {
 
     /** Where the detector is set to watch every buffer, one of these is taken. */
     private static final int TRIES_MAX = 8;
 
-    private LongLivedBuffers() {
+    private UntrackedBuffers() {
     }
 
     /**

@@ -24,13 +24,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a loop does when there is nothing to do, seen from below: whether its looks for events may sleep. */
 @Timeout(30)
-class LoopThreadTest {
+class EventLoopRunnerTest {
 
     /** Enough looks to see that a policy never sleeps. */
     private static final int LOOKS = 10_000;
 
     private final Events events = new Events();
-    private LoopThread thread;
+    private EventLoopRunner thread;
     private volatile boolean isOver;
 
     @AfterEach
@@ -39,7 +39,7 @@ class LoopThreadTest {
     }
 
     private void start(final IdlePolicy policy) {
-        thread = LoopThread.start(executor -> events, policy, "test-loop");
+        thread = EventLoopRunner.start(executor -> events, policy, "test-loop");
     }
 
     /** Events that never come. It counts the looks that may not sleep, and keeps what happened before each sleep. */
@@ -114,7 +114,7 @@ class LoopThreadTest {
 
     private static void assertLooksBeforeSleep(final Events.Sleep sleep) {
         assertTrue(sleep.looks > 1, sleep::toString);
-        assertTrue(sleep.spanNs >= LoopThread.BACK_OFF_NS, sleep::toString);
+        assertTrue(sleep.spanNs >= EventLoopRunner.BACK_OFF_NS, sleep::toString);
     }
 
     @Test

@@ -5,22 +5,22 @@ package dev.redlock.node;
  *
  * @threading event-loop-confined
  */
-final class PendingReleases {
+final class ReleaseBatcher {
 
     private static final int POOLED_MIN = 64;
 
-    private final Verb single;
-    private final Verb many;
+    private final CommandKind single;
+    private final CommandKind many;
     private final FreeList<ReleaseBatch> free = new FreeList<>(POOLED_MIN);
     private ReleaseBatch pending;
 
     /** Nothing pending; one release is sent as the first verb, several are as the second. */
-    PendingReleases(final Verb single, final Verb many) {
+    ReleaseBatcher(final CommandKind single, final CommandKind many) {
         this.single = single;
         this.many = many;
     }
 
-    Verb single() {
+    CommandKind single() {
         return single;
     }
 

@@ -38,7 +38,7 @@ import java.util.function.Supplier;
  *
  * @threading immutable
  */
-public enum IoTransports implements IoTransport {
+public enum NettyTransport implements IoTransport {
     /** Linux epoll, with Unix sockets. */
     EPOLL(EpollIoHandler.class, () -> Epoll.unavailabilityCause()) {
         @Override
@@ -111,7 +111,7 @@ public enum IoTransports implements IoTransport {
     private final Class<? extends IoHandler> ioHandlerClass;
     private final Supplier<Throwable> unavailability;
 
-    IoTransports(final Class<? extends IoHandler> ioHandlerClass, final Supplier<Throwable> unavailability) {
+    NettyTransport(final Class<? extends IoHandler> ioHandlerClass, final Supplier<Throwable> unavailability) {
         this.ioHandlerClass = ioHandlerClass;
         this.unavailability = unavailability;
     }
@@ -124,7 +124,7 @@ public enum IoTransports implements IoTransport {
      */
     public static Choice best(final boolean needsUnixSockets) {
         final StringBuilder refusals = new StringBuilder();
-        for (final IoTransports transport : values()) {
+        for (final NettyTransport transport : values()) {
             final String refusal = transport.refusal(needsUnixSockets);
             if (refusal == null) {
                 return new Choice(transport, transport.toString() + refusals);
@@ -141,9 +141,9 @@ public enum IoTransports implements IoTransport {
      * @return the transport
      * @throws IllegalArgumentException if it runs none of ours
      */
-    public static IoTransports of(final EventLoop loop) {
+    public static NettyTransport of(final EventLoop loop) {
         if (loop instanceof IoEventLoop ioLoop) {
-            for (final IoTransports transport : values()) {
+            for (final NettyTransport transport : values()) {
                 if (ioLoop.isIoType(transport.ioHandlerClass)) {
                     return transport;
                 }
@@ -224,20 +224,20 @@ public enum IoTransports implements IoTransport {
             return;
         }
         // A look-up can block for seconds, so it gets a thread of its own; there is at most one per node at a time.
-        final Callable<SocketAddress> asked = () -> new InetSocketAddress(InetAddress.getByName(address.host()),
+        final Callable<SocketAddress> askedMask = () -> new InetSocketAddress(InetAddress.getByName(address.host()),
                 address.port());
-        final Thread lookup = new Thread(() -> lookUp(asked, loop, answer), "redlock-lookup-" + address);
+        final Thread lookup = new Thread(() -> lookUp(askedMask, loop, answer), "redlock-lookup-" + address);
         lookup.setDaemon(true);
         lookup.start();
     }
 
     /** Answers on the loop, whatever the look-up throws: a node waits for it. */
-    static void lookUp(final Callable<SocketAddress> asked, final Executor loop,
+    static void lookUp(final Callable<SocketAddress> askedMask, final Executor loop,
             final BiConsumer<SocketAddress, Throwable> answer) {
         SocketAddress found = null;
         Throwable failure = null;
         try {
-            found = asked.call();
+            found = askedMask.call();
         } catch (final Exception | Error e) {
             failure = e;
         }
@@ -257,7 +257,7 @@ public enum IoTransports implements IoTransport {
      * @param description one line: its name and the refusals of the better ones
      * @threading immutable
      */
-    public record Choice(IoTransports transport, String description) {
+    public record Choice(NettyTransport transport, String description) {
         /** Closes the list of refusals. */
         public Choice {
             description = description.indexOf('(') < 0 ? description : description + ")";

@@ -6,7 +6,7 @@ package dev.redlock.node;
  *
  * @threading immutable
  */
-enum CommandForm {
+enum CommandEncoding {
     /** {@code EVALSHA} of the verb's script; one integer comes back. */
     SCRIPT(false),
     /** Acquire as {@code SET key token NX PX ttl}; a refusal does not tell how long the holder's key will stand. */
@@ -20,25 +20,25 @@ enum CommandForm {
     /** Extend as {@code SET key token IFEQ token PX ttl}: Redis 8.4, Valkey 8.1 and later. A missing key stays so. */
     SET_IFEQ(true);
 
-    private static final CommandForm[] VALUES = values();
+    private static final CommandEncoding[] VALUES = values();
 
     private final boolean isAnsweredByOk;
 
-    CommandForm(final boolean isAnsweredByOk) {
+    CommandEncoding(final boolean isAnsweredByOk) {
         this.isAnsweredByOk = isAnsweredByOk;
     }
 
-    static CommandForm of(final int ordinal) {
+    static CommandEncoding of(final int ordinal) {
         return VALUES[ordinal];
     }
 
     /** Whether only some servers have the command, so that a script does the same on the others. */
-    boolean isOfDialect() {
+    boolean isOptional() {
         return this == DELEX || this == DELIFEQ || this == SET_IFEQ;
     }
 
     /** Whether it replaces the expiry of a key of ours, also by an earlier one. The scripts never do. */
-    boolean isShortening() {
+    boolean mayShorten() {
         return this == SET_IFEQ;
     }
 

@@ -8,12 +8,12 @@ import java.util.Arrays;
  *
  * @threading event-loop-confined
  */
-final class DebtRequest implements LockRequest {
+final class UndeliveredRelease implements LockRequest {
 
     private final Node node;
-    private final ReleaseDebt.Entry entry;
+    private final UndeliveredReleases.Entry entry;
 
-    DebtRequest(final Node node, final ReleaseDebt.Entry entry) {
+    UndeliveredRelease(final Node node, final UndeliveredReleases.Entry entry) {
         this.node = node;
         this.entry = entry;
     }
@@ -59,29 +59,29 @@ final class DebtRequest implements LockRequest {
     }
 
     @Override
-    public void onReply(final int nodeIndex, final Verb verb, final int sequence, final long value) {
-        node.statistics().onDebtPaid();
+    public void onReply(final int nodeIndex, final CommandKind kind, final int sequence, final long value) {
+        node.statistics().onUndeliveredReleaseDelivered();
     }
 
     @Override
-    public void onError(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+    public void onError(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
         // An error now will most likely be one again; the key ends with its ttl, which is what debt amounts to at
         // worst.
-        node.statistics().onDebtRefused();
+        node.statistics().onUndeliveredReleaseRefused();
     }
 
     @Override
-    public void onUnknown(final int nodeIndex, final Verb verb, final int sequence) {
-        node.onDebtUnpaid(entry);
+    public void onUnknown(final int nodeIndex, final CommandKind kind, final int sequence) {
+        node.onUndeliveredReleaseUnknown(entry);
     }
 
     @Override
-    public void onNotSent(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
+    public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
         throw new IllegalStateException("a debt is sent to one node that takes it, yet " + failure);
     }
 
     @Override
-    public boolean isSecondTryWanted(final Verb verb, final int sequence) {
+    public boolean isSecondTryWanted(final CommandKind kind, final int sequence) {
         return true;
     }
 }

@@ -10,49 +10,49 @@ package dev.redlock.engine;
  *
  * @threading event-loop-confined
  */
-final class HandOverRun {
+final class HandoffStreak {
 
     /** A run lasts at least so many times its pause: if nobody else comes, pauses take a tenth of the time. */
     private static final int PAUSE_MULTIPLE = 10;
     private static final long NOT_DRAWN = -1;
 
-    private int handOverCount;
+    private int handoffCount;
     private long startNs;
     private long pauseNs;
 
     /** The first lease of a run was won. */
-    void begin(final long nowNs) {
+    void start(final long nowNs) {
         end();
         startNs = nowNs;
     }
 
     /** Goes on as another one. */
-    void goOn(final HandOverRun run) {
-        handOverCount = run.handOverCount;
-        startNs = run.startNs;
-        pauseNs = run.pauseNs;
+    void continueFrom(final HandoffStreak streak) {
+        handoffCount = streak.handoffCount;
+        startNs = streak.startNs;
+        pauseNs = streak.pauseNs;
     }
 
     /** Whoever wins the lock next begins a new one. */
     void end() {
-        handOverCount = 0;
+        handoffCount = 0;
         pauseNs = NOT_DRAWN;
     }
 
-    void onHandOver() {
-        handOverCount++;
+    void onHandoff() {
+        handoffCount++;
     }
 
-    int handOverCount() {
-        return handOverCount;
+    int handoffCount() {
+        return handoffCount;
     }
 
     /** Drawn once for a run: of many draws the shortest would win. */
-    boolean isPauseDrawn() {
+    boolean hasPause() {
         return pauseNs != NOT_DRAWN;
     }
 
-    void drawPause(final long newPauseNs) {
+    void setPause(final long newPauseNs) {
         pauseNs = newPauseNs;
     }
 
@@ -60,7 +60,7 @@ final class HandOverRun {
         return pauseNs;
     }
 
-    boolean isWorthItsPause(final long nowNs) {
+    boolean isLongEnoughToPause(final long nowNs) {
         return (nowNs - startNs) / PAUSE_MULTIPLE >= pauseNs;
     }
 }

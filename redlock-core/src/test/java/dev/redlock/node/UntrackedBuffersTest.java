@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** The leak detector watches buffers at random; what lives as long as a client is none of them. */
-class LongLivedBuffersTest {
+class UntrackedBuffersTest {
 
     private static final int MANY = 5_000;
     private static final List<ByteBufAllocator> ALLOCATORS = List.of(PooledByteBufAllocator.DEFAULT,
@@ -31,9 +31,9 @@ class LongLivedBuffersTest {
         int watched = 0;
         for (int i = 0; i < MANY; i++) {
             final ByteBuf buffer = isLongLived
-                    ? LongLivedBuffers.direct(allocator, 64)
+                    ? UntrackedBuffers.direct(allocator, 64)
                     : allocator.directBuffer(64, 64);
-            watched += LongLivedBuffers.isWatched(buffer) ? 1 : 0;
+            watched += UntrackedBuffers.isWatched(buffer) ? 1 : 0;
             assertTrue(buffer.isDirect());
             assertEquals(64, buffer.capacity());
             assertTrue(buffer.release());
@@ -55,12 +55,12 @@ class LongLivedBuffersTest {
     @Test
     void allAreWatchedWhereThatIsAskedFor() {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
-        final ByteBuf buffer = LongLivedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
-        assertTrue(LongLivedBuffers.isWatched(buffer));
+        final ByteBuf buffer = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
+        assertTrue(UntrackedBuffers.isWatched(buffer));
         assertTrue(buffer.release());
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
-        final ByteBuf unwatched = LongLivedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
-        assertFalse(LongLivedBuffers.isWatched(unwatched));
+        final ByteBuf unwatched = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
+        assertFalse(UntrackedBuffers.isWatched(unwatched));
         assertTrue(unwatched.release());
     }
 }

@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** What users hand in may call the client back, at the worst moment and about the very thing that is going on. */
-class HostileCallbacksTest extends VirtualTest {
+class ReentrantCallbacksTest extends VirtualTest {
 
     private static final ReleaseCallback NOBODY_LISTENS = (lease, outcome) -> {
     };
@@ -108,7 +108,7 @@ class HostileCallbacksTest extends VirtualTest {
     @Test
     void aRetryPolicyThatCancelsItsAcquisitionWhenTheTurnIsHandedToIt() {
         world = new VirtualWorld(3);
-        client = client(context().localHandOversMax(1));
+        client = client(context().localHandoffsMax(1));
         final Lease holder = held("orders");
         final AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
         final CompletableFuture<AcquireOutcome> first = begin(client, waiting);

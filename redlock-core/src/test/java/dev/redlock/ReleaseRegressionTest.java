@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Traps that other lock libraries fell into while releasing. */
-class ReleaseTrapsTest extends VirtualTest {
+class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void theRollBackGoesToNodesThatDidNotAnswerToo() {
@@ -131,7 +131,7 @@ class ReleaseTrapsTest extends VirtualTest {
         eachNode(node -> node.crash());
         world.runMs(1);
         assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "nobody is there");
-        assertEquals(0, client.engine().attemptsOut(), "nothing is waited for any more");
+        assertEquals(0, client.engine().claimsOut(), "nothing is waited for any more");
     }
 
     /** The attempt comes from a pool: what counters stood at for another resource is forgotten. */
@@ -160,8 +160,8 @@ class ReleaseTrapsTest extends VirtualTest {
         world.settle();
         eachNode(node -> node.breakConnections());
         world.settle();
-        assertEquals(List.of(1L, 0L, 1L), List.of(status(client, 0).debtLength(), status(client, 1).debtLength(),
-                status(client, 2).debtLength()), "what each node may hold");
+        assertEquals(List.of(1L, 0L, 1L), List.of(status(client, 0).undeliveredReleaseCount(), status(client, 1).undeliveredReleaseCount(),
+                status(client, 2).undeliveredReleaseCount()), "what each node may hold");
     }
 
     /** An error will most likely be one again: the debt is given up, and somebody has to see that. */
@@ -177,8 +177,8 @@ class ReleaseTrapsTest extends VirtualTest {
         node(2).start();
         world.await("back", 3_000, () -> status(client, 2).state() == NodeState.READY);
         world.runMs(5_000);
-        assertEquals(1, status(client, 2).debtRefusedCount(), "once, and not again and again");
-        assertEquals(0, status(client, 2).debtPaidCount() + status(client, 2).debtLength(), "nothing else");
+        assertEquals(1, status(client, 2).undeliveredReleaseRefusedCount(), "once, and not again and again");
+        assertEquals(0, status(client, 2).undeliveredReleaseDeliveredCount() + status(client, 2).undeliveredReleaseCount(), "nothing else");
         assertNotNull(key(2), "its key ends with its ttl");
     }
 
@@ -196,8 +196,8 @@ class ReleaseTrapsTest extends VirtualTest {
             node(i).breakConnections();
         }
         world.settle();
-        assertEquals(0, status(client, 0).debtLength() + status(client, 1).debtLength(), "they have answered");
-        assertEquals(1, status(client, 2).debtLength(), "it has not");
+        assertEquals(0, status(client, 0).undeliveredReleaseCount() + status(client, 1).undeliveredReleaseCount(), "they have answered");
+        assertEquals(1, status(client, 2).undeliveredReleaseCount(), "it has not");
     }
 
     /** A stale release, kept through a reconnect, meets the next holder and leaves it alone. */
@@ -212,7 +212,7 @@ class ReleaseTrapsTest extends VirtualTest {
         eachNode(node -> node.redis().set("orders", "next holder", 60_000));
         world.runMs(2_000);
         for (int i = 0; i < 3; i++) {
-            assertEquals(1, status(client, i).debtPaidCount(), "node " + i + " was told");
+            assertEquals(1, status(client, i).undeliveredReleaseDeliveredCount(), "node " + i + " was told");
             assertEquals("next holder", key(i), "and kept the new one");
         }
     }
@@ -252,8 +252,8 @@ class ReleaseTrapsTest extends VirtualTest {
         assertNotNull(key(0), "it still stands");
         world.runMs(500);
         assertEquals(0, keyCount(), "the debt is paid");
-        assertEquals(1, status(client, 0).debtPaidCount(), "and counted");
-        assertEquals(0, status(client, 0).debtLength(), "nothing is owed any more");
+        assertEquals(1, status(client, 0).undeliveredReleaseDeliveredCount(), "and counted");
+        assertEquals(0, status(client, 0).undeliveredReleaseCount(), "nothing is owed any more");
     }
 
     @Test
@@ -277,7 +277,7 @@ class ReleaseTrapsTest extends VirtualTest {
         world.runMs(5);
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "nobody is there");
         for (int i = 0; i < 5; i++) {
-            assertEquals(0, status(client, i).debtLength(), "owed to node " + i);
+            assertEquals(0, status(client, i).undeliveredReleaseCount(), "owed to node " + i);
         }
     }
 
@@ -320,7 +320,7 @@ class ReleaseTrapsTest extends VirtualTest {
     @Test
     void debtIsBounded() {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client(context().nodeDebtMax(3));
+        final VirtualWorld.Client client = client(context().undeliveredReleasesMax(3));
         for (int i = 0; i < 5; i++) {
             get(client.redlock().acquireAsync("orders-" + i, options()));
         }
@@ -329,8 +329,8 @@ class ReleaseTrapsTest extends VirtualTest {
         for (Lease held = client.engine().engine().anyHeld(); held != null; held = client.engine().engine().anyHeld()) {
             release(held);
         }
-        assertEquals(3, status(client, 0).debtLength(), "the limit");
-        assertEquals(2, status(client, 0).debtDroppedCount(), "the oldest are dropped and counted");
+        assertEquals(3, status(client, 0).undeliveredReleaseCount(), "the limit");
+        assertEquals(2, status(client, 0).undeliveredReleaseDroppedCount(), "the oldest are dropped and counted");
     }
 
     @Test

@@ -10,7 +10,7 @@ import java.util.ArrayDeque;
  *
  * @threading event-loop-confined
  */
-final class ReleaseDebt {
+final class UndeliveredReleases {
 
     /** What an outage leaves is given up when it is paid: an array deque never gets smaller by itself. */
     private static final int KEPT_LENGTH_MAX = 1024;
@@ -20,7 +20,7 @@ final class ReleaseDebt {
     private final int limit;
     private long droppedCount;
 
-    ReleaseDebt(final int limit) {
+    UndeliveredReleases(final int limit) {
         this.limit = limit;
     }
 

@@ -9,7 +9,7 @@ import java.util.ArrayDeque;
  *
  * @threading event-loop-confined
  */
-final class UnsentCommands {
+final class RejectedSends {
 
     private static final int POOLED_MIN = 1024;
 
@@ -25,7 +25,7 @@ final class UnsentCommands {
     private static final class Entry {
         private LockRequest request;
         private ReleaseBatch releases;
-        private Verb verb;
+        private CommandKind kind;
         private int sequence;
         private long nodes;
     }
@@ -34,20 +34,20 @@ final class UnsentCommands {
         return entries.isEmpty();
     }
 
-    void add(final LockRequest request, final Verb verb, final int sequence, final long nodes) {
-        final Entry entry = take(verb, nodes);
+    void add(final LockRequest request, final CommandKind kind, final int sequence, final long nodes) {
+        final Entry entry = take(kind, nodes);
         entry.request = request;
         entry.sequence = sequence;
     }
 
     void add(final ReleaseBatch releases, final long nodes) {
-        take(releases.verb(), nodes).releases = releases;
+        take(releases.kind(), nodes).releases = releases;
     }
 
-    private Entry take(final Verb verb, final long nodes) {
+    private Entry take(final CommandKind kind, final long nodes) {
         final Entry pooled = free.poll();
         final Entry entry = pooled == null ? new Entry() : pooled;
-        entry.verb = verb;
+        entry.kind = kind;
         entry.nodes = nodes;
         entries.add(entry);
         lengthMax = Math.max(lengthMax, entries.size());
@@ -69,14 +69,14 @@ final class UnsentCommands {
             final Entry entry = entries.remove();
             final LockRequest request = entry.request;
             final ReleaseBatch releases = entry.releases;
-            final Verb verb = entry.verb;
+            final CommandKind kind = entry.kind;
             final int sequence = entry.sequence;
             final long nodes = entry.nodes;
             entry.request = null;
             entry.releases = null;
             free.push(entry);
             if (releases == null) {
-                fanOut.report(request, verb, sequence, nodes);
+                fanOut.report(request, kind, sequence, nodes);
             } else {
                 fanOut.report(releases, nodes);
             }

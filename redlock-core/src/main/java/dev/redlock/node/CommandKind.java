@@ -5,7 +5,7 @@ package dev.redlock.node;
  *
  * @threading immutable
  */
-public enum Verb {
+public enum CommandKind {
     /** Set the key if it is absent. Only a voting node is asked. */
     ACQUIRE("acquire", true, false, 1),
     /** Delete the key if it is ours. Every connected node is asked. */
@@ -25,21 +25,21 @@ public enum Verb {
     /** How long the holder's key will stand. No script: {@code PTTL} says it. Every connected node is asked. */
     REMAINING_TTL(null, false, false, 0);
 
-    private static final Verb[] VALUES = values();
+    private static final CommandKind[] VALUES = values();
 
     private final String scriptName;
     private final boolean isVote;
     private final boolean hasCounter;
     private final int argumentCount;
 
-    Verb(final String scriptName, final boolean isVote, final boolean hasCounter, final int argumentCount) {
+    CommandKind(final String scriptName, final boolean isVote, final boolean hasCounter, final int argumentCount) {
         this.scriptName = scriptName;
         this.isVote = isVote;
         this.hasCounter = hasCounter;
         this.argumentCount = argumentCount;
     }
 
-    static Verb of(final int ordinal) {
+    static CommandKind of(final int ordinal) {
         return VALUES[ordinal];
     }
 

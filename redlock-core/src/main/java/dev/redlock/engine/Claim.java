@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.LockRequest;
-import dev.redlock.node.Verb;
+import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.LateExtensions;
@@ -17,7 +17,7 @@ import dev.redlock.time.DeadlineTimer;
  *
  * @threading event-loop-confined
  */
-final class Attempt implements LockRequest {
+final class Claim implements LockRequest {
 
     /**
      * Where the token stands.
@@ -32,7 +32,7 @@ final class Attempt implements LockRequest {
         /** A quorum granted a fenced lock, but the counters differ: the lower ones are being raised. */
         RAISING,
         /** Refused and released; those who refused are asked how long the holder's key will stand. */
-        INQUIRING,
+        QUERYING_TTL,
         /** A quorum granted; a lease owns it. */
         HELD,
         /** Release sent for a lease that waits for its outcome. */
@@ -49,7 +49,7 @@ final class Attempt implements LockRequest {
     final LateExtensions lateExtensions = new LateExtensions();
     final Token token = new Token();
     /** The run of hand-overs that its lease belongs to, while it is held. */
-    final HandOverRun run = new HandOverRun();
+    final HandoffStreak streak = new HandoffStreak();
     /** Reason of each node's failed or unknown vote in the acquire round, as ordinals of VoteFailure; else stale. */
     final byte[] failures;
     final DeadlineTimer roundTimer;
@@ -58,9 +58,9 @@ final class Attempt implements LockRequest {
 
     Phase phase = Phase.FREE;
     /** Who wants the lock, while it is being acquired. */
-    Acquisition acquisition;
+    PendingAcquire pending;
     /** Who holds the lock, while it is held or being released. */
-    LeaseSlot lease;
+    LeaseHandle lease;
     LockKey key;
     long ttlMs;
     /** Local end of validity if the acquire round wins. */
@@ -71,14 +71,14 @@ final class Attempt implements LockRequest {
     long validBeforeExtensionNs;
     long shortestRemainingTtlMs;
     /** Nodes on which the token may stand. */
-    long mayHold;
+    long mayHoldMask;
     /**
      * Nodes that the lease rests on: each has proved that its key stands for the validity at least. They change by
      * proof alone, and fewer than a quorum of them end the lease.
      */
-    long holders;
+    long holderMask;
     /** Nodes that have been asked how long the holder's key will stand, and have not answered. */
-    long asked;
+    long askedMask;
     int extendSequence;
     boolean isFenced;
     /** A refusal shall tell how long the holder's key will stand, which costs the nodes a script. */
@@ -86,9 +86,9 @@ final class Attempt implements LockRequest {
     /** The value that lower counters are raised to. */
     long raiseTo;
     /** A node that answered late stands at another number than the others. */
-    boolean isCounterApart;
+    boolean isCounterLagging;
     /** The number at which all counters were presumed to stand when the release was sent without it; else 0. */
-    long presumedFence;
+    long assumedFenceToken;
     boolean isExtending;
     /** The acquire is being handed to the nodes: nothing is decided yet. */
     boolean isSending;
@@ -97,7 +97,7 @@ final class Attempt implements LockRequest {
     private final Conductor conductor;
     private int unanswered;
 
-    Attempt(final Conductor conductor, final int nodeCount) {
+    Claim(final Conductor conductor, final int nodeCount) {
         this.conductor = conductor;
         this.acquireRound = new Round(nodeCount);
         this.extendRound = new Round(nodeCount);
@@ -115,15 +115,15 @@ final class Attempt implements LockRequest {
         acquireRound.reset();
         fence.reset();
         shortestRemainingTtlMs = -1;
-        mayHold = 0;
-        holders = 0;
+        mayHoldMask = 0;
+        holderMask = 0;
         if (extendSequence != 0) {
             extendSequence = 0;
             lateExtensions.reset();
         }
         isExtending = false;
-        isCounterApart = false;
-        presumedFence = 0;
+        isCounterLagging = false;
+        assumedFenceToken = 0;
     }
 
     /** Counts answers that will come, before the command is sent. */
@@ -139,7 +139,7 @@ final class Attempt implements LockRequest {
         switch (phase) {
             case ACQUIRING -> conductor.acquiring().onTimeout(this);
             case RAISING -> conductor.raising().onTimeout(this);
-            case INQUIRING -> conductor.inquiring().end(this);
+            case QUERYING_TTL -> conductor.holderTtlQuery().end(this);
             default -> conductor.releasing().onTimeout(this);
         }
     }
@@ -149,23 +149,23 @@ final class Attempt implements LockRequest {
         conductor.recycleIfDone(this);
     }
 
-    void noteRemainingTtl(final long remainingTtlMs) {
+    void recordRemainingTtl(final long remainingTtlMs) {
         if (shortestRemainingTtlMs < 0 || remainingTtlMs < shortestRemainingTtlMs) {
             shortestRemainingTtlMs = remainingTtlMs;
         }
     }
 
-    void noteFailure(final int nodeIndex, final VoteFailure failure) {
+    void recordFailure(final int nodeIndex, final VoteFailure failure) {
         failures[nodeIndex] = (byte) failure.ordinal();
     }
 
     @Override
-    public void onReply(final int nodeIndex, final Verb verb, final int sequence, final long value) {
+    public void onReply(final int nodeIndex, final CommandKind kind, final int sequence, final long value) {
         try {
-            switch (verb) {
+            switch (kind) {
                 case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onReply(this, nodeIndex, value);
                 case RAISE -> conductor.raising().onReply(this, nodeIndex, value);
-                case REMAINING_TTL -> conductor.inquiring().onReply(this, nodeIndex, value);
+                case REMAINING_TTL -> conductor.holderTtlQuery().onReply(this, nodeIndex, value);
                 case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
                 case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
                         .onReply(this, nodeIndex, sequence, value);
@@ -176,8 +176,8 @@ final class Attempt implements LockRequest {
     }
 
     @Override
-    public void onError(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
-        onNoReply(nodeIndex, verb, sequence, Vote.FAILED, failure);
+    public void onError(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
+        onNoReply(nodeIndex, kind, sequence, Vote.FAILED, failure);
     }
 
     @Override
@@ -191,22 +191,22 @@ final class Attempt implements LockRequest {
     }
 
     @Override
-    public void onUnknown(final int nodeIndex, final Verb verb, final int sequence) {
-        onNoReply(nodeIndex, verb, sequence, Vote.UNKNOWN, VoteFailure.CONNECTION_LOST);
+    public void onUnknown(final int nodeIndex, final CommandKind kind, final int sequence) {
+        onNoReply(nodeIndex, kind, sequence, Vote.UNKNOWN, VoteFailure.CONNECTION_LOST);
     }
 
     @Override
-    public void onNotSent(final int nodeIndex, final Verb verb, final int sequence, final VoteFailure failure) {
-        onNoReply(nodeIndex, verb, sequence, Vote.FAILED, failure);
+    public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
+        onNoReply(nodeIndex, kind, sequence, Vote.FAILED, failure);
     }
 
-    private void onNoReply(final int nodeIndex, final Verb verb, final int sequence, final Vote vote,
+    private void onNoReply(final int nodeIndex, final CommandKind kind, final int sequence, final Vote vote,
             final VoteFailure failure) {
         try {
-            switch (verb) {
+            switch (kind) {
                 case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
                 case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
-                case REMAINING_TTL -> conductor.inquiring().onNoReply(this, nodeIndex);
+                case REMAINING_TTL -> conductor.holderTtlQuery().onNoReply(this, nodeIndex);
                 case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote, failure);
                 case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
                         .onNoReply(this, nodeIndex, sequence, vote);
@@ -217,8 +217,8 @@ final class Attempt implements LockRequest {
     }
 
     @Override
-    public boolean isSecondTryWanted(final Verb verb, final int sequence) {
-        return switch (verb) {
+    public boolean isSecondTryWanted(final CommandKind kind, final int sequence) {
+        return switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
             case REMAINING_TTL -> false;

@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Traps of identity and waiting. */
-class WaitingTrapsTest extends VirtualTest {
+class WaitingRegressionTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(5);
 
@@ -252,13 +252,13 @@ class WaitingTrapsTest extends VirtualTest {
         final java.util.List<Integer> underWay = new java.util.ArrayList<>();
         client.engine().execute(() -> {
             client.redlock().acquireAsync("stage", options());
-            underWay.add(client.engine().attemptsOut());
+            underWay.add(client.engine().claimsOut());
             client.redlock()
                     .acquire(client.redlock().key("callback"), options(), client.redlock().newLease(),
                             outcome -> {
                                 // only that it is under way matters
                             });
-            underWay.add(client.engine().attemptsOut());
+            underWay.add(client.engine().claimsOut());
         });
         world.runMs(5);
         assertEquals(java.util.List.of(1, 2), underWay, "attempts under way inside of the call");

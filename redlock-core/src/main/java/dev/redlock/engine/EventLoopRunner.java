@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
  *
  * @threading any thread
  */
-final class LoopThread implements Runnable {
+final class EventLoopRunner implements Runnable {
 
     /** About what a caller that was woken needs until it calls again. */
     static final long BACK_OFF_NS = TimeUnit.MICROSECONDS.toNanos(50);
@@ -27,7 +27,7 @@ final class LoopThread implements Runnable {
     private boolean isIdle;
     private long idleSinceNs;
 
-    private LoopThread(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
+    private EventLoopRunner(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
         this.idlePolicy = idlePolicy;
         // Netty's object pools are cheap, and pool at all, only on a thread of its own kind.
         this.thread = new FastThreadLocalThread(this, name);
@@ -36,8 +36,8 @@ final class LoopThread implements Runnable {
     }
 
     /** A loop that runs until it is shut down. */
-    static LoopThread start(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
-        final LoopThread started = new LoopThread(factory, idlePolicy, name);
+    static EventLoopRunner start(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
+        final EventLoopRunner started = new EventLoopRunner(factory, idlePolicy, name);
         started.thread.start();
         return started;
     }

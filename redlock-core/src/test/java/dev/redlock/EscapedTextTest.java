@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Text of servers and users in logs, problems, messages and descriptions: one line each, without control characters,
  * and not long, however long the text is.
  */
-class TextForPeopleTest extends VirtualTest {
+class EscapedTextTest extends VirtualTest {
 
     /** A line that looks like one of ours, a sequence that a terminal obeys, and text that runs backwards. */
     private static final String EVIL = "WORD\nINFO: all is well\r\u001b[2J\u009b31m\u202e\u2028\u2029\u0000";
@@ -145,7 +145,7 @@ class TextForPeopleTest extends VirtualTest {
         }
         assertFitForPeople(status.toString());
         assertFitForPeople(client.redlock().toString());
-        lines.forEach(TextForPeopleTest::assertFitForPeople);
+        lines.forEach(EscapedTextTest::assertFitForPeople);
     }
 
     /** Streams that are no RESP, and replies that no lock command can have. */

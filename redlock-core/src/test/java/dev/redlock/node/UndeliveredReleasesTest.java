@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import dev.redlock.quorum.Token;
 import org.junit.jupiter.api.Test;
 
-class ReleaseDebtTest {
+class UndeliveredReleasesTest {
 
     private static final byte[] RESOURCE = {'$', '1', '\r', '\n', 'r', '\r', '\n'};
 
@@ -18,23 +18,23 @@ class ReleaseDebtTest {
         return token;
     }
 
-    private static ReleaseDebt debtOf(final int limit, final int count) {
-        final ReleaseDebt debt = new ReleaseDebt(limit);
+    private static UndeliveredReleases debtOf(final int limit, final int count) {
+        final UndeliveredReleases debt = new UndeliveredReleases(limit);
         for (int i = 0; i < count; i++) {
             debt.add(RESOURCE, token(i), 1_000);
         }
         return debt;
     }
 
-    private static void assertNext(final long value, final ReleaseDebt debt) {
-        final ReleaseDebt.Entry entry = debt.poll(0);
+    private static void assertNext(final long value, final UndeliveredReleases debt) {
+        final UndeliveredReleases.Entry entry = debt.poll(0);
         assertNotNull(entry, "entry " + value);
         assertEquals(value, entry.token.high());
     }
 
     @Test
     void isPaidOldestFirst() {
-        final ReleaseDebt debt = debtOf(10, 3);
+        final UndeliveredReleases debt = debtOf(10, 3);
         assertEquals(3, debt.length());
         assertNext(0, debt);
         assertNext(1, debt);
@@ -45,14 +45,14 @@ class ReleaseDebtTest {
 
     @Test
     void takesAsManyAsItsLimit() {
-        final ReleaseDebt debt = debtOf(3, 3);
+        final UndeliveredReleases debt = debtOf(3, 3);
         assertEquals(3, debt.length());
         assertEquals(0, debt.droppedCount());
     }
 
     @Test
     void dropsTheOldestBeyondItAndCountsIt() {
-        final ReleaseDebt debt = debtOf(3, 4);
+        final UndeliveredReleases debt = debtOf(3, 4);
         assertEquals(3, debt.length());
         assertEquals(1, debt.droppedCount());
         assertNext(1, debt);
@@ -62,7 +62,7 @@ class ReleaseDebtTest {
 
     @Test
     void aLimitOfZeroDropsEverything() {
-        final ReleaseDebt debt = debtOf(0, 2);
+        final UndeliveredReleases debt = debtOf(0, 2);
         assertEquals(0, debt.length());
         assertEquals(2, debt.droppedCount());
         assertNull(debt.poll(0));
@@ -70,11 +70,11 @@ class ReleaseDebtTest {
 
     @Test
     void whatHasExpiredByItselfIsNotSent() {
-        final ReleaseDebt debt = new ReleaseDebt(10);
+        final UndeliveredReleases debt = new UndeliveredReleases(10);
         debt.add(RESOURCE, token(1), 100);
         debt.add(RESOURCE, token(2), 300);
         debt.add(RESOURCE, token(3), 200);
-        final ReleaseDebt.Entry atTheEdge = debt.poll(200);
+        final UndeliveredReleases.Entry atTheEdge = debt.poll(200);
         assertEquals(2, atTheEdge.token.high(), "1 ended at 100");
         assertNull(debt.poll(200), "3 ends now");
         assertEquals(0, debt.length());
@@ -83,7 +83,7 @@ class ReleaseDebtTest {
 
     @Test
     void expiryIsComparedAcrossTheWrapOfTheClock() {
-        final ReleaseDebt debt = new ReleaseDebt(10);
+        final UndeliveredReleases debt = new UndeliveredReleases(10);
         debt.add(RESOURCE, token(1), Long.MIN_VALUE + 5);
         assertNotNull(debt.poll(Long.MAX_VALUE - 5));
         debt.add(RESOURCE, token(2), Long.MAX_VALUE - 5);
@@ -92,11 +92,11 @@ class ReleaseDebtTest {
 
     @Test
     void copiesTheTokenAndBorrowsTheName() {
-        final ReleaseDebt debt = new ReleaseDebt(10);
+        final UndeliveredReleases debt = new UndeliveredReleases(10);
         final Token token = token(7);
         debt.add(RESOURCE, token, 1_000);
         token.set(8, 8, 8);
-        final ReleaseDebt.Entry entry = debt.poll(0);
+        final UndeliveredReleases.Entry entry = debt.poll(0);
         assertEquals(token(7), entry.token);
         assertSame(RESOURCE, entry.resourceBulk);
         assertEquals(1_000, entry.untilNs);
@@ -104,8 +104,8 @@ class ReleaseDebtTest {
 
     @Test
     void whatWasNotAnsweredComesBackToTheFront() {
-        final ReleaseDebt debt = debtOf(3, 3);
-        final ReleaseDebt.Entry first = debt.poll(0);
+        final UndeliveredReleases debt = debtOf(3, 3);
+        final UndeliveredReleases.Entry first = debt.poll(0);
         debt.putBack(first);
         assertSame(first, debt.poll(0));
         assertNext(1, debt);
@@ -113,8 +113,8 @@ class ReleaseDebtTest {
 
     @Test
     void whatDoesNotFitAnyMoreIsDropped() {
-        final ReleaseDebt debt = debtOf(2, 2);
-        final ReleaseDebt.Entry first = debt.poll(0);
+        final UndeliveredReleases debt = debtOf(2, 2);
+        final UndeliveredReleases.Entry first = debt.poll(0);
         debt.add(RESOURCE, token(9), 1_000);
         debt.putBack(first);
         assertEquals(2, debt.length());

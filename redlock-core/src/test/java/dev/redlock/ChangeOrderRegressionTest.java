@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What can go wrong within one turn of the loop, between two reads of a field or in the last second of a deadline.
  * Tests that only look at the end of a turn cannot see it.
  */
-class BlindSpotTrapsTest extends VirtualTest {
+class ChangeOrderRegressionTest extends VirtualTest {
 
     private static final long MS = 1_000_000;
 
@@ -99,7 +99,7 @@ class BlindSpotTrapsTest extends VirtualTest {
         }));
         world.await("acquired in the turn of the handshake", 1_000, () -> next.size() == 1);
         assertEquals(AcquireOutcome.Kind.ACQUIRED, get(next.get(0)).kind(), "the first acquire finds the lock free");
-        assertEquals(1, status(client, 0).debtPaidCount(), "by what was owed");
+        assertEquals(1, status(client, 0).undeliveredReleaseDeliveredCount(), "by what was owed");
     }
 
     /** A key of the node stands for its whole ttl from the last moment at which it can have been set. */
@@ -118,7 +118,7 @@ class BlindSpotTrapsTest extends VirtualTest {
         world.await("back", 50, () -> status(client, 2).state() == NodeState.READY);
         world.runMs(1);
         assertNull(key(2), "it was released, and has not expired");
-        assertEquals(1, status(client, 2).debtPaidCount(), "by what was owed");
+        assertEquals(1, status(client, 2).undeliveredReleaseDeliveredCount(), "by what was owed");
     }
 
     /** Node 2 refuses the first extension late, when the second has put the key there. */

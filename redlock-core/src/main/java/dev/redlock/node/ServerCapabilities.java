@@ -7,14 +7,14 @@ import java.util.Set;
 /**
  * Which conditional commands a node has, beside the scripts that all of them run.
  *
- * @param releaseForm how it is asked to release
- * @param extendForm  how it is asked to extend
+ * @param releaseEncoding how it is asked to release
+ * @param extendEncoding  how it is asked to extend
  * @threading immutable
  */
-record Dialect(CommandForm releaseForm, CommandForm extendForm) {
+record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding extendEncoding) {
 
     /** Scripts alone. */
-    static final Dialect SCRIPTS = new Dialect(CommandForm.SCRIPT, CommandForm.SCRIPT);
+    static final ServerCapabilities SCRIPTS = new ServerCapabilities(CommandEncoding.SCRIPT, CommandEncoding.SCRIPT);
 
     /**
      * Errors of a command that the node knows and lets this user run, and cannot execute now or on this key. A server
@@ -33,11 +33,11 @@ record Dialect(CommandForm releaseForm, CommandForm extendForm) {
      * @param delIfEqual the answer to {@code DELIFEQ key value}; null if there was none
      * @param setIfEqual the answer to {@code SET key value IFEQ value PX 1}; null if there was none
      */
-    static Dialect of(final RespValue delex, final RespValue delIfEqual, final RespValue setIfEqual) {
-        final CommandForm release = isDelete(delex)
-                ? CommandForm.DELEX
-                : isDelete(delIfEqual) ? CommandForm.DELIFEQ : CommandForm.SCRIPT;
-        return new Dialect(release, isSetIfEqual(setIfEqual, release) ? CommandForm.SET_IFEQ : CommandForm.SCRIPT);
+    static ServerCapabilities of(final RespValue delex, final RespValue delIfEqual, final RespValue setIfEqual) {
+        final CommandEncoding release = isDelete(delex)
+                ? CommandEncoding.DELEX
+                : isDelete(delIfEqual) ? CommandEncoding.DELIFEQ : CommandEncoding.SCRIPT;
+        return new ServerCapabilities(release, isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT);
     }
 
     /** A 1 would say that it deleted a key whose value was another one, or that there was none to delete. */
@@ -54,12 +54,12 @@ record Dialect(CommandForm releaseForm, CommandForm extendForm) {
      * Whether SET has IFEQ. A server that takes no notice of words it does not know has set the key, and said OK.
      * Errors that come before the words are looked at say nothing: each server with a conditional delete has this too.
      */
-    private static boolean isSetIfEqual(final RespValue reply, final CommandForm release) {
+    private static boolean isSetIfEqual(final RespValue reply, final CommandEncoding release) {
         if (reply == null) {
             return false;
         }
         if (reply.isError()) {
-            return isKnownButFailed(reply.asText()) && release != CommandForm.SCRIPT;
+            return isKnownButFailed(reply.asText()) && release != CommandEncoding.SCRIPT;
         }
         return reply.isNull();
     }
@@ -70,8 +70,8 @@ record Dialect(CommandForm releaseForm, CommandForm extendForm) {
     }
 
     /** What is left when a node refuses a command that it seemed to have. */
-    Dialect without(final CommandForm form) {
-        return new Dialect(releaseForm == form ? CommandForm.SCRIPT : releaseForm,
-                extendForm == form ? CommandForm.SCRIPT : extendForm);
+    ServerCapabilities without(final CommandEncoding encoding) {
+        return new ServerCapabilities(releaseEncoding == encoding ? CommandEncoding.SCRIPT : releaseEncoding,
+                extendEncoding == encoding ? CommandEncoding.SCRIPT : extendEncoding);
     }
 }

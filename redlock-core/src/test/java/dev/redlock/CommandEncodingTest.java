@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Locks by commands of the nodes' own, where they have them, and by scripts where they do not. */
-class CommandFormTest extends VirtualTest {
+class CommandEncodingTest extends VirtualTest {
 
     private VirtualWorld.Client client(final CommandMode mode, final FakeRedis.Kind... kinds) {
         world = new VirtualWorld(kinds.length);

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** What happens between the refusal of a plain SET and the answer to how long the holder's key will stand. */
-class RefusalInquiryTest extends VirtualTest {
+class HolderTtlQueryTest extends VirtualTest {
 
     private static final String HOLDER = "token of somebody else";
     private static final long ONE_WAY_NS = 5_000_000;
@@ -148,7 +148,7 @@ class RefusalInquiryTest extends VirtualTest {
         outcome.cancel(false);
         world.runMs(1);
         assertTrue(outcome.isCancelled());
-        world.await("every attempt is back", 30, () -> client.engine().attemptsOut() == 0);
+        world.await("every attempt is back", 30, () -> client.engine().claimsOut() == 0);
         assertTrue(nowMs() - startMs < 30);
         assertEquals(0, keysOfOurs());
         assertEquals(1, client.redlock().counters().rolledBackCount(), "once");

@@ -36,7 +36,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * @threading any thread; the fields without volatile are the conductor's
  */
-public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
+public final class LeaseHandle implements Lease, AcquireOutcome, Runnable {
 
     // Requests, which are carried out from the lowest bit up.
     private static final int ACQUIRE = 1;
@@ -59,14 +59,14 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     static {
         try {
             final MethodHandles.Lookup lookup = MethodHandles.lookup();
-            STATE = lookup.findVarHandle(LeaseSlot.class, "state", LeaseState.class);
-            REQUESTED = lookup.findVarHandle(LeaseSlot.class, "requested", int.class);
-            WAITER = lookup.findVarHandle(LeaseSlot.class, "waiter", Thread.class);
-            EXTEND_REQUESTED = lookup.findVarHandle(LeaseSlot.class, "isExtendRequested", boolean.class);
-            VALID_UNTIL = lookup.findVarHandle(LeaseSlot.class, "validUntilNs", long.class);
-            CONDUCTOR = lookup.findVarHandle(LeaseSlot.class, "conductor", Conductor.class);
-            RELEASE_OUTCOME = lookup.findVarHandle(LeaseSlot.class, "releaseOutcome", ReleaseOutcome.class);
-            RELEASE_CALLBACK = lookup.findVarHandle(LeaseSlot.class, "releaseCallback", ReleaseCallback.class);
+            STATE = lookup.findVarHandle(LeaseHandle.class, "state", LeaseState.class);
+            REQUESTED = lookup.findVarHandle(LeaseHandle.class, "requested", int.class);
+            WAITER = lookup.findVarHandle(LeaseHandle.class, "waiter", Thread.class);
+            EXTEND_REQUESTED = lookup.findVarHandle(LeaseHandle.class, "isExtendRequested", boolean.class);
+            VALID_UNTIL = lookup.findVarHandle(LeaseHandle.class, "validUntilNs", long.class);
+            CONDUCTOR = lookup.findVarHandle(LeaseHandle.class, "conductor", Conductor.class);
+            RELEASE_OUTCOME = lookup.findVarHandle(LeaseHandle.class, "releaseOutcome", ReleaseOutcome.class);
+            RELEASE_CALLBACK = lookup.findVarHandle(LeaseHandle.class, "releaseCallback", ReleaseCallback.class);
         } catch (final ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -98,10 +98,10 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     private AcquireCallback acquireCallback;
 
     // The conductor's.
-    Attempt attempt;
-    Acquisition acquisition;
-    LeaseSlot previousHeld;
-    LeaseSlot nextHeld;
+    Claim claim;
+    PendingAcquire pending;
+    LeaseHandle previousHeld;
+    LeaseHandle nextHeld;
     long acquiredNs;
     int extensionCount;
     /** An extension that a caller asked for has reached the conductor and has no outcome yet. */
@@ -126,7 +126,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     private byte[] failures;
     private long fencingToken;
 
-    LeaseSlot(final LockEngine engine) {
+    LeaseHandle(final LockEngine engine) {
         this.engine = engine;
     }
 
@@ -143,7 +143,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     // ---- asked by callers -------------------------------------------------------------------------------------------
 
     /** Begins an acquisition: claims the handle, then hands it to the conductor. */
-    void begin(final Conductor newConductor, final LockKey newKey, final AcquireSpec spec,
+    void start(final Conductor newConductor, final LockKey newKey, final AcquireSpec spec,
             final long newWaitNs, final AcquireCallback callback) {
         claim();
         CONDUCTOR.setRelease(this, newConductor);
@@ -193,7 +193,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         if (owner.isOwnThread()) {
             submitHere(owner, request);
         } else if ((int) REQUESTED.getAndBitwiseOr(this, request) == 0) {
-            handTo(owner);
+            submitTo(owner);
         } else if (owner.isClosed()) {
             onRejected();
         }
@@ -201,7 +201,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     private void submitHere(final Conductor owner, final int request) {
         if (!owner.enterCall()) {
-            putOff(owner, request);
+            deferToNextTurn(owner, request);
             return;
         }
         final boolean wasInCall = isInCall;
@@ -209,7 +209,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         try {
             if (requested == 0) {
                 // Nobody else has asked for anything that has to come first.
-                carryOut(owner, request);
+                process(owner, request);
             } else {
                 REQUESTED.getAndBitwiseOr(this, request);
                 run();
@@ -221,12 +221,12 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     }
 
     /** Leaves a request to the next turn of the loop. */
-    private void putOff(final Conductor owner, final int request) {
+    private void deferToNextTurn(final Conductor owner, final int request) {
         REQUESTED.getAndBitwiseOr(this, request);
         owner.runInNextTurn(this);
     }
 
-    private void handTo(final Conductor owner) {
+    private void submitTo(final Conductor owner) {
         try {
             owner.execute(this);
         } catch (final RejectedExecutionException e) {
@@ -244,17 +244,17 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         if (acquireCallback == null && extendCallback == null && releaseCallback == null) {
             answer(requests);
         } else {
-            answerElsewhere(requests);
+            completeElsewhere(requests);
         }
     }
 
     /** The same on the thread of a loop that is ending. */
-    void answerElsewhere() {
-        answerElsewhere((int) REQUESTED.getAndSet(this, 0));
+    void completeElsewhere() {
+        completeElsewhere((int) REQUESTED.getAndSet(this, 0));
     }
 
     /** On another thread, because this one may be inside of the very call that asks. */
-    private void answerElsewhere(final int requests) {
+    private void completeElsewhere(final int requests) {
         if (requests == 0) {
             return;
         }
@@ -301,31 +301,31 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             }
             final Conductor owner = conductor;
             if (!owner.isOwnThread()) {
-                handTo(owner);
+                submitTo(owner);
                 return;
             }
             if (REQUESTED.compareAndSet(this, requests, 0)) {
-                carryOut(owner, requests);
+                process(owner, requests);
                 return;
             }
         }
     }
 
     /** Whatever one request throws, its caller gets an outcome, and the others are carried out. */
-    private void carryOut(final Conductor owner, final int requests) {
+    private void process(final Conductor owner, final int requests) {
         final short use = useCount;
         // A callback may use the lease again, perhaps with another conductor: what is left was asked for before.
         for (int left = requests; left != 0 && useCount == use; left &= left - 1) {
             final int request = Integer.lowestOneBit(left);
             try {
-                carryOutOne(owner, request);
+                processOne(owner, request);
             } catch (final RuntimeException | Error e) {
                 giveUp(owner, use, request, e);
             }
         }
     }
 
-    private void carryOutOne(final Conductor owner, final int request) {
+    private void processOne(final Conductor owner, final int request) {
         switch (request) {
             case ACQUIRE -> owner.acquire(this);
             case DELIVER -> complete(kind, lastReason, LeaseState.NOT_ACQUIRED);
@@ -336,18 +336,18 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     }
 
     private void release(final Conductor owner) {
-        if (isInCall && attempt == null && releaseCallback != null) {
+        if (isInCall && claim == null && releaseCallback != null) {
             // It has ended, and the callback is never called from inside of the call.
-            putOff(owner, RELEASE);
+            deferToNextTurn(owner, RELEASE);
         } else {
             owner.release(this);
         }
     }
 
     /** Leaves an extension of a lease that has ended to the next turn, if its caller is inside of the call still. */
-    boolean isExtensionPutOff() {
+    boolean deferExtension() {
         if (isInCall) {
-            putOff(conductor, EXTEND);
+            deferToNextTurn(conductor, EXTEND);
         }
         return isInCall;
     }
@@ -375,7 +375,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
             owner.giveUp(this);
         } finally {
             isStarting = false;
-            if (acquisition == null && state == LeaseState.ACQUIRING && (requested & DELIVER) == 0) {
+            if (pending == null && state == LeaseState.ACQUIRING && (requested & DELIVER) == 0) {
                 complete(Kind.NO_QUORUM, Kind.NO_QUORUM, LeaseState.NOT_ACQUIRED);
             }
         }
@@ -391,7 +391,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
         final boolean isUnderWay = state == LeaseState.HELD || state == LeaseState.RELEASING;
         if (isUnderWay || releaseCallback != null && (requested & RELEASE) == 0) {
             if (isUnderWay) {
-                beginRelease();
+                markReleasing();
             }
             completeRelease(ReleaseOutcome.UNKNOWN);
         }
@@ -584,7 +584,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     // ---- told by the conductor --------------------------------------------------------------------------------------
 
     /** Keeps what the nodes said in an attempt that is decided. */
-    void noteVotes(final Attempt decided) {
+    void recordVotes(final Claim decided) {
         attemptCount++;
         granted = decided.acquireRound.granted();
         refused = decided.acquireRound.refused();
@@ -600,7 +600,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     }
 
     /** Keeps why the acquisition has not succeeded so far. */
-    void noteReason(final Kind reason) {
+    void recordReason(final Kind reason) {
         lastReason = reason;
     }
 
@@ -610,11 +610,11 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
 
     /** Ends the acquisition, with a lock or without; delivered later if the caller is still inside its own call. */
     void completeAcquire(final Kind outcome, final Kind reason) {
-        acquisition = null;
+        pending = null;
         if (isStarting) {
             kind = outcome;
             lastReason = reason;
-            putOff(conductor, DELIVER);
+            deferToNextTurn(conductor, DELIVER);
         } else {
             complete(outcome, reason, outcome == Kind.ACQUIRED ? LeaseState.HELD : LeaseState.NOT_ACQUIRED);
         }
@@ -633,7 +633,7 @@ public final class LeaseSlot implements Lease, AcquireOutcome, Runnable {
     }
 
     /** The release is under way. */
-    void beginRelease() {
+    void markReleasing() {
         STATE.setRelease(this, LeaseState.RELEASING);
     }
 
