@@ -2,8 +2,9 @@ package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
-import dev.redlock.node.LockRequest;
+import dev.redlock.NodeState;
 import dev.redlock.node.CommandKind;
+import dev.redlock.node.LockRequest;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.FenceRule;
@@ -29,7 +30,7 @@ final class AcquireOperation {
     /** Sends the round of a new attempt, under a token of its own. */
     void start(final PendingAcquire pending) {
         final LeaseHandle lease = pending.lease;
-        final Claim claim = conductor.takeClaim();
+        final Claim claim = conductor.claims().take();
         claim.phase = Claim.Phase.ACQUIRING;
         claim.pending = pending;
         claim.key = lease.key;
@@ -155,7 +156,7 @@ final class AcquireOperation {
 
     private void vote(final Claim claim, final int nodeIndex, final Vote answer) {
         Vote vote = answer;
-        if (answer == Vote.GRANTED && conductor.isInQuarantine(nodeIndex)) {
+        if (answer == Vote.GRANTED && conductor.node(nodeIndex).state() == NodeState.QUARANTINED) {
             // A grant that arrives after the node's clock was seen to jump may stand on a key that expired early.
             vote = Vote.UNKNOWN;
             claim.recordFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
@@ -250,7 +251,7 @@ final class AcquireOperation {
         claim.holderMask = claim.acquireRound.granted();
         pending.lease.recordVotes(claim);
         pending.lease.setFencingToken(fencingToken);
-        conductor.onAcquired(pending, claim, t2Ns);
+        conductor.acquires().onAcquired(pending, claim, t2Ns);
     }
 
     void fail(final Claim claim, final AcquireOutcome.Kind reason) {
@@ -264,7 +265,7 @@ final class AcquireOperation {
         try {
             rollBack(claim);
         } finally {
-            conductor.onAttemptFailed(pending, reason);
+            conductor.acquires().onAttemptFailed(pending, reason);
         }
     }
 

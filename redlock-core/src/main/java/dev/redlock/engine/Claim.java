@@ -146,7 +146,7 @@ final class Claim implements LockRequest {
 
     private void answered() {
         unanswered--;
-        conductor.recycleIfDone(this);
+        conductor.claims().recycleIfDone(this);
     }
 
     void recordRemainingTtl(final long remainingTtlMs) {

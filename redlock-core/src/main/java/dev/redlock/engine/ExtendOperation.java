@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.ExtendOutcome;
 import dev.redlock.LeaseState;
+import dev.redlock.NodeState;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
@@ -105,7 +106,7 @@ final class ExtendOperation {
 
     /** Whether a renewed key is sure to stand for the ttl. */
     private boolean isProof(final Claim claim, final int nodeIndex) {
-        return !conductor.isInQuarantine(nodeIndex) && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
+        return conductor.node(nodeIndex).state() != NodeState.QUARANTINED && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
     }
 
     private void decide(final Claim claim) {

@@ -67,7 +67,7 @@ final class HolderTtlQuery {
         final PendingAcquire pending = claim.pending;
         pending.lease.recordVotes(claim);
         untrack(claim);
-        conductor.onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
+        conductor.acquires().onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
     }
 
     /** Nobody waits for the answers any more. */
@@ -76,6 +76,6 @@ final class HolderTtlQuery {
         claim.pending.claim = null;
         claim.pending = null;
         claim.phase = Claim.Phase.ABANDONED;
-        conductor.recycleIfDone(claim);
+        conductor.claims().recycleIfDone(claim);
     }
 }

@@ -71,7 +71,7 @@ final class LeaseKeeper {
         lease.previousHeld = null;
         lease.nextHeld = null;
         heldCount--;
-        conductor.onUntracked(lease);
+        conductor.acquires().onUntracked(lease);
     }
 
     private void scheduleNext(final Claim claim, final long nowNs, final long extendInNs) {
@@ -109,13 +109,13 @@ final class LeaseKeeper {
         if (isOver && lease.deferExtension()) {
             return;
         }
-        lease.isExtendTaken = true;
+        lease.setExtendState(LeaseHandle.ExtendState.ACCEPTED);
         if (!isHeld) {
             lease.completeExtend(lease.isExpired() ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
         } else if (isOver) {
             lose(claim, LeaseState.EXPIRED);
         } else if (!claim.isExtending) {
-            lease.isExtendStarted = true;
+            lease.setExtendState(LeaseHandle.ExtendState.STARTED);
             startExtension(claim, lease.extendTtlMs);
         }
     }
@@ -139,7 +139,7 @@ final class LeaseKeeper {
         if (isSuccess) {
             conductor.counters().onExtended();
         }
-        final boolean isManual = lease.isExtendStarted;
+        final boolean isManual = lease.extendState() == LeaseHandle.ExtendState.STARTED;
         if (isSuccess && !isManual) {
             lease.extensionCount++;
         }
@@ -148,9 +148,9 @@ final class LeaseKeeper {
         if (isManual) {
             lease.completeExtend(outcome);
         } else if (isSuccess && lease.listener != null) {
-            Conductor.notifyExtended(lease);
+            UserCallbacks.notifyExtended(lease.listener, lease, lease.extensionCount);
         }
-        if (lease.isExtendTaken && lease.claim == claim && !claim.isExtending) {
+        if (lease.isExtensionAccepted() && lease.claim == claim && !claim.isExtending) {
             extend(lease);
         }
     }
@@ -177,15 +177,15 @@ final class LeaseKeeper {
         // Before the release is sent: from then on somebody else may have the lock.
         lease.end(state, releaseOutcome);
         try {
-            conductor.passStreak(claim);
+            conductor.acquires().queues().passStreak(claim);
             conductor.releasing().abandon(claim);
         } finally {
             conductor.counters().onLost(state);
-            if (lease.isExtendTaken) {
+            if (lease.isExtensionAccepted()) {
                 lease.completeExtend(extendOutcome);
             }
-            Conductor.notifyLost(listener, lease, state);
-            conductor.handOff(key);
+            UserCallbacks.notifyLost(listener, lease, state);
+            conductor.acquires().queues().handOff(key);
         }
     }
 

@@ -308,7 +308,7 @@ public final class LockEngine {
         for (final Conductor conductor : conductors) {
             final CompletableFuture<CloseReport> part = new CompletableFuture<>();
             parts.add(part);
-            conductor.startClose(timeoutNs, part);
+            conductor.shutdown().start(timeoutNs, part);
         }
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
                 .thenRun(() -> report.complete(sumOf(parts)));

@@ -48,8 +48,8 @@ final class PendingAcquire {
     /** Counts attempts and uses, so that whoever calls out can tell whether it still is what it was. */
     long turn;
 
-    PendingAcquire(final Conductor conductor) {
-        this.timer = new DeadlineTimer(nowNs -> conductor.onPendingAcquireTimer(this, nowNs));
+    PendingAcquire(final AcquireScheduler scheduler) {
+        this.timer = new DeadlineTimer(nowNs -> scheduler.onTimer(this, nowNs));
     }
 
     void reset(final LeaseHandle newLease) {

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
+import dev.redlock.ExtendOutcome;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.quorum.Decision;
@@ -26,8 +27,30 @@ final class ReleaseOperation {
         this.conductor = conductor;
     }
 
-    /** Gives back what a lease holds; the lease gets the outcome. */
-    void start(final Claim claim) {
+    /** Releases a held lease; one that has ended gets the outcome it ended with. */
+    void release(final LeaseHandle lease) {
+        final Claim claim = lease.claim;
+        if (claim == null) {
+            final ReleaseOutcome before = lease.releaseOutcome();
+            lease.completeRelease(before == null ? ReleaseOutcome.EXPIRED : before);
+            return;
+        }
+        if (claim.phase != Claim.Phase.HELD) {
+            return;
+        }
+        conductor.keeper().untrack(lease);
+        lease.markReleasing();
+        // A callback may use the lease again, for another resource.
+        final LockKey key = lease.key;
+        conductor.acquires().queues().passStreak(claim);
+        start(claim);
+        if (lease.isExtensionAccepted()) {
+            lease.completeExtend(ExtendOutcome.NOT_HELD);
+        }
+        conductor.acquires().queues().handOff(key);
+    }
+
+    private void start(final Claim claim) {
         claim.phase = Claim.Phase.RELEASING;
         claim.releaseRound.reset();
         try {
@@ -48,7 +71,7 @@ final class ReleaseOperation {
         try {
             final long untilNs = conductor.nowNs() + claim.ttlMsMax * NS_PER_MS;
             for (int i = 0; i < conductor.nodeCount(); i++) {
-                conductor.retainRelease(claim, i, untilNs);
+                conductor.node(i).retainRelease(claim, untilNs);
             }
         } finally {
             end(claim, ReleaseOutcome.UNKNOWN);
@@ -69,7 +92,7 @@ final class ReleaseOperation {
         claim.expect(nodeCount + 1);
         conductor.fanOut().release(claim, releaseKind(claim));
         claim.expect(-1);
-        conductor.recycleIfDone(claim);
+        conductor.claims().recycleIfDone(claim);
     }
 
     /**
@@ -120,7 +143,7 @@ final class ReleaseOperation {
             return;
         }
         if ((claim.mayHoldMask & 1L << nodeIndex) != 0) {
-            conductor.retainRelease(claim, nodeIndex, conductor.nowNs() + claim.ttlMsMax * NS_PER_MS);
+            conductor.node(nodeIndex).retainRelease(claim, conductor.nowNs() + claim.ttlMsMax * NS_PER_MS);
         }
         vote(claim, nodeIndex, vote);
     }
@@ -157,6 +180,8 @@ final class ReleaseOperation {
         claim.phase = Claim.Phase.ABANDONED;
         claim.lease = null;
         lease.claim = null;
-        conductor.onReleased(lease, outcome);
+        conductor.counters().onReleased(outcome);
+        conductor.shutdown().recordRelease(lease, outcome);
+        lease.completeRelease(outcome);
     }
 }

@@ -64,18 +64,18 @@ public final class TestEngine {
     /** Starts to close. */
     public CompletableFuture<CloseReport> close(final Duration timeout) {
         final CompletableFuture<CloseReport> report = new CompletableFuture<>();
-        execute(() -> conductors[0].close(timeout.toNanos(), report));
+        execute(() -> conductors[0].shutdown().close(timeout.toNanos(), report));
         return report;
     }
 
     /** @return attempts that are not back in their pool */
     public int claimsOut() {
-        return conductors[0].claimsOut();
+        return conductors[0].claims().outCount();
     }
 
     /** @return attempts in the pool */
     public int pooledClaims() {
-        return conductors[0].pooledClaims();
+        return conductors[0].claims().pooledCount();
     }
 
     /** @return leases that the keeper believes to be held */

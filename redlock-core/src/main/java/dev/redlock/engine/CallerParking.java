@@ -1,0 +1,98 @@
+package dev.redlock.engine;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The lowest layer of a lease: a caller that blocks until the event loop has an outcome for it. The first thread that
+ * blocks is woken; a second one on the same lease polls, because one field holds one thread.
+ *
+ * @threading any thread
+ */
+abstract class CallerParking {
+
+    /** Time that a second blocked thread sleeps between two polls. */
+    private static final long SECOND_WAITER_PARK_NS = 100_000;
+    private static final VarHandle WAITER;
+
+    static {
+        try {
+            WAITER = MethodHandles.lookup().findVarHandle(CallerParking.class, "waiter", Thread.class);
+        } catch (final ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private volatile Thread waiter;
+
+    /**
+     * The outcome that a caller waits for.
+     *
+     * @threading immutable
+     */
+    enum Awaited {
+        ACQUIRED, RELEASED, EXTENDED
+    }
+
+    /** Whether the outcome is there. The lease may be in its next use by then, which counts as done. */
+    abstract boolean isDone(Awaited awaited, short use);
+
+    /**
+     * Blocks until the outcome is there.
+     *
+     * @param awaited         the outcome
+     * @param use             the use of the lease that it belongs to
+     * @param isInterruptible whether an interrupt ends the wait; otherwise the flag is set again at its end
+     * @param owner           supplies the clock and the time to spin
+     */
+    final void await(final Awaited awaited, final short use, final boolean isInterruptible, final Conductor owner) {
+        if (spin(awaited, use, owner)) {
+            return;
+        }
+        final Thread current = Thread.currentThread();
+        final boolean isFirst = WAITER.compareAndSet(this, null, current);
+        boolean wasInterrupted = false;
+        while (!isDone(awaited, use)) {
+            if (isFirst) {
+                LockSupport.park(this);
+            } else {
+                LockSupport.parkNanos(this, SECOND_WAITER_PARK_NS);
+            }
+            if (isInterruptible && current.isInterrupted()) {
+                break;
+            }
+            // park() returns at once while the interrupt flag is set, so the flag is cleared until the end.
+            wasInterrupted |= !isInterruptible && Thread.interrupted();
+        }
+        if (isFirst) {
+            waiter = null;
+        }
+        if (wasInterrupted) {
+            current.interrupt();
+        }
+    }
+
+    private boolean spin(final Awaited awaited, final short use, final Conductor owner) {
+        final long spinNs = owner.config().spinNs();
+        if (spinNs == 0) {
+            return isDone(awaited, use);
+        }
+        final long startNs = owner.nowNs();
+        while (!isDone(awaited, use)) {
+            if (owner.nowNs() - startNs > spinNs) {
+                return false;
+            }
+            Thread.onSpinWait();
+        }
+        return true;
+    }
+
+    /** Wakes the blocked caller, if any. Call it behind a full barrier: the outcome is stored as a volatile. */
+    final void wakeWaiter() {
+        final Thread blocked = waiter;
+        if (blocked != null) {
+            LockSupport.unpark(blocked);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package dev.redlock.engine;
+
+import dev.redlock.node.FreeList;
+
+/**
+ * The claims of one conductor. A claim returns when nobody owns it and every node has answered every command, so that a
+ * late answer always finds the claim that it belongs to.
+ *
+ * @threading event-loop-confined
+ */
+final class ClaimPool {
+
+    private final Conductor conductor;
+    private final FreeList<Claim> free = new FreeList<>(Conductor.POOLED_MIN);
+    private int outCount;
+
+    ClaimPool(final Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    Claim take() {
+        final Claim pooled = free.poll();
+        final Claim claim = pooled == null ? new Claim(conductor, conductor.nodeCount()) : pooled;
+        outCount++;
+        claim.reset();
+        return claim;
+    }
+
+    void recycleIfDone(final Claim claim) {
+        if (claim.phase == Claim.Phase.ABANDONED && claim.isAnswered()) {
+            claim.phase = Claim.Phase.FREE;
+            claim.key = null;
+            free.push(claim);
+            outCount--;
+            if (outCount == 0) {
+                conductor.shutdown().onProgress();
+            }
+        }
+    }
+
+    void trim() {
+        free.trim();
+    }
+
+    /** Claims that are not in the pool. */
+    int outCount() {
+        return outCount;
+    }
+
+    /** Claims in the pool. */
+    int pooledCount() {
+        return free.length();
+    }
+}

@@ -1,0 +1,75 @@
+package dev.redlock.engine;
+
+import dev.redlock.AcquireCallback;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.ExtendCallback;
+import dev.redlock.ExtendOutcome;
+import dev.redlock.Lease;
+import dev.redlock.LeaseListener;
+import dev.redlock.LeaseState;
+import dev.redlock.ReleaseCallback;
+import dev.redlock.ReleaseOutcome;
+import dev.redlock.node.Log;
+
+/**
+ * Calls the user's callbacks and listeners. They may throw, which is logged, and re-enter the client; all state has
+ * changed before.
+ *
+ * @threading any thread
+ */
+final class UserCallbacks {
+
+    private UserCallbacks() {
+    }
+
+    static void run(final AcquireCallback callback, final AcquireOutcome outcome) {
+        try {
+            callback.onOutcome(outcome);
+        } catch (final RuntimeException | Error e) {
+            logThrown("acquire callback", e);
+        }
+    }
+
+    static void run(final ReleaseCallback callback, final Lease lease, final ReleaseOutcome outcome) {
+        try {
+            callback.onReleased(lease, outcome);
+        } catch (final RuntimeException | Error e) {
+            logThrown("release callback", e);
+        }
+    }
+
+    static void run(final ExtendCallback callback, final Lease lease, final ExtendOutcome outcome) {
+        try {
+            callback.onExtended(lease, outcome);
+        } catch (final RuntimeException | Error e) {
+            logThrown("extend callback", e);
+        }
+    }
+
+    static void notifyLost(final LeaseListener listener, final Lease lease, final LeaseState state) {
+        if (listener != null) {
+            try {
+                listener.onLost(lease, state);
+            } catch (final RuntimeException | Error e) {
+                logThrown("lease listener", e);
+            }
+        }
+    }
+
+    static void notifyExtended(final LeaseListener listener, final Lease lease, final int extensionCount) {
+        try {
+            listener.onExtended(lease, extensionCount);
+        } catch (final RuntimeException | Error e) {
+            logThrown("lease listener", e);
+        }
+    }
+
+    /** A request or a timer threw: a bug of the client, or memory has run out. Its caller has an outcome already. */
+    static void logRequestThrown(final Throwable thrown) {
+        Log.error("a request threw; it has ended, and the client continues", thrown);
+    }
+
+    static void logThrown(final String source, final Throwable thrown) {
+        Log.error("a " + source + " threw; the client continues", thrown);
+    }
+}

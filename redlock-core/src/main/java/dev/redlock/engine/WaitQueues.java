@@ -1,0 +1,146 @@
+package dev.redlock.engine;
+
+import dev.redlock.AcquireOutcome;
+import dev.redlock.node.FreeList;
+import org.agrona.collections.Object2ObjectHashMap;
+
+/**
+ * The local queues, one for each resource with a waiting acquisition, and the handoffs along them. A lock that this
+ * client releases goes to the next local waiter, which starts its attempt at once. After some handoffs the queue pauses
+ * for one retry delay, in which other clients find the lock free.
+ *
+ * @threading event-loop-confined
+ */
+final class WaitQueues {
+
+    private static final int COMPACT_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
+
+    private final Conductor conductor;
+    private final AcquireScheduler scheduler;
+    private final RetryDelays retryDelays;
+    private final Object2ObjectHashMap<LockKey, WaitQueue> queues = new Object2ObjectHashMap<>();
+    private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
+    private final int handoffsMax;
+
+    WaitQueues(final Conductor conductor, final AcquireScheduler scheduler, final RetryDelays retryDelays) {
+        this.conductor = conductor;
+        this.scheduler = scheduler;
+        this.retryDelays = retryDelays;
+        this.handoffsMax = conductor.config().limits().localHandoffsMax();
+    }
+
+    /** The queue of a resource; null if no acquisition waits for it. */
+    WaitQueue get(final LockKey key) {
+        return queues.isEmpty() ? null : queues.get(key);
+    }
+
+    /** A new queue for a resource that has none. */
+    WaitQueue open(final LockKey key) {
+        final WaitQueue pooled = free.poll();
+        final WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
+        queue.key = key;
+        queue.streak.end();
+        queues.put(key, queue);
+        return queue;
+    }
+
+    /**
+     * A queue has lost its head: the next one becomes the head. It tries at once or, if this client has just taken the
+     * lock, when that lease ends.
+     */
+    void promoteNext(final WaitQueue queue, final LeaseHandle holder) {
+        final PendingAcquire head = queue.head();
+        if (head == null) {
+            queues.remove(queue.key);
+            queue.key = null;
+            free.push(queue);
+            return;
+        }
+        scheduler.onPromoted(head);
+        if (holder != null) {
+            conductor.startTimer(head.timer, earlier(holder.validUntilNs(), head.deadlineNs));
+        } else if (queue.isPausing) {
+            conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
+        } else {
+            conductor.startTimer(head.timer, conductor.nowNs());
+        }
+    }
+
+    private static long earlier(final long oneNs, final long otherNs) {
+        return oneNs - otherNs < 0 ? oneNs : otherNs;
+    }
+
+    // ---- handoffs ---------------------------------------------------------------------------------------------------
+
+    /** A lease is won: it continues the streak of its queue, or starts one. */
+    static void startOrContinue(final HandoffStreak streak, final WaitQueue queue, final long nowNs) {
+        if (queue != null && queue.streak.handoffCount() > 0) {
+            streak.continueFrom(queue.streak);
+        } else {
+            streak.start(nowNs);
+        }
+    }
+
+    /** A lease of this client is about to be released: its queue continues its streak. */
+    void passStreak(final Claim claim) {
+        final WaitQueue queue = get(claim.key);
+        if (queue != null) {
+            queue.streak.continueFrom(claim.streak);
+        }
+    }
+
+    /** A lease of this client has ended: the first local waiter tries at once, or behind a pause if one is due. */
+    void handOff(final LockKey key) {
+        final WaitQueue queue = get(key);
+        if (queue == null || queue.isPausing) {
+            return;
+        }
+        final PendingAcquire head = queue.head();
+        final long turn = head.turn;
+        final boolean isPauseDue = isPauseDue(queue.streak, head.lease);
+        if (head.turn != turn) {
+            // The retry policy re-entered the client and ended this acquisition or started its attempt.
+            return;
+        }
+        final boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
+        if (isPauseDue) {
+            if (isBackingOff) {
+                pause(queue, head);
+            }
+            // Else its attempt was sent before the release: the delay behind the refusal is the pause.
+        } else {
+            queue.streak.onHandoff();
+            if (isBackingOff) {
+                scheduler.startAttempt(head);
+            } else {
+                head.retryImmediately = true;
+            }
+        }
+    }
+
+    private boolean isPauseDue(final HandoffStreak streak, final LeaseHandle next) {
+        if (handoffsMax == 0 || streak.handoffCount() < handoffsMax) {
+            return false;
+        }
+        if (!streak.hasPause()) {
+            streak.setPause(retryDelays.delayNs(next, AcquireOutcome.Kind.CONTENDED, -1));
+        }
+        return streak.isLongEnoughToPause(conductor.nowNs());
+    }
+
+    /** Waits as behind a refused attempt, so that an attempt of another client finds the lock free. */
+    private void pause(final WaitQueue queue, final PendingAcquire head) {
+        queue.isPausing = true;
+        queue.pauseEndNs = conductor.nowNs() + queue.streak.pauseNs();
+        queue.streak.end();
+        scheduler.leaveInFlightUnused(head);
+        conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
+    }
+
+    void trim() {
+        free.trim();
+        if (queues.capacity() > COMPACT_CAPACITY_MIN && queues.size() < queues.capacity() / 8) {
+            queues.compact();
+        }
+    }
+}
