@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * How one acquisition is to be made. Each method returns a changed copy, so build the options once and keep them.
+ * The options of an acquisition. Each method returns a changed copy, so build the options once and keep them.
  *
  * <pre>{@code
  * AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).waitUpTo(Duration.ofMillis(200));
@@ -15,6 +15,8 @@ import java.util.Objects;
  * @threading immutable
  */
 public final class AcquireOptions {
+
+    private static final Duration NO_LIMIT = Duration.ofSeconds(Long.MAX_VALUE / 1_000_000_000);
 
     private final AcquireSpec spec;
 
@@ -27,11 +29,11 @@ public final class AcquireOptions {
     }
 
     /**
-     * Options for one attempt without waiting.
+     * Options with a time to live and every other option at its default.
      *
-     * @param ttl what is written to the nodes; whole milliseconds count. Longer survives slow nodes and slow work,
-     *            shorter frees the lock of a dead holder sooner. From 3 ms to the client's
-     *            {@link RedlockContext#maxTtl}.
+     * @param ttl time to live of the lock on the nodes, in whole milliseconds. A longer ttl survives slow nodes and slow
+     *            work; a shorter one frees the lock of a dead holder sooner. The shortest is 27 ms with the default
+     *            drift and clock watch, the longest is the client's {@link RedlockContext#maxTtl}.
      * @return the options
      * @throws IllegalArgumentException if the ttl is below a millisecond
      */
@@ -40,9 +42,10 @@ public final class AcquireOptions {
     }
 
     /**
-     * Keep trying for a while.
+     * Waits for the lock up to a budget.
      *
-     * @param wait wait budget from the call on; zero for one attempt. It is honoured to within one node timeout.
+     * @param wait wait budget from the call on, honoured to within one node timeout; zero for one attempt. Default:
+     *             {@link RedlockContext#defaultWait}, or one attempt with {@code tryAcquire}
      * @return the changed options
      * @throws IllegalArgumentException if it is negative
      */
@@ -51,7 +54,16 @@ public final class AcquireOptions {
     }
 
     /**
-     * How much validity must be left for the acquisition to count as a success.
+     * Makes one attempt and does not wait: a wait budget of zero.
+     *
+     * @return the changed options
+     */
+    public AcquireOptions tryOnce() {
+        return waitUpTo(Duration.ZERO);
+    }
+
+    /**
+     * Requires some validity to be left when the lock is acquired; an acquisition with less is rolled back.
      *
      * @param minValidity default: a tenth of the ttl
      * @return the changed options
@@ -62,7 +74,7 @@ public final class AcquireOptions {
     }
 
     /**
-     * How to wait between attempts.
+     * Sets the delays between attempts.
      *
      * @param policy default: the client's
      * @return the changed options
@@ -73,7 +85,7 @@ public final class AcquireOptions {
     }
 
     /**
-     * Who is told when the lease is lost or extended.
+     * Reports the loss and the automatic extensions of the lease.
      *
      * @param leaseListener called on the event loop
      * @return the changed options
@@ -84,20 +96,34 @@ public final class AcquireOptions {
     }
 
     /**
-     * Extend the lease automatically, each time a third of the ttl has passed, up to three times.
+     * Extends the lease automatically, each time a third of the ttl has passed, until it is released or the process
+     * dies. The event loop extends it, so a holder whose thread hangs keeps the lock;
+     * {@link #autoExtend(Duration)} sets a limit.
      *
      * @return the changed options
      */
     public AcquireOptions autoExtend() {
-        return autoExtend(3, Duration.ofSeconds(Long.MAX_VALUE / 1_000_000_000));
+        return autoExtend(NO_LIMIT);
     }
 
     /**
-     * Extend the lease automatically, each time a third of the ttl has passed, within limits: a holder that hangs must
-     * lose its lock at some time, or nobody else ever gets it.
+     * Extends the lease automatically, each time a third of the ttl has passed, for a limited time. The lease expires
+     * at most one ttl after the limit.
      *
-     * @param countMax most extensions, at least 1
-     * @param holdMax  longest time from acquisition after which no further extension is begun
+     * @param holdMax time from the acquisition after which no extension starts
+     * @return the changed options
+     * @throws IllegalArgumentException if it is negative
+     */
+    public AcquireOptions autoExtend(final Duration holdMax) {
+        return autoExtend(Integer.MAX_VALUE, holdMax);
+    }
+
+    /**
+     * Extends the lease automatically, each time a third of the ttl has passed, a limited number of times and for a
+     * limited time.
+     *
+     * @param countMax extensions at most, at least 1
+     * @param holdMax  time from the acquisition after which no extension starts
      * @return the changed options
      * @throws IllegalArgumentException if a limit is out of range
      */
@@ -110,10 +136,10 @@ public final class AcquireOptions {
     }
 
     /**
-     * Give the lease a fencing token: a number that grows with every grant of the resource, for the protected resource
-     * to check. Needs one round trip like a plain acquire while the nodes' counters agree, at most one more otherwise.
-     * All grants of a resource have to be fenced for the numbers to say anything. A wait budget is honoured to within
-     * two node timeouts then.
+     * Gives the lease a fencing token: a number that grows with every grant of the resource, which the protected
+     * resource checks. An acquisition takes one round trip like a plain one while the nodes' counters agree, at most
+     * one more otherwise, and honours its wait budget to within two node timeouts. The numbers order all grants only if
+     * all grants of the resource are fenced.
      *
      * @return the changed options
      */
@@ -123,8 +149,8 @@ public final class AcquireOptions {
 
     @Override
     public String toString() {
-        return "AcquireOptions{ttlMs=" + spec.ttlMs() + ", waitNs=" + spec.waitNs() + ", extensionCountMax="
-                + spec.extensionCountMax()
-                + "}";
+        return "AcquireOptions{ttlMs=" + spec.ttlMs() + ", waitNs="
+                + (spec.waitNs() == AcquireSpec.UNSET ? "default" : spec.waitNs()) + ", extensionCountMax="
+                + spec.extensionCountMax() + "}";
     }
 }

@@ -1,11 +1,10 @@
 package dev.redlock;
 
 /**
- * What became of an acquisition: a value, not an exception, because locks that somebody else holds are nothing
- * exceptional.
+ * The outcome of an acquisition: a value and not an exception, because a lock that another client holds is no
+ * exception.
  *
- * <p>An outcome lives as long as the lease handle that it belongs to: with a reusable lease its values are those of the
- * last acquisition.
+ * <p>An outcome lives as long as its lease handle: with a reusable lease its values are those of the last acquisition.
  *
  * @threading any thread may read it once it has been delivered
  */
@@ -19,20 +18,20 @@ public interface AcquireOutcome {
     enum Kind {
         /** A quorum granted, with enough validity left. */
         ACQUIRED("the lock is held: use lease()"),
-        /** A quorum is out of reach because others hold the lock. */
-        CONTENDED("somebody else holds the lock: wait longer, or come back after shortestRemainingTtlMs()"),
+        /** A quorum is out of reach because another holder has the lock. */
+        CONTENDED("another holder has the lock: wait longer, or retry after shortestRemainingTtlMs()"),
         /** A quorum is out of reach because nodes are down, in quarantine or silent. */
-        NO_QUORUM("too few nodes answer: look at voteText() and at Redlock.nodes()"),
-        /** A quorum granted, but so late that less than the minimum validity was left; it was rolled back. */
+        NO_QUORUM("too few nodes vote: see voteText() and Redlock.nodes()"),
+        /** A quorum granted so late that less than the minimum validity was left; the attempt was rolled back. */
         TOO_SLOW("the nodes answer too slowly for this ttl: use a longer ttl or a smaller minimum validity"),
-        /** The wait budget was used up; {@link AcquireOutcome#lastReason()} says why the last attempt failed. */
-        TIMED_OUT("the wait budget ended: wait longer, or find out who holds the lock for so long"),
+        /** The wait budget ended; {@link AcquireOutcome#lastReason()} is the reason of the last failed attempt. */
+        TIMED_OUT("the wait budget ended: see lastReason()"),
         /**
          * A limit of this client was reached before anything was sent. As {@link AcquireOutcome#lastReason()}: the wait
          * budget ended while the acquisition waited for others of this client to end.
          */
         OVERLOADED("a limit of this client is reached: shed load, or raise the limit named in RedlockContext"),
-        /** The acquisition was cancelled; what it had sent was rolled back. */
+        /** The acquisition was cancelled and rolled back. */
         CANCELLED("the acquisition was cancelled by its caller"),
         /** The client is closed or is being closed. */
         CLOSED("the client is closed: connect again");
@@ -52,6 +51,13 @@ public interface AcquireOutcome {
     /** @return the kind of outcome */
     Kind kind();
 
+    /**
+     * Advice for this outcome: that of its kind, or that of {@link #lastReason} if the wait budget ended.
+     *
+     * @return one sentence on what to do. Allocates.
+     */
+    String advice();
+
     /** @return true for {@link Kind#ACQUIRED} */
     boolean isAcquired();
 
@@ -59,38 +65,37 @@ public interface AcquireOutcome {
      * The lease.
      *
      * @return the lease, held when it was acquired
-     * @throws IllegalStateException if the lock was not acquired; the message says why
+     * @throws IllegalStateException if the lock was not acquired; the message has the outcome and the advice
      */
     Lease lease();
 
-    /** @return why the last attempt failed: for {@link Kind#TIMED_OUT} the reason behind it, else {@link #kind()} */
+    /** @return the reason of the last failed attempt for {@link Kind#TIMED_OUT}, else {@link #kind()} */
     Kind lastReason();
 
     /** @return attempts made, each with a token of its own; 0 if nothing was sent */
     int attemptCount();
 
-    /** @return nodes that granted in the last attempt, up to the moment of its decision */
+    /** @return nodes that granted in the last attempt before it was decided */
     int grantedCount();
 
-    /** @return nodes that refused in the last attempt because another token stands there */
+    /** @return nodes that refused in the last attempt because they hold another token */
     int refusedCount();
 
-    /** @return nodes that did not execute the last attempt's command, and of which we know it */
+    /** @return nodes that certainly did not execute the command of the last attempt */
     int failedCount();
 
-    /** @return nodes that did not answer the last attempt; they may have executed it */
+    /** @return nodes that did not answer the last attempt; they may have executed its command */
     int unknownCount();
 
     /**
-     * The shortest remaining ttl that a refusing node reported: the earliest moment at which another attempt can do
-     * better.
+     * The shortest remaining ttl that a refusing node reported: the earliest time at which another attempt can succeed.
      *
      * @return milliseconds; -1 if no node refused; Long.MAX_VALUE if the holder's key never expires
      */
     long shortestRemainingTtlMs();
 
     /**
-     * One node's vote in the last attempt, for people.
+     * The vote of one node in the last attempt, as text.
      *
      * @param nodeIndex the node, in configured order
      * @return granted, refused, pending, or the reason of a failed or unknown vote

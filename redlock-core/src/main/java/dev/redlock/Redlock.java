@@ -14,19 +14,21 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A client that takes locks held by a majority of independent Redis or Valkey masters: the Redlock algorithm.
+ * A client that takes locks on a majority of independent Redis or Valkey masters: the Redlock algorithm.
  *
  * <pre>{@code
  * try (Redlock redlock = Redlock.connect("10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379")) {
  *     try (Lease lease = redlock.acquire("orders/42", Duration.ofSeconds(10)).lease()) {
- *         // nobody else holds orders/42 while lease.isHeld()
+ *         // no other client holds orders/42 while lease.isHeld()
  *     }
  * }
  * }</pre>
  *
- * <p>One client serves a whole process: it runs one event loop (or more, or the user's), which keeps one connection to
- * each node and sends a command to all of them at once. Locks are not reentrant: a lease is the proof of ownership,
- * whoever has it.
+ * <p>One client serves a process. It runs one event loop (or more, or the user's) with one connection to each node, and
+ * sends each command to all nodes at once. Locks are not reentrant: the lease is the proof of ownership.
+ *
+ * <p>{@code acquire} and {@code acquireAsync} wait up to the wait budget of the options, or else up to
+ * {@link RedlockContext#defaultWait}. {@code tryAcquire} makes one attempt unless a wait budget is given.
  *
  * @threading any thread
  */
@@ -43,7 +45,7 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
-     * Connects to nodes with every option at its default.
+     * Connects with every option at its default.
      *
      * @param addresses see {@link RedlockContext#nodes}
      * @return the client
@@ -54,8 +56,8 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
-     * Connects. Waits until each node has answered or failed for the first time, at most the connect timeout; nodes
-     * that are down are no error, they join when they come up. On a given event loop it does not wait.
+     * Connects. Waits until each node has answered or failed once, at most the connect timeout. Nodes that are down are
+     * no error: they join when they come up. On a given event loop it does not wait.
      *
      * @param context the configuration; concluded by this call
      * @return the client
@@ -71,26 +73,55 @@ public final class Redlock implements AutoCloseable {
     // ---- blocking ---------------------------------------------------------------------------------------------------
 
     /**
-     * Takes a lock, waiting for it up to {@link RedlockContext#defaultWait}.
+     * Acquires a lock, and waits for it up to {@link RedlockContext#defaultWait}.
      *
-     * @param resource what to lock
-     * @param ttl      how long it is held at most without being extended
-     * @return the outcome; {@link AcquireOutcome#lease} is the lease or throws
-     * @throws InterruptedException     if interrupted; what was begun is rolled back
+     * @param resource the name to lock
+     * @param ttl      time that the lock is held at most without an extension
+     * @return the outcome; {@link AcquireOutcome#lease} returns the lease or throws
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
      * @throws IllegalStateException    on the client's event loop
      */
     public AcquireOutcome acquire(final String resource, final Duration ttl) throws InterruptedException {
-        return engine.acquireBlocking(lockKey(resource), specOfTtl(ttl), engine.config().defaultWaitNs());
+        return acquireBlocking(lockKey(resource), specOfTtl(ttl));
     }
 
     /**
-     * Takes a lock if it is free: one attempt.
+     * Acquires a lock, and waits for it up to {@link AcquireOptions#waitUpTo} or else
+     * {@link RedlockContext#defaultWait}.
      *
-     * @param resource what to lock
-     * @param ttl      how long it is held at most without being extended
+     * @param resource the name to lock
+     * @param options  how
      * @return the outcome
-     * @throws InterruptedException     if interrupted; what was begun is rolled back
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
+     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
+     * @throws IllegalStateException    on the client's event loop
+     */
+    public AcquireOutcome acquire(final String resource, final AcquireOptions options) throws InterruptedException {
+        return acquireBlocking(lockKey(resource), specOf(options));
+    }
+
+    /**
+     * Acquires a lock as {@link #acquire(String, AcquireOptions)} does. Allocates the lease and nothing else.
+     *
+     * @param key     the name to lock, encoded by {@link #key}
+     * @param options how
+     * @return the outcome
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
+     * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
+     * @throws IllegalStateException    on the client's event loop
+     */
+    public AcquireOutcome acquire(final ResourceKey key, final AcquireOptions options) throws InterruptedException {
+        return acquireBlocking(lockKey(key), specOf(options));
+    }
+
+    /**
+     * Acquires a lock if it is free: one attempt.
+     *
+     * @param resource the name to lock
+     * @param ttl      time that the lock is held at most without an extension
+     * @return the outcome
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
      * @throws IllegalStateException    on the client's event loop
      */
@@ -99,13 +130,13 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
-     * Takes a lock, waiting for it up to a budget.
+     * Acquires a lock, and waits for it up to a budget.
      *
-     * @param resource what to lock
-     * @param ttl      how long it is held at most without being extended
+     * @param resource the name to lock
+     * @param ttl      time that the lock is held at most without an extension
      * @param wait     wait budget; zero for one attempt
      * @return the outcome
-     * @throws InterruptedException     if interrupted; what was begun is rolled back
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
      * @throws IllegalArgumentException if the resource is empty or too long, the ttl out of range or the budget
      *                                  negative
      * @throws IllegalStateException    on the client's event loop
@@ -116,99 +147,132 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
-     * Takes a lock as the options say. Allocates the lease and nothing else.
+     * Acquires a lock if it is free: one attempt, or more if the options have a wait budget.
      *
-     * @param key     what to lock
-     * @param options how
+     * @param resource the name to lock
+     * @param options  how
      * @return the outcome
-     * @throws InterruptedException     if interrupted; what was begun is rolled back
-     * @throws IllegalArgumentException if the ttl is out of range
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
+     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
      * @throws IllegalStateException    on the client's event loop
      */
-    public AcquireOutcome acquire(final ResourceKey key, final AcquireOptions options) throws InterruptedException {
-        Objects.requireNonNull(options, "options are null");
-        final AcquireSpec spec = options.spec();
-        return engine.acquireBlocking(lockKey(key), spec, spec.waitNs());
+    public AcquireOutcome tryAcquire(final String resource, final AcquireOptions options)
+            throws InterruptedException {
+        final AcquireSpec spec = specOf(options);
+        return engine.acquireBlocking(lockKey(resource), spec, spec.waitNsOr(0));
+    }
+
+    /**
+     * Acquires a lock as {@link #tryAcquire(String, AcquireOptions)} does. Allocates the lease and nothing else.
+     *
+     * @param key     the name to lock, encoded by {@link #key}
+     * @param options how
+     * @return the outcome
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
+     * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
+     * @throws IllegalStateException    on the client's event loop
+     */
+    public AcquireOutcome tryAcquire(final ResourceKey key, final AcquireOptions options)
+            throws InterruptedException {
+        final AcquireSpec spec = specOf(options);
+        return engine.acquireBlocking(lockKey(key), spec, spec.waitNsOr(0));
+    }
+
+    private AcquireOutcome acquireBlocking(final LockKey key, final AcquireSpec spec) throws InterruptedException {
+        return engine.acquireBlocking(key, spec, waitNs(spec));
+    }
+
+    private long waitNs(final AcquireSpec spec) {
+        return spec.waitNsOr(engine.config().defaultWaitNs());
     }
 
     private static AcquireSpec specOfTtl(final Duration ttl) {
         return AcquireSpec.ofTtl(Durations.millisOf("ttl", ttl));
     }
 
+    private static AcquireSpec specOf(final AcquireOptions options) {
+        return Objects.requireNonNull(options, "options are null").spec();
+    }
+
     // ---- asynchronous -----------------------------------------------------------------------------------------------
 
     /**
-     * Takes a lock without blocking. Cancelling the returned future (its {@code toCompletableFuture().cancel}) cancels
-     * the acquisition, or gives the lock back if it came through in the meantime.
+     * Acquires a lock without blocking, and waits for it as {@link #acquire(String, AcquireOptions)} does. Cancelling
+     * the stage (by {@code toCompletableFuture().cancel}) cancels the acquisition, or releases the lock if it was
+     * acquired in the meantime. Dependent stages run on the event loop, or on the calling thread if the stage is
+     * complete already.
      *
-     * @param resource what to lock
+     * @param resource the name to lock
      * @param options  how
-     * @return completed with the outcome, on the event loop
+     * @return completed with the outcome
      * @throws IllegalArgumentException if the resource or the ttl is out of range
      */
     public CompletionStage<AcquireOutcome> acquireAsync(final String resource, final AcquireOptions options) {
-        return acquireAsync(key(resource), options);
+        final AcquireSpec spec = specOf(options);
+        return engine.acquireAsync(lockKey(resource), spec, waitNs(spec));
     }
 
     /**
-     * Takes a lock without blocking; see {@link #acquireAsync(String, AcquireOptions)}.
+     * Acquires a lock without blocking; see {@link #acquireAsync(String, AcquireOptions)}.
      *
-     * @param key     what to lock
+     * @param key     the name to lock, encoded by {@link #key}
      * @param options how
-     * @return completed with the outcome, on the event loop
-     * @throws IllegalArgumentException if the ttl is out of range
+     * @return completed with the outcome
+     * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      */
     public CompletionStage<AcquireOutcome> acquireAsync(final ResourceKey key, final AcquireOptions options) {
-        Objects.requireNonNull(options, "options are null");
-        return engine.acquireAsync(lockKey(key), options.spec());
+        final LockKey lockKey = lockKey(key);
+        final AcquireSpec spec = specOf(options);
+        return engine.acquireAsync(lockKey, spec, waitNs(spec));
     }
 
     /**
-     * Takes a lock without blocking and without allocating: with a lease, a key and options that are used again and
-     * again, and a callback that is not made anew for each call.
+     * Acquires a lock without blocking and without allocating: with a lease, a key and options that are used again and
+     * again, and a callback that is not created for each call. It waits as {@link #acquire(String, AcquireOptions)}
+     * does; {@link AcquireOptions#tryOnce} makes one attempt.
      *
-     * @param key      what to lock
+     * @param key      the name to lock, encoded by {@link #key}
      * @param options  how
      * @param lease    from {@link #newLease} of this client, not in use
-     * @param callback told the outcome on the event loop, never from inside this call
-     * @throws IllegalArgumentException if the ttl is out of range or the lease is another client's
+     * @param callback receives the outcome on the event loop, never inside this call
+     * @throws IllegalArgumentException if the ttl is out of range, the lease is another client's, or the key has
+     *                                  another prefix than this client's
      * @throws IllegalStateException    if the lease is in use
      */
     public void acquire(final ResourceKey key, final AcquireOptions options, final Lease lease,
             final AcquireCallback callback) {
-        Objects.requireNonNull(options, "options are null");
+        final AcquireSpec spec = specOf(options);
         Objects.requireNonNull(callback, "acquire callback is null");
         if (!(lease instanceof LeaseHandle handle) || !handle.isOf(engine)) {
             throw new IllegalArgumentException("the lease was not made by this client: use its newLease()");
         }
-        final AcquireSpec spec = options.spec();
-        engine.acquire(handle, lockKey(key), spec, spec.waitNs(), callback);
+        engine.acquire(handle, lockKey(key), spec, waitNs(spec), callback);
     }
 
-    /** @return a lease handle to be used for one acquisition after another */
+    /** @return a lease handle that serves one acquisition after another */
     public Lease newLease() {
         return engine.newLease();
     }
 
     /**
-     * A view of a resource as a {@link java.util.concurrent.locks.Lock}.
+     * A view of a resource as a {@link java.util.concurrent.locks.Lock}. All views of a resource by one client share
+     * their hold: a thread that holds it through one view re-enters it through another.
      *
-     * @param resource what to lock
-     * @param options  how; the wait budget is the caller's of each method
+     * @param resource the name to lock
+     * @param options  how; the wait budget is that of each method of the view
      * @return the view
      * @throws IllegalArgumentException if the resource or the ttl is out of range
      */
     public RedlockLock asLock(final String resource, final AcquireOptions options) {
-        Objects.requireNonNull(options, "options are null");
-        final AcquireSpec spec = options.spec();
+        final AcquireSpec spec = specOf(options);
         engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
         return new RedlockLock(engine, lockKey(resource), spec);
     }
 
     /**
-     * Encodes the name of a lock, to be kept where it is locked again and again.
+     * Encodes the name of a lock. Keep the key if you lock the same resource often.
      *
-     * @param resource what to lock
+     * @param resource the name to lock
      * @return its key
      * @throws IllegalArgumentException if it is empty or too long, or contains {@code :redlock:fence} with the prefix,
      *                                  which names fencing counters
@@ -222,11 +286,13 @@ public final class Redlock implements AutoCloseable {
         return LockKey.of(config.keyPrefix(), resource, config.resourceLengthMax());
     }
 
-    private static LockKey lockKey(final ResourceKey key) {
-        return Objects.requireNonNull(key, "resource key is null").lockKey();
+    private LockKey lockKey(final ResourceKey key) {
+        final LockKey lockKey = Objects.requireNonNull(key, "resource key is null").lockKey();
+        lockKey.checkPrefix(engine.config().keyPrefix());
+        return lockKey;
     }
 
-    // ---- what others see --------------------------------------------------------------------------------------------
+    // ---- monitoring -------------------------------------------------------------------------------------------------
 
     /** @return live views of the nodes, in configured order, once for each event loop */
     public List<NodeStatus> nodes() {
@@ -238,7 +304,7 @@ public final class Redlock implements AutoCloseable {
         return counters;
     }
 
-    /** @return which transport is used and why better ones were refused, one line */
+    /** @return the transport in use, and why better ones were rejected; one line */
     public String transportDescription() {
         return engine.transportDescription();
     }
@@ -246,8 +312,9 @@ public final class Redlock implements AutoCloseable {
     // ---- closing ----------------------------------------------------------------------------------------------------
 
     /**
-     * Closes the client as {@link #closeWithin} does, within {@link RedlockContext#closeTimeout}; what could not be
-     * released is logged. On the event loop it begins to close and does not wait. Closing twice is no error.
+     * Closes the client as {@link #closeWithin} does, within {@link RedlockContext#closeTimeout}, and logs the
+     * resources that could not be released. On the event loop it starts to close and does not wait. Closing twice is no
+     * error.
      */
     @Override
     public void close() {
@@ -260,12 +327,13 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
-     * Ends acquisitions under way as {@link AcquireOutcome.Kind#CLOSED}, releases what is held, and closes the
+     * Ends pending acquisitions as {@link AcquireOutcome.Kind#CLOSED}, releases held leases, and closes the
      * connections.
      *
-     * @param timeout how long the releases may take
-     * @return what was released and what was not
-     * @throws IllegalStateException on the client's event loop
+     * @param timeout time that the releases may take
+     * @return the released and the unreleased resources
+     * @throws IllegalArgumentException if the timeout is negative
+     * @throws IllegalStateException    on the client's event loop
      */
     public CloseReport closeWithin(final Duration timeout) {
         final long timeoutNs = Durations.nanosOf("close timeout", timeout);

@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.LocalHolds;
 import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockKey;
 import dev.redlock.resp.SafeText;
@@ -9,15 +10,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A {@link Lock} view of one resource, for code that knows only that interface. Made by {@link Redlock#asLock}; threads
- * that are to exclude each other inside one process may share a view or use several, the nodes decide either way.
+ * A {@link Lock} view of one resource, for code that uses that interface. {@link Redlock#asLock} creates it.
  *
- * <p>Reentrant per thread with a hold count. The lease ends when its ttl does, held or not: choose options with
- * {@link AcquireOptions#autoExtend()} or ask {@link #isHeldByCurrentThread()} before what matters. A {@code Lock}
- * cannot say that it was lost; {@link AcquireOptions#listener} can.
+ * <p>The lock is reentrant per thread, with a hold count that all views of the resource by one client share. The
+ * options of the view that acquires the lock apply to its lease. The lease ends with its ttl, held or not: use
+ * {@link AcquireOptions#autoExtend()}, or check {@link #isHeldByCurrentThread()} before each critical effect. A
+ * {@code Lock} cannot report a loss; {@link AcquireOptions#listener} can.
  *
  * <p>Virtual threads may use it: no monitor is held while a thread waits.
  *
@@ -25,26 +25,25 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class RedlockLock implements Lock {
 
-    /** Between two tries of {@link #lock} when the client itself is overloaded; other waits belong to the engine. */
+    /** Delay between two tries of {@link #lock} while the client is overloaded; all other waits are the engine's. */
     private static final long OVERLOADED_PARK_NS = TimeUnit.MILLISECONDS.toNanos(1);
-    /** The wait budget of one turn of {@link #lock}, which acquires again when it has passed. */
+    /** Wait budget of one acquisition of {@link #lock}, which acquires again when it has passed. */
     private static final long PATIENCE_NS = TimeUnit.DAYS.toNanos(1);
 
     private final LockEngine engine;
+    private final LocalHolds holds;
     private final LockKey key;
     private final AcquireSpec spec;
-    /** Who of this view's threads holds it, and how often; the distributed lock is taken inside the first hold. */
-    private final ReentrantLock local = new ReentrantLock(true);
-    private volatile Lease lease;
 
     RedlockLock(final LockEngine engine, final LockKey key, final AcquireSpec spec) {
         this.engine = engine;
+        this.holds = engine.localHolds();
         this.key = key;
         this.spec = spec;
     }
 
     /**
-     * Takes the lock, however long it takes; an interrupt does not end the wait and stays set.
+     * Acquires the lock without a time limit. An interrupt does not end the wait and stays set.
      *
      * @throws IllegalStateException if the client is closed, if this thread holds a lease that was lost, or on the
      *                               client's event loop
@@ -67,47 +66,62 @@ public final class RedlockLock implements Lock {
     }
 
     /**
-     * Takes the lock, however long it takes, unless the thread is interrupted.
+     * Acquires the lock without a time limit, unless the thread is interrupted.
      *
-     * @throws InterruptedException  if interrupted; the lock is not held then and what was begun is rolled back
+     * @throws InterruptedException  if interrupted; the lock is not held, and the attempt is rolled back
      * @throws IllegalStateException as {@link #lock}
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
         refuseOnLoop("lockInterruptibly()");
-        local.lockInterruptibly();
+        final LocalHolds.Hold hold = holds.enter(key);
         boolean isTaken = false;
         try {
-            isTaken = isReentry() || acquireForever();
-        } finally {
-            if (!isTaken) {
-                local.unlock();
+            hold.lock().lockInterruptibly();
+            try {
+                isTaken = isReentry(hold) || acquireForever(hold);
+            } finally {
+                unlockUnless(isTaken, hold);
             }
+        } finally {
+            leaveUnless(isTaken);
         }
     }
 
-    /** Before the local lock, for which a thread would wait as well. */
+    /** Checked before the local lock, which blocks too. */
     private void refuseOnLoop(final String call) {
         engine.refuseOnLoop(call, "Redlock.acquire with a callback or acquireAsync");
     }
 
-    private boolean isReentry() {
-        if (local.getHoldCount() == 1) {
+    private static void unlockUnless(final boolean isTaken, final LocalHolds.Hold hold) {
+        if (!isTaken) {
+            hold.lock().unlock();
+        }
+    }
+
+    private void leaveUnless(final boolean isTaken) {
+        if (!isTaken) {
+            holds.leave(key);
+        }
+    }
+
+    private boolean isReentry(final LocalHolds.Hold hold) {
+        if (hold.lock().getHoldCount() == 1) {
             return false;
         }
+        final Lease lease = hold.lease();
         if (!lease.isHeld()) {
-            throw new IllegalStateException(
-                    "the lease of \"" + key + "\" was lost while this thread held the lock: unlock and"
-                            + " start over; " + lease);
+            throw new IllegalStateException("the lease of \"" + key
+                    + "\" was lost while this thread held the lock: unlock and start over; " + lease);
         }
         return true;
     }
 
-    private boolean acquireForever() throws InterruptedException {
+    private boolean acquireForever(final LocalHolds.Hold hold) throws InterruptedException {
         while (true) {
             final AcquireOutcome outcome = engine.acquireBlocking(key, spec, PATIENCE_NS);
             if (outcome.isAcquired()) {
-                lease = outcome.lease();
+                hold.lease(outcome.lease());
                 return true;
             }
             if (outcome.kind() == AcquireOutcome.Kind.CLOSED) {
@@ -118,27 +132,29 @@ public final class RedlockLock implements Lock {
     }
 
     /**
-     * Takes the lock if it is free: one attempt, which waits for the nodes' answers and for nothing else. An interrupt
-     * that is set already makes it false.
+     * Acquires the lock if it is free: one attempt, which waits for the nodes' answers only. Returns false if the
+     * thread is already interrupted.
      *
-     * @return true if it is held now
+     * @return true if the lock is held now
      * @throws IllegalStateException on an event loop of the client
      */
     @Override
     public boolean tryLock() {
         refuseOnLoop("tryLock()");
-        if (!local.tryLock()) {
-            return false;
-        }
+        final LocalHolds.Hold hold = holds.enter(key);
         boolean isTaken = false;
         try {
-            isTaken = isHeldAgain() || acquireWithin(0);
-        } catch (final InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } finally {
-            if (!isTaken) {
-                local.unlock();
+            if (hold.lock().tryLock()) {
+                try {
+                    isTaken = isHeldAgain(hold) || acquireWithin(hold, 0);
+                } catch (final InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                } finally {
+                    unlockUnless(isTaken, hold);
+                }
             }
+        } finally {
+            leaveUnless(isTaken);
         }
         return isTaken;
     }
@@ -148,60 +164,69 @@ public final class RedlockLock implements Lock {
         Objects.requireNonNull(unit, "time unit is null: say what the time is counted in");
         refuseOnLoop("tryLock(time, unit)");
         final long deadlineNs = engine.nowNs() + Math.max(0, unit.toNanos(time));
-        if (!local.tryLock(time, unit)) {
-            return false;
-        }
+        final LocalHolds.Hold hold = holds.enter(key);
         boolean isTaken = false;
         try {
-            isTaken = isHeldAgain() || acquireWithin(Math.max(0, deadlineNs - engine.nowNs()));
-        } finally {
-            if (!isTaken) {
-                local.unlock();
+            if (hold.lock().tryLock(time, unit)) {
+                try {
+                    isTaken = isHeldAgain(hold) || acquireWithin(hold, Math.max(0, deadlineNs - engine.nowNs()));
+                } finally {
+                    unlockUnless(isTaken, hold);
+                }
             }
+        } finally {
+            leaveUnless(isTaken);
         }
         return isTaken;
     }
 
-    private boolean isHeldAgain() {
-        return local.getHoldCount() > 1 && lease.isHeld();
+    private static boolean isHeldAgain(final LocalHolds.Hold hold) {
+        return hold.lock().getHoldCount() > 1 && hold.lease().isHeld();
     }
 
-    private boolean acquireWithin(final long waitNs) throws InterruptedException {
-        if (local.getHoldCount() > 1) {
+    private boolean acquireWithin(final LocalHolds.Hold hold, final long waitNs) throws InterruptedException {
+        if (hold.lock().getHoldCount() > 1) {
             return false;
         }
         final AcquireOutcome outcome = engine.acquireBlocking(key, spec, waitNs);
         if (outcome.isAcquired()) {
-            lease = outcome.lease();
+            hold.lease(outcome.lease());
         }
         return outcome.isAcquired();
     }
 
     /**
-     * Gives one hold back; the last one releases the lock. That the lease has expired is no error here, so that it
-     * cannot hide the exception that the critical section ended with; {@link #isHeldByCurrentThread} tells before.
+     * Ends one hold; the last one releases the lock. An expired lease is no error, so that it cannot hide the exception
+     * that ended the critical section; {@link #isHeldByCurrentThread} reports the expiry before.
      *
-     * @throws IllegalMonitorStateException if this thread does not hold it
+     * @throws IllegalMonitorStateException if this thread does not hold the lock
      */
     @Override
     public void unlock() {
-        if (!local.isHeldByCurrentThread()) {
+        final LocalHolds.Hold hold = heldByCurrentThread();
+        if (hold == null) {
             throw new IllegalMonitorStateException("\"" + key + "\" is not locked by thread "
                     + SafeText.of(Thread.currentThread().getName()) + ": only the thread that locked it may unlock it");
         }
         try {
-            if (local.getHoldCount() == 1) {
-                final Lease last = lease;
-                lease = null;
+            if (hold.lock().getHoldCount() == 1) {
+                final Lease last = hold.lease();
+                hold.lease(null);
                 last.close();
             }
         } finally {
-            local.unlock();
+            hold.lock().unlock();
+            holds.leave(key);
         }
     }
 
+    private LocalHolds.Hold heldByCurrentThread() {
+        final LocalHolds.Hold hold = holds.get(key);
+        return hold != null && hold.lock().isHeldByCurrentThread() ? hold : null;
+    }
+
     /**
-     * Not offered: a condition would need messages between processes that survive the loss of nodes.
+     * Not supported: a condition would need messages between processes that survive the loss of nodes.
      *
      * @return never
      * @throws UnsupportedOperationException always
@@ -214,13 +239,15 @@ public final class RedlockLock implements Lock {
 
     /** @return true if this thread holds the lock and its lease is valid at this moment */
     public boolean isHeldByCurrentThread() {
-        final Lease current = lease;
-        return local.isHeldByCurrentThread() && current != null && current.isHeld();
+        final LocalHolds.Hold hold = heldByCurrentThread();
+        final Lease lease = hold == null ? null : hold.lease();
+        return lease != null && lease.isHeld();
     }
 
-    /** @return how often this thread holds the lock */
+    /** @return how often this thread holds the lock, through all views of the resource */
     public int holdCount() {
-        return local.getHoldCount();
+        final LocalHolds.Hold hold = heldByCurrentThread();
+        return hold == null ? 0 : hold.lock().getHoldCount();
     }
 
     /**
@@ -230,16 +257,17 @@ public final class RedlockLock implements Lock {
      * @throws IllegalMonitorStateException if this thread does not hold the lock
      */
     public Lease lease() {
-        if (!local.isHeldByCurrentThread()) {
+        final LocalHolds.Hold hold = heldByCurrentThread();
+        if (hold == null) {
             throw new IllegalMonitorStateException("\"" + key + "\" is not locked by this thread, it has no lease");
         }
-        return lease;
+        return hold.lease();
     }
 
     @Override
     public String toString() {
-        return "RedlockLock{" + key + ", "
-                + (local.isLocked() ? "locked in this process" : "not locked in this process")
-                + "}";
+        final LocalHolds.Hold hold = holds.get(key);
+        final boolean isLocked = hold != null && hold.lock().isLocked();
+        return "RedlockLock{" + key + ", " + (isLocked ? "locked in this process" : "not locked in this process") + "}";
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.AcquireSpec;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -45,8 +46,10 @@ class AcquireOptionsTest {
 
     @Test
     void automaticExtensionHasLimits() {
-        assertEquals(3, options.autoExtend().spec().extensionCountMax());
-        assertTrue(options.autoExtend().spec().holdNsMax() > 0);
+        assertEquals(Integer.MAX_VALUE, options.autoExtend().spec().extensionCountMax());
+        assertTrue(options.autoExtend().spec().holdNsMax() > Duration.ofDays(365).toNanos());
+        assertEquals(Integer.MAX_VALUE, options.autoExtend(Duration.ofSeconds(1)).spec().extensionCountMax());
+        assertEquals(1_000_000_000, options.autoExtend(Duration.ofSeconds(1)).spec().holdNsMax());
         assertEquals(1, options.autoExtend(1, Duration.ZERO).spec().extensionCountMax());
         assertEquals(0, options.autoExtend(1, Duration.ZERO).spec().holdNsMax());
         Refusal.ofArgument("extension limit 0 is out of range: at least 1 is needed",
@@ -82,8 +85,10 @@ class AcquireOptionsTest {
         assertSame(listener, changed.spec().listener());
         assertEquals(6_000_000_000L, changed.spec().holdNsMax());
         assertTrue(changed.spec().isFenced());
-        assertEquals("AcquireOptions{ttlMs=10000, waitNs=0, extensionCountMax=0}", options.toString());
-        assertEquals(dev.redlock.engine.AcquireSpec.UNSET, options.spec().minValidityNs());
+        assertEquals("AcquireOptions{ttlMs=10000, waitNs=default, extensionCountMax=0}", options.toString());
+        assertEquals(AcquireSpec.UNSET, options.spec().waitNs());
+        assertEquals(0, options.tryOnce().spec().waitNs());
+        assertEquals(AcquireSpec.UNSET, options.spec().minValidityNs());
         assertEquals(changed.toString(), changed.minValidity(Duration.ZERO).fenced().toString());
     }
 }

@@ -73,7 +73,7 @@ class AcquireRegressionTest extends VirtualTest {
         eachNode(node -> node.delay(() -> 20_000_000));
         final Duration ttl = Duration.ofMillis(1_000);
         final AcquireOutcome outcome = acquire(client,
-                AcquireOptions.ofTtl(ttl).minValidity(Duration.ofMillis(950)));
+                AcquireOptions.ofTtl(ttl).tryOnce().minValidity(Duration.ofMillis(950)));
         assertEquals(AcquireOutcome.Kind.TOO_SLOW, outcome.kind(), outcome::toString);
         world.runMs(50);
         assertEquals(0, keyCount(), "it was rolled back");
@@ -95,7 +95,7 @@ class AcquireRegressionTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 5_000_000));
         final AcquireOutcome outcome = acquire(client,
-                AcquireOptions.ofTtl(Duration.ofSeconds(1)).minValidity(Duration.ofNanos(minValidityNs)));
+                AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce().minValidity(Duration.ofNanos(minValidityNs)));
         assertEquals(kind, outcome.kind(), outcome::toString);
     }
 
@@ -133,7 +133,7 @@ class AcquireRegressionTest extends VirtualTest {
     @Test
     void aPauseOfTheClientCountsAgainstTheValidity() {
         final VirtualWorld.Client client = world(3);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, AcquireOptions.ofTtl(Duration.ofMillis(900)));
+        final CompletableFuture<AcquireOutcome> outcome = begin(client, AcquireOptions.ofTtl(Duration.ofMillis(900)).tryOnce());
         client.pause();
         world.runMs(880);
         client.resume();

@@ -167,7 +167,7 @@ class AllocationFaultsTest extends VirtualTest {
 
     private void playRound(final int round, final List<CompletableFuture<?>> all) {
         final CompletableFuture<AcquireOutcome> acquired = client.redlock()
-                .acquireAsync("orders", AcquireOptions.ofTtl(Duration.ofSeconds(60)))
+                .acquireAsync("orders", AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce())
                 .toCompletableFuture();
         all.add(acquired);
         world.runMs(100);
@@ -212,7 +212,7 @@ class AllocationFaultsTest extends VirtualTest {
     @Test
     void aReleaseThatIsOwedOutlivesALackOfMemory() {
         scarceWorld(CommandMode.SCRIPTS);
-        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(60))));
+        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce()));
         world.runMs(5);
         allocator.exhausted(true);
         node(0).breakConnections();

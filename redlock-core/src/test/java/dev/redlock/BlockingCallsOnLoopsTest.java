@@ -26,7 +26,7 @@ import org.junit.jupiter.api.function.Executable;
 class BlockingCallsOnLoopsTest {
 
     private static final Duration TTL = Duration.ofSeconds(10);
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).tryOnce();
 
     private final EventLoopGroup group = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory());
     private final EventLoop one = group.next();

@@ -293,7 +293,7 @@ class ClockJumpTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         final VirtualWorld.Client other = client();
         world.runMs(3_000 - nowMs() % 1_000 - 5);
-        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100))));
+        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100)).tryOnce()));
         stepNodesByMs(9);
         world.runMs(40);
         stepNodesByMs(9);
@@ -309,7 +309,7 @@ class ClockJumpTest extends VirtualTest {
     void aStepTooSmallToBeSeenDoesNotMakeTwoHolders() {
         final VirtualWorld.Client client = world(3);
         world.runMs(3_000 - nowMs() % 1_000 + 100);
-        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100))));
+        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100)).tryOnce()));
         stepNodesByMs(10);
         world.runMs(80);
         final VirtualWorld.Client other = client();

@@ -114,7 +114,7 @@ class HostileFuzzTest extends VirtualTest {
                             act();
                         }
                     });
-            options = random.nextInt(4) == 0 ? options.autoExtend() : options;
+            options = random.nextInt(4) == 0 ? options.autoExtend(3, Duration.ofDays(1)) : options;
             return random.nextInt(3) == 0 ? options.fenced() : options;
         }
     }

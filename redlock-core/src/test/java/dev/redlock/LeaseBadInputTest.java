@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 /** Calls on a {@link Lease} that holds nothing, in each state that needs no node to get into. */
 class LeaseBadInputTest {
 
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(10));
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
 
     private final Redlock redlock = TestClient.unreachable();
     private final Lease lease = redlock.newLease();

@@ -22,7 +22,7 @@ class LeaseOnTwoLoopsTest {
             there.run(TimeUnit.MILLISECONDS.toNanos(1));
         }
     });
-    private final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10));
+    private final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
     private final List<String> told = new ArrayList<>();
 
     private long attempts(final Redlock redlock) {

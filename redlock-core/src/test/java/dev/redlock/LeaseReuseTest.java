@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 class LeaseReuseTest {
 
     private static final Duration TTL = Duration.ofSeconds(10);
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).tryOnce();
 
     private final LiveNodes nodes = new LiveNodes(1);
     private final ManualIoEventLoop here = new ManualIoEventLoop(Thread.currentThread(), LocalIoHandler.newFactory());

@@ -428,7 +428,7 @@ public abstract class LockContract {
         final AtomicReference<LeaseState> told = new AtomicReference<>();
         final Redlock client = client();
         final Lease lease = acquired(client.acquire(client.key(resource),
-                AcquireOptions.ofTtl(LONG).listener((lost, state) -> told.set(state))));
+                AcquireOptions.ofTtl(LONG).tryOnce().listener((lost, state) -> told.set(state))));
         awaitKeyEverywhere();
         deleteEverywhere(resource);
         assertEquals(ExtendOutcome.LOST, lease.extend(LONG), lease::toString);
@@ -486,7 +486,7 @@ public abstract class LockContract {
         final Redlock client = client();
         final Lease lease = client.newLease();
         final ResourceKey key = client.key(resource);
-        final AcquireOptions options = AcquireOptions.ofTtl(LONG);
+        final AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce();
         final AtomicInteger rounds = new AtomicInteger();
         final CompletableFuture<Integer> done = new CompletableFuture<>();
         final ReleaseCallback[] released = new ReleaseCallback[1];
@@ -510,10 +510,10 @@ public abstract class LockContract {
         final Redlock client = client();
         final Lease lease = acquired(client.tryAcquire(resource, LONG));
         assertThrows(IllegalStateException.class, () -> client.acquire(client.key(resource),
-                AcquireOptions.ofTtl(LONG), lease, outcome -> {
+                AcquireOptions.ofTtl(LONG).tryOnce(), lease, outcome -> {
                 }), "the lease is held");
         assertThrows(IllegalArgumentException.class, () -> client().acquire(client.key(resource),
-                AcquireOptions.ofTtl(LONG), lease, outcome -> {
+                AcquireOptions.ofTtl(LONG).tryOnce(), lease, outcome -> {
                 }), "the lease is another client's");
         lease.release();
     }
@@ -522,7 +522,7 @@ public abstract class LockContract {
     void blockingCallsOnTheEventLoopAreRefused() {
         final Redlock client = client();
         final CompletableFuture<Throwable> thrown = new CompletableFuture<>();
-        client.acquire(client.key(resource), AcquireOptions.ofTtl(LONG), client.newLease(), outcome -> {
+        client.acquire(client.key(resource), AcquireOptions.ofTtl(LONG).tryOnce(), client.newLease(), outcome -> {
             try {
                 client.tryAcquire(resource, LONG);
                 thrown.complete(null);
@@ -552,7 +552,7 @@ public abstract class LockContract {
         lease.release();
         awaitNoKey();
         final CompletableFuture<AcquireOutcome> atOnce = other
-                .acquireAsync(resource, AcquireOptions.ofTtl(LONG))
+                .acquireAsync(resource, AcquireOptions.ofTtl(LONG).tryOnce())
                 .toCompletableFuture();
         if (!atOnce.cancel(true)) {
             // It came through first: then it is an ordinary lock.
@@ -724,7 +724,7 @@ public abstract class LockContract {
         for (int i = 0; i < nodeCount(); i++) {
             assertTrue(node(i).setIfAbsent(counter(), "9007199254740990", 60_000), "counter " + i);
         }
-        final AcquireOptions once = AcquireOptions.ofTtl(LONG).fenced();
+        final AcquireOptions once = AcquireOptions.ofTtl(LONG).tryOnce().fenced();
         final Lease last = acquired(client.acquire(client.key(resource), once));
         assertEquals((1L << 53) - 1, last.fencingToken(), "the last exact number");
         assertEquals(ReleaseOutcome.RELEASED, last.release(), "given back");
@@ -788,7 +788,7 @@ public abstract class LockContract {
         final Redlock client = client();
         final CountDownLatch all = new CountDownLatch(50);
         for (int i = 0; i < 50; i++) {
-            client.acquireAsync(resource + "/" + i, AcquireOptions.ofTtl(LONG)).thenAccept(outcome -> {
+            client.acquireAsync(resource + "/" + i, AcquireOptions.ofTtl(LONG).tryOnce()).thenAccept(outcome -> {
                 if (outcome.isAcquired()) {
                     outcome.lease().release((lease, released) -> all.countDown());
                 }

@@ -219,7 +219,7 @@ class LoggerFaultsTest extends VirtualTest {
     void clocksThatJumpUnderLeasesWhoseListenersThrow(final Fault fault) {
         hostileWorld(fault);
         final int[] lost = new int[1];
-        final AcquireOptions options = AcquireOptions.ofTtl(LONG).listener((lease, state) -> {
+        final AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce().listener((lease, state) -> {
             lost[0]++;
             throw new IllegalStateException("a listener, thrown by a test");
         });

@@ -34,7 +34,7 @@ class LoopEndTest {
 
     private static final Duration TTL = Duration.ofSeconds(10);
     private static final Duration AN_HOUR = Duration.ofHours(1);
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).tryOnce();
 
     /** How a loop is shut down. */
     enum End {

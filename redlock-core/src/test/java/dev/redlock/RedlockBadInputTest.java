@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 class RedlockBadInputTest {
 
     private static final Duration TTL = Duration.ofSeconds(10);
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).tryOnce();
 
     private final Redlock redlock = TestClient.unreachable();
 
@@ -50,10 +50,10 @@ class RedlockBadInputTest {
         assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(3));
         assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(-1));
         final String text = outcome.toString();
-        Refusal.ofState("\"r\" was not acquired: " + text + "; too few nodes answer: look at voteText() and at"
+        Refusal.ofState("\"r\" was not acquired: " + text + "; too few nodes vote: see voteText() and"
                 + " Redlock.nodes()", outcome::lease);
         assertEquals(
-                "Lease{r, NOT_ACQUIRED, outcome NO_QUORUM, attempts 1, votes 0 granted 0 refused 3 failed 0 unknown,"
+                "AcquireOutcome{r, NOT_ACQUIRED, outcome NO_QUORUM, attempts 1, votes 0 granted 0 refused 3 failed 0 unknown,"
                         + " node 0 failed: not connected, node 1 failed: not connected, node 2 failed: not connected}",
                 text);
     }
@@ -68,13 +68,13 @@ class RedlockBadInputTest {
         Refusal.ofNull("resource is null: name what is to be locked",
                 () -> redlock.acquireAsync((String) null, OPTIONS));
         Refusal.ofNull("resource key is null", () -> redlock.acquireAsync((ResourceKey) null, OPTIONS));
-        Refusal.ofNull("resource key is null", () -> redlock.acquire(null, OPTIONS));
+        Refusal.ofNull("resource key is null", () -> redlock.acquire((ResourceKey) null, OPTIONS));
         Refusal.ofNull("resource is null: name what is to be locked", () -> redlock.asLock(null, OPTIONS));
     }
 
     @Test
     void ttlsAndWaitsAreChecked() {
-        Refusal.ofNull("ttl is null: give a duration", () -> redlock.tryAcquire("r", null));
+        Refusal.ofNull("ttl is null: give a duration", () -> redlock.tryAcquire("r", (Duration) null));
         Refusal.ofArgument("ttl PT0S is too short: at least 1 ms is needed",
                 () -> redlock.tryAcquire("r", Duration.ZERO));
         Refusal.ofArgument("ttl 60001 ms is longer than maxTtl 60000 ms: ask for less, or raise RedlockContext.maxTtl",
@@ -85,7 +85,7 @@ class RedlockBadInputTest {
         Refusal.ofArgument("wait PT-1S is negative: give zero or more",
                 () -> redlock.tryAcquire("r", TTL, Duration.ofSeconds(-1)));
         Refusal.ofNull("wait is null: give a duration", () -> redlock.tryAcquire("r", TTL, null));
-        final AcquireOptions tooLong = AcquireOptions.ofTtl(Duration.ofMinutes(2));
+        final AcquireOptions tooLong = AcquireOptions.ofTtl(Duration.ofMinutes(2)).tryOnce();
         final String message = "ttl 120000 ms is longer than maxTtl 60000 ms: ask for less, or raise"
                 + " RedlockContext.maxTtl";
         Refusal.ofArgument(message, () -> redlock.acquireAsync("r", tooLong));

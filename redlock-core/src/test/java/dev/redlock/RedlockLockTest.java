@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class RedlockLockTest {
 
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(20));
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(20)).tryOnce();
 
     private static final AtomicInteger SEEDS = new AtomicInteger();
     private static LiveNodes nodes;
@@ -125,14 +125,28 @@ class RedlockLockTest {
     }
 
     @Test
+    void viewsOfOneResourceShareTheirHold() throws Exception {
+        final RedlockLock other = redlock.asLock("orders", OPTIONS);
+        view.lock();
+        other.lock();
+        assertEquals(2, view.holdCount(), "entered again through the other view");
+        assertEquals(view.lease(), other.lease(), "one lease");
+        assertEquals(false, inAnotherThread(() -> redlock.asLock("orders", OPTIONS).tryLock()), "another thread");
+        view.unlock();
+        assertTrue(other.isHeldByCurrentThread(), "one hold is left");
+        other.unlock();
+        assertFalse(view.isHeldByCurrentThread());
+        Await.until("released", () -> keyCount() == 0);
+    }
+
+    @Test
     void holdsAreOfOneThread() throws Exception {
         view.lock();
         assertEquals(0, inAnotherThread(() -> view.holdCount()));
         assertEquals(false, inAnotherThread(() -> view.isHeldByCurrentThread()));
         assertEquals(false, inAnotherThread(() -> view.tryLock()));
         assertEquals(false, inAnotherThread(() -> view.tryLock(20, TimeUnit.MILLISECONDS)));
-        assertFalse(redlock.asLock("orders", OPTIONS).tryLock(), "a second view is another lock, also for this thread");
-        assertFalse(client().asLock("orders", OPTIONS).tryLock(), "so is one of another client");
+        assertFalse(client().asLock("orders", OPTIONS).tryLock(), "a view of another client is another lock");
         view.unlock();
     }
 
@@ -258,7 +272,7 @@ class RedlockLockTest {
 
     @Test
     void unlockAfterTheLeaseHasExpiredIsNoError() {
-        final RedlockLock brief = redlock.asLock("brief", AcquireOptions.ofTtl(Duration.ofMillis(300)));
+        final RedlockLock brief = redlock.asLock("brief", AcquireOptions.ofTtl(Duration.ofMillis(300)).tryOnce());
         brief.lock();
         Await.until("expired", () -> brief.lease().state() == LeaseState.EXPIRED);
         assertEquals(1, brief.holdCount(), "the thread is still inside, although the lock is gone");

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class UnexpectedFailureTest {
 
     private static final Duration TTL = Duration.ofSeconds(10);
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL);
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).tryOnce();
     private static final Logger LOG = Logger.getLogger("dev.redlock");
 
     private final LiveNodes nodes = new LiveNodes(1);

@@ -126,7 +126,7 @@ public abstract class VirtualTest {
     }
 
     protected static AcquireOptions options() {
-        return AcquireOptions.ofTtl(TTL);
+        return AcquireOptions.ofTtl(TTL).tryOnce();
     }
 
     protected CompletableFuture<AcquireOutcome> begin(final VirtualWorld.Client client, final AcquireOptions options) {

@@ -97,7 +97,7 @@ class WaitingRegressionTest extends VirtualTest {
     void aHandOverToAReusedLeaseOfAnotherResourceStillHappens() {
         final VirtualWorld.Client client = world(3);
         final Lease reused = client.redlock().newLease();
-        final AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2))
+        final AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2)).tryOnce()
                 .listener((lost, state) -> client
                         .redlock()
                         .acquire(client.redlock().key("other"), options(), lost, outcome -> {
@@ -162,7 +162,7 @@ class WaitingRegressionTest extends VirtualTest {
         begin(client, options().autoExtend()).cancel(true);
         world.runMs(10);
         assertLimits(client, "cancelled while it was under way");
-        acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(1)).autoExtend(1, Duration.ZERO)));
+        acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce().autoExtend(1, Duration.ZERO)));
         world.runMs(2_000);
         assertLimits(client, "expired");
     }

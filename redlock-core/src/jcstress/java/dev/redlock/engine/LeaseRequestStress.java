@@ -31,7 +31,7 @@ public class LeaseRequestStress {
 
     private static final Redlock CLIENT = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1")
             .transport(TransportKind.NIO));
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(10));
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
 
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
     private final CompletableFuture<ExtendOutcome> extended = new CompletableFuture<>();

@@ -73,6 +73,13 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     }
 
     @Override
+    public final String advice() {
+        return kind == Kind.TIMED_OUT && lastReason != kind
+                ? "the wait budget ended: " + lastReason.advice()
+                : kind.advice();
+    }
+
+    @Override
     public final boolean isAcquired() {
         return kind == Kind.ACQUIRED;
     }

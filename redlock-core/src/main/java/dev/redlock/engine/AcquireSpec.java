@@ -7,7 +7,7 @@ import dev.redlock.RetryPolicy;
  * The options of one acquisition, as the engine reads them.
  *
  * @param ttlMs             time to live that the nodes are given
- * @param waitNs            wait budget; 0 for one attempt
+ * @param waitNs            wait budget; 0 for one attempt, {@link #UNSET} for that of the call
  * @param minValidityNs     validity that must be left for a success; {@link #UNSET} for the client's
  * @param retryPolicy       delays between attempts; null for the client's
  * @param listener          notified of the lease's extensions and loss; null for none
@@ -23,13 +23,23 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
     public static final long UNSET = -1;
 
     /**
-     * One attempt without automatic extension or fencing token.
+     * The defaults: no wait budget, automatic extension or fencing token.
      *
      * @param  ttlMs milliseconds
      * @return       the defaults
      */
     public static AcquireSpec ofTtl(final long ttlMs) {
-        return new AcquireSpec(ttlMs, 0, UNSET, null, null, 0, UNSET, false);
+        return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false);
+    }
+
+    /**
+     * The wait budget.
+     *
+     * @param defaultNs nanoseconds where the options have none
+     * @return nanoseconds
+     */
+    public long waitNsOr(final long defaultNs) {
+        return waitNs == UNSET ? defaultNs : waitNs;
     }
 
     /**

@@ -501,7 +501,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     public Lease lease() {
         refuseWhileAcquiring();
         if (!isAcquired()) {
-            throw new IllegalStateException("\"" + key + "\" was not acquired: " + this + "; " + kind().advice());
+            throw new IllegalStateException("\"" + key + "\" was not acquired: " + this + "; " + advice());
         }
         return this;
     }
@@ -522,7 +522,9 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     @Override
     public String toString() {
         final StringBuilder text = new StringBuilder(160);
-        text.append("Lease{").append(key).append(", ").append(state);
+        // A handle without the lock is printed as the outcome of its acquisition.
+        text.append(state == LeaseState.NOT_ACQUIRED ? "AcquireOutcome{" : "Lease{");
+        text.append(key).append(", ").append(state);
         if (state == LeaseState.HELD) {
             text.append(", valid for ").append(remainingValidityNs() / NS_PER_MS).append(" ms");
             if (isFenced) {

@@ -37,6 +37,7 @@ public final class LockEngine {
     private final List<EventLoopRunner> ownThreads;
     private final List<Node> nodes = new ArrayList<>();
     private final String transportDescription;
+    private final LocalHolds localHolds = new LocalHolds();
     private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
 
     LockEngine(final ClientConfig config, final Conductor[] conductors, final List<EventLoopRunner> ownThreads,
@@ -174,15 +175,16 @@ public final class LockEngine {
     /**
      * Acquires without blocking; cancelling the stage cancels the acquisition or releases the lock.
      *
-     * @param key  what to lock
-     * @param spec options
+     * @param key    what to lock
+     * @param spec   options
+     * @param waitNs wait budget
      * @return completed with the outcome, on the event loop
      * @throws IllegalArgumentException if the ttl is out of range
      */
-    public CompletionStage<AcquireOutcome> acquireAsync(final LockKey key, final AcquireSpec spec) {
+    public CompletionStage<AcquireOutcome> acquireAsync(final LockKey key, final AcquireSpec spec, final long waitNs) {
         final LeaseHandle lease = newLease();
         final CompletableFuture<AcquireOutcome> future = new CompletableFuture<>();
-        acquire(lease, key, spec, spec.waitNs(), outcome -> {
+        acquire(lease, key, spec, waitNs, outcome -> {
             if (!future.complete(outcome) && outcome.isAcquired()) {
                 lease.close();
             }
@@ -231,6 +233,11 @@ public final class LockEngine {
     /** @return the configuration */
     public ClientConfig config() {
         return config;
+    }
+
+    /** @return the holds of the client's lock views */
+    public LocalHolds localHolds() {
+        return localHolds;
     }
 
     /** @return the nodes in configured order, once for each event loop */

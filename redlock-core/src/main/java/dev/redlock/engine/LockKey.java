@@ -18,12 +18,14 @@ public final class LockKey {
     /** How much of a name that is too long its error shows. */
     private static final int SHOWN_LENGTH_MAX = 32;
 
+    private final String prefix;
     private final String resource;
     private final byte[] bulk;
     private final byte[] counterBulk;
     private final int hash;
 
-    private LockKey(final String resource, final byte[] bulk, final byte[] counterBulk) {
+    private LockKey(final String prefix, final String resource, final byte[] bulk, final byte[] counterBulk) {
+        this.prefix = prefix;
         this.resource = resource;
         this.bulk = bulk;
         this.counterBulk = counterBulk;
@@ -59,7 +61,7 @@ public final class LockKey {
             throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + COUNTER_MARK
                     + "\" with its prefix, which only names of fencing counters may: choose another name");
         }
-        return new LockKey(resource, bulkOf(key.getBytes(StandardCharsets.UTF_8)),
+        return new LockKey(prefix, resource, bulkOf(key.getBytes(StandardCharsets.UTF_8)),
                 bulkOf(counterName(key).getBytes(StandardCharsets.UTF_8)));
     }
 
@@ -97,6 +99,20 @@ public final class LockKey {
         bulk[bulk.length - 2] = '\r';
         bulk[bulk.length - 1] = '\n';
         return bulk;
+    }
+
+    /**
+     * Rejects a key of a client with another prefix, which would name another lock.
+     *
+     * @param clientPrefix prefix of the client that the key is given to
+     * @throws IllegalArgumentException if it is not the key's
+     */
+    public void checkPrefix(final String clientPrefix) {
+        if (!prefix.equals(clientPrefix)) {
+            throw new IllegalArgumentException("resource key \"" + this + "\" was encoded with key prefix \""
+                    + SafeText.of(prefix) + "\", and this client's is \"" + SafeText.of(clientPrefix)
+                    + "\": encode it with key() of this client");
+        }
     }
 
     /** @return the resource as it was named, without the prefix */

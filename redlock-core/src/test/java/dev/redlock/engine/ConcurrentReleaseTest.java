@@ -36,7 +36,7 @@ class ConcurrentReleaseTest {
         final ExecutorService another = Executors.newSingleThreadExecutor();
         try (Redlock redlock = TestClient.unreachable()) {
             final Lease lease = redlock.newLease();
-            final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10));
+            final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
             redlock.acquire(redlock.key("r"), options, lease, outcome -> {
             });
             Await.until("not acquired", () -> lease.state() == LeaseState.NOT_ACQUIRED);
@@ -58,7 +58,7 @@ class ConcurrentReleaseTest {
             final LeaseHandle lease = (LeaseHandle) client.redlock().newLease();
             client.redlock()
                     .acquire(client.redlock().key("r"),
-                            AcquireOptions.ofTtl(Duration.ofSeconds(10)).autoExtend(), lease, outcome -> {
+                            AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce().autoExtend(), lease, outcome -> {
                             });
             Await.until("not acquired", () -> lease.state() == LeaseState.NOT_ACQUIRED);
             for (int round = 1; round <= ROUNDS; round++) {

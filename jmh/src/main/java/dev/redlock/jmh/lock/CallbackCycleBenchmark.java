@@ -76,9 +76,9 @@ public class CallbackCycleBenchmark {
                 .clockSampleMs(60_000)
                 .nodeTimeout(Duration.ofSeconds(5))
                 .transport(transport));
-        options = AcquireOptions.ofTtl(Duration.ofMillis(TTL_MS));
+        options = AcquireOptions.ofTtl(Duration.ofMillis(TTL_MS)).tryOnce();
         blockingKey = redlock.key("blocking");
-        holder = redlock.acquire(redlock.key("refused"), AcquireOptions.ofTtl(Duration.ofSeconds(60)).autoExtend())
+        holder = redlock.acquire(redlock.key("refused"), AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce().autoExtend())
                 .lease();
         single = lane("single", options, AcquireOutcome.Kind.ACQUIRED, 0);
         extending = lane("extending", options, AcquireOutcome.Kind.ACQUIRED, TTL_MS);
@@ -86,7 +86,7 @@ public class CallbackCycleBenchmark {
         // One nanosecond less than can be left at best: every grant comes too late and is rolled back.
         // All but a nanosecond of what is left of the ttl: 1 % of 10 s and of twice 60.1 s, and 2 ms, are taken off it.
         late = lane("late",
-                AcquireOptions.ofTtl(Duration.ofSeconds(10)).minValidity(Duration.ofNanos(8_695_999_999L)),
+                AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce().minValidity(Duration.ofNanos(8_695_999_999L)),
                 AcquireOutcome.Kind.TOO_SLOW, 0);
         for (int i = 0; i < OUTSTANDING; i++) {
             lanes[i] = lane("lane/" + i, options, AcquireOutcome.Kind.ACQUIRED, 0);

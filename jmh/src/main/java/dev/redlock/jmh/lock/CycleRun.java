@@ -216,7 +216,7 @@ public final class CycleRun implements Callable<Integer> {
         Lanes(final Redlock redlock) throws InterruptedException {
             this.redlock = redlock;
             lostBefore = new long[redlock.nodes().size()];
-            final AcquireOptions plain = AcquireOptions.ofTtl(Duration.ofSeconds(30));
+            final AcquireOptions plain = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
             final List<String> resources = loops == 1 ? resources() : resourcesOfAllLoops(plain);
             for (int i = 0; i < lanes.length; i++) {
                 lanes[i] = new Lane(this, resources.get(i), isFenced ? plain.fenced() : plain);

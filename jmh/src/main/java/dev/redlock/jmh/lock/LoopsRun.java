@@ -229,7 +229,7 @@ public final class LoopsRun implements Callable<Integer> {
     /** The same number of resources for each loop. Those of one loop lie among those of the others, as in a program. */
     private List<LoopLoad> loads(final Redlock redlock, final int loopCount) throws InterruptedException {
         CycleRun.awaitReady(redlock);
-        final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(30));
+        final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
         final Map<Thread, LoopLoad> loads = new LinkedHashMap<>();
         for (int i = 0, full = 0; full < loopCount; i++) {
             final String name = String.format(Locale.ROOT, "loops:%06d", i);

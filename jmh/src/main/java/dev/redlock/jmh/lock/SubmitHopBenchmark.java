@@ -60,7 +60,7 @@ public class SubmitHopBenchmark {
                 .eventLoops(loop)
                 .reconnectDelayMs(60_000, 60_000)
                 .connectTimeoutMs(100));
-        lane = new CallbackLane(redlock, redlock.key("hop"), AcquireOptions.ofTtl(Duration.ofSeconds(10)),
+        lane = new CallbackLane(redlock, redlock.key("hop"), AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce(),
                 AcquireOutcome.Kind.NO_QUORUM, 0);
     }
 

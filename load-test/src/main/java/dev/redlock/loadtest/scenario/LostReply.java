@@ -41,7 +41,7 @@ public final class LostReply implements Scenario {
             List<FaultProxy> muted = proxies.subList(1, 3);
             muted.forEach(FaultProxy::mute);
             timeline.tell("replies of nodes 1 and 2 are lost from now on");
-            CompletionStage<AcquireOutcome> pending = client.acquireAsync("r", AcquireOptions.ofTtl(TTL));
+            CompletionStage<AcquireOutcome> pending = client.acquireAsync("r", AcquireOptions.ofTtl(TTL).tryOnce());
             timeline.await("the acquire has been executed by all nodes", () -> stage.count("r") == 3);
             muted.forEach(FaultProxy::cut);
             timeline.tell("the connections to nodes 1 and 2 break, with the replies unread");

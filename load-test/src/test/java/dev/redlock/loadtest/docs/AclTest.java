@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(120)
 class AclTest {
     private static final String PASSWORD = "s3cret";
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30));
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})

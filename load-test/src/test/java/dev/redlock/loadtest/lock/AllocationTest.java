@@ -41,7 +41,7 @@ class AllocationTest {
     private static final int WINDOWS_MAX = 8;
     /** What the turns of Netty's io_uring loop may cost a cycle that is alone. */
     private static final double IO_URING_BYTES_MAX = 200;
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30));
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private static ResourceLeakDetector.Level levelBefore;
@@ -182,7 +182,7 @@ class AllocationTest {
     @Test
     void refusedAcquireAllocatesNothing() throws InterruptedException {
         final ResourceKey key = redlock.key("allocation/refused");
-        try (Lease holder = redlock.acquire(key, AcquireOptions.ofTtl(Duration.ofSeconds(60))).lease()) {
+        try (Lease holder = redlock.acquire(key, AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce()).lease()) {
             final CallbackLane cycles = new CallbackLane(redlock, key, OPTIONS, AcquireOutcome.Kind.CONTENDED, 0);
             assertBelow("refused acquire, rolled back", 1, cycles::runOnLoop);
             assertEquals(LeaseState.HELD, holder.state());
@@ -193,7 +193,7 @@ class AllocationTest {
     void acquireThatComesTooLateAllocatesNothing() {
         // All but a nanosecond of what is left of the ttl: 1 % of 10 s and of twice 60.1 s, and 2 ms, are taken off it.
         final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/late"),
-                AcquireOptions.ofTtl(Duration.ofSeconds(10)).minValidity(Duration.ofNanos(8_695_999_999L)),
+                AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce().minValidity(Duration.ofNanos(8_695_999_999L)),
                 AcquireOutcome.Kind.TOO_SLOW, 0);
         assertBelow("granted acquire, rolled back for want of validity", 1, cycles::runOnLoop);
     }

@@ -49,8 +49,8 @@ final class ChurnLanes {
 
     ChurnLanes(Redlock redlock) throws InterruptedException {
         this.redlock = redlock;
-        AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10));
-        AcquireOptions holding = AcquireOptions.ofTtl(Duration.ofSeconds(60)).autoExtend();
+        AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
+        AcquireOptions holding = AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce().autoExtend();
         for (int i = 0; i < HELD; i++) {
             holders.add(redlock.acquire(redlock.key(held(i)), holding).lease());
         }
@@ -72,7 +72,7 @@ final class ChurnLanes {
         }
         for (int i = 0; i < LATE; i++) {
             // One nanosecond less than can be left at best: every grant comes too late and is rolled back.
-            add("churn/late/" + i, AcquireOptions.ofTtl(Duration.ofSeconds(1))
+            add("churn/late/" + i, AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce()
                     .minValidity(
                             Duration.ofNanos(987_999_999)),
                     null);

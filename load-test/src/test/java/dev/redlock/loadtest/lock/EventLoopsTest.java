@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(60)
 class EventLoopsTest {
 
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30));
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
     private static RedisNodes nodes;
 
     @BeforeAll

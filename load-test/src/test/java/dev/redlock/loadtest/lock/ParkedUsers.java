@@ -42,7 +42,7 @@ final class ParkedUsers {
 
     private ParkedUsers(final Redlock redlock) {
         this.redlock = redlock;
-        this.view = redlock.asLock("held", AcquireOptions.ofTtl(TTL));
+        this.view = redlock.asLock("held", AcquireOptions.ofTtl(TTL).tryOnce());
     }
 
     public static void main(final String[] args) throws Throwable {
@@ -113,7 +113,7 @@ final class ParkedUsers {
 
     /** Every blocking form, again and again. */
     private void workWithOthers() {
-        final Lock other = redlock.asLock("other", AcquireOptions.ofTtl(TTL));
+        final Lock other = redlock.asLock("other", AcquireOptions.ofTtl(TTL).tryOnce());
         try {
             for (int i = 0; i < CYCLES; i++) {
                 try (Lease lease = redlock.tryAcquire("another", TTL, PATIENCE).lease()) {

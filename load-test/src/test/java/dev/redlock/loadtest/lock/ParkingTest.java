@@ -76,7 +76,7 @@ class ParkingTest {
             final Lease released = redlock.acquire("released", TTL).lease();
             final Lease extended = redlock.acquire("extended", TTL).lease();
             final Lock[] views = new Lock[3];
-            Arrays.setAll(views, i -> redlock.asLock("view " + i, AcquireOptions.ofTtl(TTL)));
+            Arrays.setAll(views, i -> redlock.asLock("view " + i, AcquireOptions.ofTtl(TTL).tryOnce()));
             nodes.nodes().forEach(RedisNode::pause);
             final List<Thread> waiting = new ArrayList<>();
             for (final Blocking call : List.<Blocking>of(released::release, () -> extended.extend(TTL),

@@ -1,0 +1,111 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.LiveNodes;
+import dev.redlock.time.NanoClock;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Each acquire waits up to the budget of the options or the client's default; each tryAcquire makes one attempt. */
+class WaitBudgetTest {
+
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(10));
+    private static final Duration SHORT = Duration.ofMillis(20);
+
+    private final LiveNodes nodes = new LiveNodes(1);
+    private Redlock redlock;
+
+    @BeforeEach
+    void open() {
+        final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+                .nodeTimeout(Duration.ofSeconds(2))
+                .defaultWait(SHORT)
+                .retryPolicy(RetryPolicy.jittered(1_000_000, 2_000_000)), nodes.clientLoop(), nodes.newTransport(),
+                NanoClock.system(), 1);
+        client.open().join();
+        redlock = client.redlock();
+        nodes.access(0).setIfAbsent("orders", "foreign", 3_600_000);
+    }
+
+    @AfterEach
+    void close() {
+        redlock.close();
+        nodes.close();
+    }
+
+    private static void assertWaited(final AcquireOutcome outcome) {
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.lastReason(), outcome::toString);
+        assertTrue(outcome.attemptCount() > 1, outcome::toString);
+    }
+
+    private static void assertOneAttempt(final AcquireOutcome outcome) {
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
+        assertEquals(1, outcome.attemptCount(), outcome::toString);
+    }
+
+    private AcquireOutcome viaCallback(final AcquireOptions options) throws Exception {
+        final CompletableFuture<AcquireOutcome> outcome = new CompletableFuture<>();
+        redlock.acquire(redlock.key("orders"), options, redlock.newLease(), outcome::complete);
+        return outcome.get(20, TimeUnit.SECONDS);
+    }
+
+    private static AcquireOutcome get(final java.util.concurrent.CompletionStage<AcquireOutcome> stage)
+            throws Exception {
+        return stage.toCompletableFuture().get(20, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void acquireWithoutABudgetWaitsUpToTheDefault() throws Exception {
+        assertWaited(redlock.acquire("orders", Duration.ofSeconds(10)));
+        assertWaited(redlock.acquire("orders", OPTIONS));
+        assertWaited(redlock.acquire(redlock.key("orders"), OPTIONS));
+        assertWaited(get(redlock.acquireAsync("orders", OPTIONS)));
+        assertWaited(get(redlock.acquireAsync(redlock.key("orders"), OPTIONS)));
+        assertWaited(viaCallback(OPTIONS));
+    }
+
+    @Test
+    void tryAcquireWithoutABudgetMakesOneAttempt() throws Exception {
+        assertOneAttempt(redlock.tryAcquire("orders", Duration.ofSeconds(10)));
+        assertOneAttempt(redlock.tryAcquire("orders", OPTIONS));
+        assertOneAttempt(redlock.tryAcquire(redlock.key("orders"), OPTIONS));
+    }
+
+    @Test
+    void theBudgetOfTheOptionsCountsForBoth() throws Exception {
+        assertWaited(redlock.tryAcquire("orders", OPTIONS.waitUpTo(SHORT)));
+        assertWaited(redlock.tryAcquire("orders", Duration.ofSeconds(10), SHORT));
+        assertOneAttempt(redlock.acquire("orders", OPTIONS.tryOnce()));
+        assertOneAttempt(redlock.acquire(redlock.key("orders"), OPTIONS.waitUpTo(Duration.ZERO)));
+        assertOneAttempt(get(redlock.acquireAsync("orders", OPTIONS.tryOnce())));
+        assertOneAttempt(viaCallback(OPTIONS.tryOnce()));
+    }
+
+    @Test
+    void adviceAfterATimeoutIsThatOfTheLastReason() throws Exception {
+        final AcquireOutcome outcome = redlock.acquire("orders", OPTIONS);
+        assertEquals("the wait budget ended: " + AcquireOutcome.Kind.CONTENDED.advice(), outcome.advice());
+        assertEquals(AcquireOutcome.Kind.CONTENDED.advice(), redlock.tryAcquire("orders", OPTIONS).advice());
+    }
+
+    @Test
+    void aKeyOfAClientWithAnotherPrefixIsRejected() {
+        try (Redlock other = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1")
+                .transport(TransportKind.NIO)
+                .keyPrefix("app:"))) {
+            Refusal.ofArgument("resource key \"orders\" was encoded with key prefix \"\", and this client's is"
+                    + " \"app:\": encode it with key() of this client",
+                    () -> other.acquire(redlock.key("orders"), OPTIONS));
+            Refusal.ofArgument("resource key \"orders\" was encoded with key prefix \"app:\", and this client's is"
+                    + " \"\": encode it with key() of this client",
+                    () -> redlock.acquireAsync(other.key("orders"), OPTIONS));
+        }
+    }
+}
