@@ -25,7 +25,10 @@ class CommandCostTest {
     @Test
     void everyFormDoesWhatItIsMeasuredBy() {
         assertEquals(0, run("--locks", "640", "--repetitions", "1"), out::toString);
-        assertEquals(13, out.toString().lines().count(), out::toString);
+        // Servers of later versions add commands of their own to what all of them have.
+        final long nativeCount = out.toString().lines().filter(line -> line.matches("(DELEX|DELIFEQ|SET IFEQ).*")).count();
+        assertEquals(13, out.toString().lines().count() - nativeCount, out::toString);
+        assertTrue(nativeCount <= 2, out::toString);
         assertTrue(out.toString().lines().allMatch(line -> line.matches("[\\w ]+ +[\\d.]+ us a lock \\(.*\\)")),
                 out::toString);
     }
