@@ -1,18 +1,18 @@
 package dev.redlock;
 
 /**
- * Gets the outcome of an acquisition.
+ * Receives the outcome of an acquisition.
  *
  * @threading event-loop-confined: called on the client's event loop, so it must not block; on another thread if that
- *            loop has ended. Never called from inside of the call that asked for the acquisition
+ *            loop has ended. Never called inside the call that asked for the acquisition
  */
 @FunctionalInterface
 public interface AcquireCallback {
 
     /**
-     * The acquisition has ended, in whatever way; called exactly once.
+     * The acquisition has ended; called exactly once.
      *
-     * @param outcome what became of it
+     * @param outcome its outcome
      */
     void onOutcome(AcquireOutcome outcome);
 }

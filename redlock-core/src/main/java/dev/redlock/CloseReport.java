@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What closing a client left behind.
+ * The result of closing a client.
  *
- * @param releasedCount leases that were still held and have been given back
- * @param unreleased    resources whose release was not confirmed by a quorum in time; their keys end with their ttl
+ * @param releasedCount leases that were held and have been released
+ * @param unreleased    resources whose release no quorum confirmed in time; their keys last until their ttl
  * @threading immutable
  */
 public record CloseReport(int releasedCount, List<String> unreleased) {
@@ -29,12 +29,12 @@ public record CloseReport(int releasedCount, List<String> unreleased) {
         unreleased = List.copyOf(unreleased);
     }
 
-    /** @return true if nothing is left behind */
+    /** @return true if every held lease was released */
     public boolean isClean() {
         return unreleased.isEmpty();
     }
 
-    /** The names as text for people: escaped, and the first of them only where there are many. */
+    /** The names as text: escaped, and the first of them only if there are many. */
     String unreleasedText() {
         final StringBuilder text = new StringBuilder("[");
         for (int i = 0; i < Math.min(SHOWN_COUNT_MAX, unreleased.size()); i++) {

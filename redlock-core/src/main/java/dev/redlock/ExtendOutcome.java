@@ -1,7 +1,7 @@
 package dev.redlock;
 
 /**
- * What an extension achieved.
+ * The outcome of an extension.
  *
  * @threading immutable
  */
@@ -9,14 +9,11 @@ public enum ExtendOutcome {
     /** A quorum still held the token and renewed it: the lease has a new validity. */
     EXTENDED,
     /**
-     * Fewer than a quorum renewed it; the validity that the lease had, or the shorter one that was asked for, goes on
-     * until it ends, and another try may succeed.
+     * Fewer than a quorum renewed it. The validity that the lease had, or the shorter one that was asked for, remains, and
+     * another try may succeed.
      */
     NOT_EXTENDED,
-    /**
-     * A node does not hold the token any more, and the nodes that are known to hold it are fewer than a quorum: the
-     * lease is lost.
-     */
+    /** A node no longer holds the token, and fewer than a quorum of nodes are known to hold it: the lease is lost. */
     LOST,
     /** The validity had ended before a quorum had answered, or before the call. */
     EXPIRED,

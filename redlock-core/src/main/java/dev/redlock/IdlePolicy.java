@@ -1,23 +1,20 @@
 package dev.redlock;
 
 /**
- * What the client's own event loop does when there is nothing to do.
+ * The behaviour of the client's own event loop without work.
  *
  * @threading immutable
  */
 public enum IdlePolicy {
-    /**
-     * Sleep in the selector until something comes: no CPU when idle, a wake-up of the kernel on each round. The
-     * default.
-     */
+    /** Sleeps in the selector: no CPU when idle, and a wake-up by the kernel in each round. The default. */
     BLOCK,
     /**
-     * Look again and again for 50 us after there was something to do, letting other threads run in between, then sleep
-     * as {@link #BLOCK} does: no wake-up where one answer or call follows soon on another, and no CPU when idle.
+     * Polls for 50 us after the last work and yields to other threads in between, then sleeps as {@link #BLOCK} does. It
+     * saves the wake-up where one answer or call soon follows another, and uses no CPU when idle.
      */
     BACK_OFF,
-    /** Look again and again, letting other threads run in between: a core is used up where nobody else wants it. */
+    /** Polls and yields to other threads in between: uses a whole core that no other thread wants. */
     YIELD,
-    /** Look again and again: lowest latency, a whole core. Only where a core is free for it. */
+    /** Polls without a pause: the lowest latency for a whole core. Use it only if a core is free. */
     BUSY_SPIN
 }

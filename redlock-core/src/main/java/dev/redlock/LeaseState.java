@@ -23,25 +23,25 @@ package dev.redlock;
 public enum LeaseState {
     /** A reusable lease that was never used. */
     IDLE,
-    /** An acquisition is under way. */
+    /** The acquisition is in progress. */
     ACQUIRING,
     /** The acquisition ended without the lock. */
     NOT_ACQUIRED,
-    /** The lock is held, as long as validity remains. */
+    /** The lock is held while validity remains. */
     HELD,
-    /** The release is under way. */
+    /** The release is in progress. */
     RELEASING,
     /** Released. */
     RELEASED,
-    /** The validity ended before it was released; its keys have been given back. */
+    /** The validity ended before a release; the client has released the keys. */
     EXPIRED,
     /**
-     * A quorum was lost before the validity ended; its keys have been given back. Or the event loop was shut down: then
-     * they stand until their ttl ends.
+     * A quorum was lost before the validity ended; the client has released the keys. Or the event loop was shut down: then
+     * the keys last until their ttl.
      */
     LOST;
 
-    /** @return true if nothing more happens to the lease unless it is used again */
+    /** @return true if the lease has ended, unless it is used again */
     public boolean isFinal() {
         return this == NOT_ACQUIRED || this == RELEASED || this == EXPIRED || this == LOST;
     }

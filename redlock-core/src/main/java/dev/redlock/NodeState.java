@@ -17,15 +17,15 @@ public enum NodeState {
     WAITING,
     /** The name is looked up and the connection is being opened. */
     CONNECTING,
-    /** Connected; the node is asked who it is and is taught the scripts. */
+    /** Connected; the client reads who the node is and loads the scripts. */
     HANDSHAKING,
-    /** Connected, but its votes do not count yet: it gets releases and nothing else. */
+    /** Connected, but its votes do not count yet: it gets releases only. */
     QUARANTINED,
     /** Connected and voting. */
     READY,
-    /** The client is closing: releases still go out, nothing else does. */
+    /** The client is closing: only releases are sent. */
     DRAINING,
-    /** Over. */
+    /** The client has closed the node. */
     CLOSED;
 
     /** @return true if commands can be written */

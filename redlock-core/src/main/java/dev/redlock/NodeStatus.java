@@ -15,7 +15,7 @@ public final class NodeStatus {
         this.node = node;
     }
 
-    /** @return its place in configured order */
+    /** @return its index in configured order */
     public int index() {
         return node.index();
     }
@@ -30,17 +30,16 @@ public final class NodeStatus {
         return node.state();
     }
 
-    /** @return what is wrong with it, one sentence for people; null if nothing is */
+    /** @return the reason why it does not vote or is not connected, one sentence; null if it votes */
     public String problem() {
         return node.problem();
     }
 
     /**
-     * The error with which the node answers acquires, extensions or releases although it is connected, such as
-     * {@code OOM}: ten in a row, or all of them for a second. Such a node is {@link NodeState#READY} and its votes are
-     * failed votes.
+     * The error with which a connected node answers acquires, extensions or releases, such as {@code OOM}: ten in a row, or
+     * all of them for a second. Such a node is {@link NodeState#READY}, and its votes are failed votes.
      *
-     * @return the first word of the server's latest errors, "error reply" if that is no code; null while the node works
+     * @return the first word of the server's latest error, "error reply" if that is no code; null while the node works
      */
     public String failingCode() {
         return node.failingCode();
@@ -81,26 +80,25 @@ public final class NodeStatus {
         return node.statistics().clockJumpCount();
     }
 
-    /** @return releases that it is owed */
+    /** @return releases that are retained until the node can be reached */
     public long undeliveredReleaseCount() {
         return node.statistics().undeliveredReleaseCount();
     }
 
-    /** @return releases that it was owed and that were dropped; their keys end with their ttl */
+    /** @return retained releases that were discarded; their keys last until their ttl */
     public long undeliveredReleaseDroppedCount() {
         return node.statistics().undeliveredReleaseDroppedCount();
     }
 
-    /** @return releases that it was owed and that it has answered */
+    /** @return retained releases that the node has answered */
     public long undeliveredReleaseDeliveredCount() {
         return node.statistics().undeliveredReleaseDeliveredCount();
     }
 
     /**
-     * Releases that it was owed and that it has answered with an error: they are not tried again, so their keys end
-     * with their ttl.
+     * Retained releases that the node answered with an error. They are not sent again; their keys last until their ttl.
      *
-     * @return how many
+     * @return the number
      */
     public long undeliveredReleaseRefusedCount() {
         return node.statistics().undeliveredReleaseRefusedCount();

@@ -23,9 +23,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The configuration of a client: set what differs from the defaults, hand it to
- * {@link Redlock#connect(RedlockContext)}, which concludes it. A concluded context cannot be changed and cannot be used
- * again.
+ * The configuration of a client. Set the options that differ from their defaults and pass it to
+ * {@link Redlock#connect(RedlockContext)}, which concludes it. A concluded context cannot be changed or used again.
  *
  * <pre>{@code
  * Redlock redlock = Redlock.connect(new RedlockContext().nodes("10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379")
@@ -36,7 +35,7 @@ import java.util.Objects;
  */
 public final class RedlockContext {
 
-    /** What the key has behind the prefix on which a node's own conditional commands are tried. */
+    /** The name behind the prefix of the key on which conditional commands are probed. */
     private static final String PROBE_NAME = "redlock:probe";
 
     private final List<NodeAddress> nodes = new ArrayList<>();
@@ -80,7 +79,7 @@ public final class RedlockContext {
     }
 
     /**
-     * The independent masters: 1 to 63, an odd number is best, since an even one tolerates no more failures than the
+     * Adds the independent masters: 1 to 63. An odd number is best, since an even one tolerates no more failures than the
      * odd one below it.
      *
      * @param addresses {@code host:port}, {@code redis://[user:password@]host[:port]} or {@code unix:///path}
@@ -104,7 +103,7 @@ public final class RedlockContext {
         return this;
     }
 
-    /** An address shows little of itself in an error, so the error has its number. */
+    /** An error shows little of an address, because it may contain a password; so it has the address's number. */
     private static NodeAddress parse(final String[] addresses, final int index) {
         try {
             return NodeAddress.parse(addresses[index]);
@@ -118,13 +117,12 @@ public final class RedlockContext {
     }
 
     /**
-     * What every key begins with on the nodes. None by default, so that clients which follow the published pattern
-     * exclude ours and the reverse.
+     * Sets the prefix of every key on the nodes. None by default, so that clients of the published pattern interoperate.
      *
      * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
      * @return this
-     * @throws IllegalArgumentException if it ends inside a character or begins inside of one, or contains
-     *                                  {@code :redlock:fence}, which names fencing counters
+     * @throws IllegalArgumentException if it starts or ends inside a character, or contains {@code :redlock:fence}, which
+     *                                  names fencing counters
      */
     public RedlockContext keyPrefix(final String prefix) {
         checkOpen();
@@ -139,7 +137,7 @@ public final class RedlockContext {
     }
 
     /**
-     * The name of the client's connections, as CLIENT LIST on a node shows it.
+     * Sets the name of the client's connections, which CLIENT LIST on a node shows.
      *
      * @param name default {@code redlock}; printable ASCII without blanks, or empty for none
      * @return this
@@ -158,8 +156,8 @@ public final class RedlockContext {
     }
 
     /**
-     * The longest ttl that any acquire or extend may ask for; longer ones are refused. It is also how long a node sits
-     * out after a restart or a jump of its clock, so keep it near what is really used. All clients of the same nodes
+     * Sets the longest ttl that an acquire or extend may ask for; longer ones are rejected. A node also stays in quarantine
+     * for so long after a restart or a jump of its clock, so keep it near the ttls in use. All clients of the same nodes
      * need the same value for the restart guard to cover their locks.
      *
      * @param ttl default 60 s, from 100 ms to 24 h
@@ -173,12 +171,11 @@ public final class RedlockContext {
     }
 
     /**
-     * How long the counter behind a resource's fencing tokens stays on a node after the last fenced grant, or after the
-     * raise or release that wrote it last.
-     * Longer keeps memory for resources that are used no more. A counter that expired starts again from the node's
-     * clock (seconds * 2^20), above what it ever was unless that clock has gone back or the resource was granted more
-     * than 2^20 times a second over its life. It has to outlive every lease by far, or the nodes of one lease could
-     * disagree.
+     * Sets the time that the counter of a resource's fencing tokens stays on a node after the last fenced grant, raise or
+     * release. A longer time keeps memory for resources that are no longer used. A counter that expired starts again from
+     * the node's clock (seconds * 2^20). That is above every earlier value, unless the clock was set back or the resource
+     * was granted more than 2^20 times per second over its life. The counter has to outlive every lease by far, or the
+     * nodes of one lease could disagree.
      *
      * @param ttl default 24 h, from ten times {@link #maxTtl} to 10 years
      * @return this
@@ -192,7 +189,7 @@ public final class RedlockContext {
     }
 
     /**
-     * How long {@link Redlock#acquire} keeps trying.
+     * Sets the wait budget of {@link Redlock#acquire} and {@link Redlock#acquireAsync} where the options have none.
      *
      * @param wait default 10 s, zero or more
      * @return this
@@ -205,8 +202,8 @@ public final class RedlockContext {
     }
 
     /**
-     * How long a node may take for one answer before its vote counts as unknown. Shorter gives up on slow nodes sooner,
-     * longer survives their hiccups; a healthy quorum never waits for it.
+     * Sets the time that a node may take for one answer before its vote counts as unknown. A shorter time gives up on slow
+     * nodes sooner, a longer one survives their hiccups. A healthy quorum never waits for it.
      *
      * @param timeout default: the shorter of 50 ms and ttl/20; from 1 ms to 60 s
      * @return this
@@ -219,7 +216,7 @@ public final class RedlockContext {
     }
 
     /**
-     * How much validity must be left for an acquisition to count as a success.
+     * Requires some validity to be left when a lock is acquired; an acquisition with less is rolled back.
      *
      * @param minValidity default: a tenth of each acquisition's ttl
      * @return this
@@ -232,12 +229,14 @@ public final class RedlockContext {
     }
 
     /**
-     * How far clocks may run apart. The validity of a lease is its ttl less what the acquisition took and less the
-     * clock allowance, rate * (ttl + 2 * ({@link #clockSampleMs} + 100 ms)) + constant; with the clock watch off, rate
-     * * ttl + constant. A restarted node sits out maxTtl * rate + constant longer. A node whose clock moves by more
-     * than rate * time + constant / 2 between two samples is distrusted. Only for clocks that are known to be better
-     * (or worse) than the default: too little lets a node with a fast clock give a held lock to somebody else. Where
-     * round trips take longer than 1 ms, steps of clocks can hide in them: raise the constant by four times as much.
+     * Sets how far clocks may run apart. The validity of a lease is its ttl less the duration of the acquisition and less
+     * the clock allowance: rate * (ttl + 2 * ({@link #clockSampleMs} + 100 ms)) + constant, or rate * ttl + constant with
+     * the clock watch off. The quarantine of a restarted node is maxTtl * rate + constant longer. A node whose clock moves
+     * by more than rate * time + constant / 2 between two samples is put into quarantine.
+     *
+     * <p>Change it only for clocks that are known to be better or worse than the default: with too small a drift, a node
+     * with a fast clock grants a held lock to another client. Where round trips take longer than 1 ms, steps of clocks can
+     * hide in them: raise the constant by four times the excess.
      *
      * @param ratePpm  parts per million, default 10 000 (one percent), 0 to 500 000
      * @param constant for the precision of expiry, default 2 ms, 0 to 60 s
@@ -252,7 +251,7 @@ public final class RedlockContext {
     }
 
     /**
-     * How long {@link Redlock#close} may take to release what is held.
+     * Sets the time that {@link Redlock#close} may take to release the held leases.
      *
      * @param timeout default 1 s, zero or more
      * @return this
@@ -265,8 +264,8 @@ public final class RedlockContext {
     }
 
     /**
-     * How long a blocking call looks for its answer before it parks its thread. Spinning saves the wake-up, some ten
-     * microseconds, and costs CPU: only where a core is free.
+     * Sets the time that a blocking call spins for its answer before it parks its thread. Spinning saves the wake-up of
+     * about 10 us and costs CPU: use it only if a core is free.
      *
      * @param spin default zero; at most 10 ms
      * @return this
@@ -279,7 +278,7 @@ public final class RedlockContext {
     }
 
     /**
-     * How long opening a connection may take.
+     * Sets the time that opening a connection may take.
      *
      * @param ms default 1000 ms, 1 to 60 000
      * @return this
@@ -292,9 +291,9 @@ public final class RedlockContext {
     }
 
     /**
-     * How long a node's oldest request may stay unanswered before its connection is taken for dead and opened anew.
-     * Shorter finds dead peers sooner, longer lets paused ones come back without a reconnect. A lock never waits for
-     * it.
+     * Sets the time that a node's oldest request may stay unanswered before the client closes the connection as dead and
+     * reconnects. A shorter time finds dead peers sooner, a longer one lets paused peers return without a reconnect. A lock
+     * never waits for it.
      *
      * @param ms default 2000 ms, 100 to 600 000
      * @return this
@@ -307,8 +306,8 @@ public final class RedlockContext {
     }
 
     /**
-     * The delay before a lost connection is opened again: it doubles from the shorter to the longer, with jitter, and
-     * tries go on for ever.
+     * Sets the delay before the client opens a lost connection again. It doubles from the shorter to the longer, with
+     * jitter, and the client never gives up.
      *
      * @param msMin default 20 ms, at least 1
      * @param msMax default 1000 ms, at least msMin, at most 600 000
@@ -327,8 +326,9 @@ public final class RedlockContext {
     }
 
     /**
-     * How often each node's clock is compared with the local one. What a clock may move unseen between two samples is
-     * taken off each validity (see {@link #drift}): 22 ms by default. Shorter is what short ttls need.
+     * Sets the time between two comparisons of each node's clock with the local one. The clock allowance (see
+     * {@link #drift}) covers the steps that stay unseen between two samples: 22 ms by default. Short ttls need a shorter
+     * time.
      *
      * @param ms default 1000 ms, up to 60 000; 0 switches the clock watch off
      * @return this
@@ -341,7 +341,7 @@ public final class RedlockContext {
     }
 
     /**
-     * How nodes that may have lost their keys in a restart are treated.
+     * Sets when nodes vote that may have lost their keys in a restart.
      *
      * @param mode default {@link RestartGuardMode#UPTIME}
      * @return this
@@ -353,9 +353,9 @@ public final class RedlockContext {
     }
 
     /**
-     * The delay between attempts of one acquisition.
+     * Sets the delays between the attempts of an acquisition.
      *
-     * @param policy default: 5 to 50 ms, evenly spread
+     * @param policy default: 5 to 50 ms, evenly distributed
      * @return this
      */
     public RedlockContext retryPolicy(final RetryPolicy policy) {
@@ -365,7 +365,7 @@ public final class RedlockContext {
     }
 
     /**
-     * The longest resource name.
+     * Sets the length of the longest resource name.
      *
      * @param bytes default 512 bytes of UTF-8 with the prefix, 1 to 16 384
      * @return this
@@ -378,9 +378,9 @@ public final class RedlockContext {
     }
 
     /**
-     * Most acquisitions that talk to the nodes at once, per event loop. At the limit an acquisition without a wait
-     * budget ends as {@link AcquireOutcome.Kind#OVERLOADED}. One with a budget waits until another one ends, first come
-     * first served, and counts as a waiter ({@link #waitersMax}) meanwhile.
+     * Limits the acquisitions that talk to the nodes at the same time, per event loop. At the limit an acquisition without
+     * a wait budget ends as {@link AcquireOutcome.Kind#OVERLOADED}. One with a budget waits for a slot, first come, first
+     * served, and counts as a waiter ({@link #waitersMax}) meanwhile.
      *
      * @param count default 16 384, at least 1
      * @return this
@@ -393,8 +393,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Most acquisitions that wait behind another one of this process, or for a place of {@link #inFlightMax}, per event
-     * loop; a new one beyond it is {@link AcquireOutcome.Kind#OVERLOADED}.
+     * Limits the acquisitions that wait behind another one of this client or for a slot of {@link #inFlightMax}, per event
+     * loop. A new one beyond the limit ends as {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0
      * @return this
@@ -407,12 +407,11 @@ public final class RedlockContext {
     }
 
     /**
-     * How many times in a row a lock is handed on among the waiters of this client before those of others get a chance:
-     * after so many, and when that has lasted ten times as long as the pause to come, the next in line waits a delay of
-     * its retry policy before it tries. Fewer are fairer where a lock is held for long; the retry policy decides where
-     * it is held for a moment.
+     * Limits the handoffs of a lock among the waiters of this client before other clients get a chance. After so many
+     * handoffs, if they lasted ten times as long as the pause, the next waiter pauses for one delay of its retry policy. A
+     * smaller limit is fairer where a lock is held for long; the retry policy decides where it is held for a moment.
      *
-     * @param count default 4; 0 sets no bound, so that whoever waits here always comes first
+     * @param count default 4; 0 sets no limit, so that local waiters always come first
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
@@ -424,7 +423,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Most automatically extended leases held at once, per event loop; more are {@link AcquireOutcome.Kind#OVERLOADED}.
+     * Limits the leases with automatic extension, held or being acquired, per event loop. More end as
+     * {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0
      * @return this
@@ -437,8 +437,8 @@ public final class RedlockContext {
     }
 
     /**
-     * How much may wait for one node: beyond either limit its votes fail at once, so that a slow node costs bounded
-     * memory and the others nothing.
+     * Limits the requests and bytes that wait for one node. Beyond either limit its votes fail at once, so that a slow node
+     * costs bounded memory and no time of the others.
      *
      * @param unansweredMax default 65 536 requests, at least 16
      * @param unsentBytes   default 1 MiB of unsent bytes, at least 4096
@@ -453,7 +453,8 @@ public final class RedlockContext {
     }
 
     /**
-     * How many releases are kept for a node that cannot be reached. What is dropped beyond it ends with its ttl.
+     * Limits the releases that are retained for a node that is unreachable. Beyond it the oldest is discarded, and its key
+     * lasts until its ttl.
      *
      * @param count default 65 536, at least 0
      * @return this
@@ -466,8 +467,8 @@ public final class RedlockContext {
     }
 
     /**
-     * How many event loops of its own the client runs. A resource always maps to the same one; each has a connection to
-     * every node. More give more throughput while cores are left.
+     * Sets the number of event loops that the client runs. A resource always maps to the same one, and each has a
+     * connection to every node. More loops give more throughput while cores are free.
      *
      * @param count default 1, up to 64
      * @return this
@@ -481,7 +482,7 @@ public final class RedlockContext {
     }
 
     /**
-     * Runs on event loops of the user's instead of own threads. They must be Netty 4.2 loops of a known transport; the
+     * Runs the client on the user's event loops instead of its own. They must be Netty 4.2 loops of a known transport. The
      * client never shuts them down.
      *
      * @param loops at least one
@@ -490,13 +491,12 @@ public final class RedlockContext {
      */
     public RedlockContext eventLoops(final EventLoop... loops) {
         checkOpen();
-        Objects.requireNonNull(loops, "event loops are null: give at least one, or say how many the client shall run");
+        Objects.requireNonNull(loops, "event loops are null: give at least one, or the number of loops to run");
         for (final EventLoop loop : loops) {
             Objects.requireNonNull(loop, "an event loop is null: each must be a running Netty 4.2 loop");
         }
         if (loops.length == 0) {
-            throw new IllegalArgumentException(
-                    "no event loop is given: give one, or say how many the client shall run");
+            throw new IllegalArgumentException("no event loop is given: give one, or the number of loops to run");
         }
         eventLoops = List.of(loops);
         eventLoopCount = loops.length;
@@ -504,7 +504,7 @@ public final class RedlockContext {
     }
 
     /**
-     * What own event loops do when there is nothing to do.
+     * Sets the behaviour of the client's own event loops without work.
      *
      * @param policy default {@link IdlePolicy#BLOCK}
      * @return this
@@ -516,7 +516,7 @@ public final class RedlockContext {
     }
 
     /**
-     * Which transport own event loops use.
+     * Sets the transport of the client's own event loops.
      *
      * @param kind default {@link TransportKind#AUTO}
      * @return this
@@ -528,7 +528,7 @@ public final class RedlockContext {
     }
 
     /**
-     * How locks are put to the nodes: by scripts, or by cheaper commands where a node has them.
+     * Sets the commands that locks use: scripts, or cheaper commands where a node has them.
      *
      * @param mode default {@link CommandMode#AUTO}
      * @return this
@@ -540,11 +540,11 @@ public final class RedlockContext {
     }
 
     /**
-     * How many releases that fall together go to a node as one script call, which costs it less than one call for
-     * each. A node that has a command of its own for a release is sent that for each instead, which costs it less
-     * still.
+     * Limits the releases of one turn of the event loop that go to a node as one script call, which costs the node less
+     * than a call for each. A node with a conditional delete gets one command for each plain release instead, which costs it
+     * still less; releases of fenced leases always use scripts.
      *
-     * @param count default 64, 1 to 64; 1 sends each release by itself
+     * @param count default 64, 1 to 64; 1 sends each release alone
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */

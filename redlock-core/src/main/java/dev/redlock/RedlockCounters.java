@@ -5,7 +5,7 @@ import dev.redlock.engine.LockEngine;
 import java.util.Objects;
 
 /**
- * What a client has done since it was connected, summed over its event loops. Each call reads the current values and
+ * The counters of a client since it was connected, summed over its event loops. Each call reads the current value and
  * allocates nothing; two calls are not one snapshot.
  *
  * @threading any thread
@@ -35,12 +35,12 @@ public final class RedlockCounters {
         return outcomeCount(AcquireOutcome.Kind.ACQUIRED);
     }
 
-    /** @return attempts that failed because others held the lock */
+    /** @return attempts that failed because another holder had the lock */
     public long contendedAttemptCount() {
         return engine.count(ConductorCounters.ATTEMPT_CONTENDED);
     }
 
-    /** @return attempts that failed because too few nodes answered */
+    /** @return attempts that failed because too few nodes voted */
     public long noQuorumAttemptCount() {
         return engine.count(ConductorCounters.ATTEMPT_NO_QUORUM);
     }
@@ -71,12 +71,12 @@ public final class RedlockCounters {
         });
     }
 
-    /** @return extensions that succeeded, asked for and automatic */
+    /** @return extensions that succeeded, automatic ones and those of callers */
     public long extendedCount() {
         return engine.count(ConductorCounters.EXTENDED);
     }
 
-    /** @return fenced attempts that needed a second trip because the nodes' counters had drifted apart */
+    /** @return fenced attempts that took a second round trip because the nodes' counters differed */
     public long raisedCount() {
         return engine.count(ConductorCounters.RAISED);
     }

@@ -1,7 +1,7 @@
 package dev.redlock;
 
 /**
- * What a release found.
+ * The outcome of a release.
  *
  * @threading immutable
  */
@@ -10,6 +10,6 @@ public enum ReleaseOutcome {
     RELEASED,
     /** The lock was not held any more: its validity had ended, or a quorum no longer had the token. */
     EXPIRED,
-    /** Too few nodes answered to say. What may still stand is deleted when the nodes come back, or expires. */
+    /** Too few nodes answered. Remaining keys are deleted when the nodes come back, or last until their ttl. */
     UNKNOWN
 }

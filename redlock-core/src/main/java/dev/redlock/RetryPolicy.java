@@ -3,30 +3,30 @@ package dev.redlock;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 /**
- * How long to wait after a failed attempt before the next one.
+ * The delays between the attempts of an acquisition.
  *
- * @threading any thread: called on the client's event loop, possibly of several at once
+ * @threading any thread: called on the client's event loop, possibly on several at the same time
  */
 @FunctionalInterface
 public interface RetryPolicy {
 
     /**
-     * The delay before the next attempt. Also the pause of a waiting line that stands back for other clients
-     * ({@link RedlockContext#localHandoffsMax}): asked once for a run of hand-overs, as if an attempt had just been
-     * refused by a node that does not say for how long.
+     * The delay before the next attempt. It is also the pause of a local queue
+     * ({@link RedlockContext#localHandoffsMax}): then it is drawn once for a streak of handoffs, with the arguments of an
+     * attempt that a node refused without a remaining ttl.
      *
-     * @param attemptCount attempts made so far, at least 1
+     * @param attemptCount attempts so far, at least 1
      * @param lastReason   why the last one failed
      * @param remainingTtlMs the shortest remaining ttl that a node reported, milliseconds; -1 if none did
-     * @param random       64 random bits; need not be secure, differ at each call
+     * @param random       64 random bits, different at each call; not secure
      * @return nanoseconds, not negative
      */
     long delayNs(int attemptCount, AcquireOutcome.Kind lastReason, long remainingTtlMs, long random);
 
     /**
-     * A random delay, evenly spread over a range, cut to the remaining ttl where a node reported a shorter one: the
-     * lock may be free then. The range should be well above the time of one round, so that two clients that split the
-     * votes do not meet again.
+     * A random delay, evenly distributed over a range. It is cut to the remaining ttl if a node reported a shorter one,
+     * because the lock may be free then. The range should be well above the time of one round, so that two clients that
+     * split the votes do not meet again.
      *
      * @param delayNsMin shortest delay, nanoseconds, at least 0
      * @param delayNsMax longest delay, nanoseconds, at least the shortest

@@ -1,7 +1,7 @@
 package dev.redlock;
 
 /**
- * Which of Netty's transports carries the bytes.
+ * The Netty transport of the client's own event loops.
  *
  * @threading immutable
  */

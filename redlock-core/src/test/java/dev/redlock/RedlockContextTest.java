@@ -138,7 +138,7 @@ class RedlockContextTest {
         Refusal.ofNull("retry policy is null", () -> context.retryPolicy(null));
         Refusal.ofNull("idle policy is null", () -> context.idlePolicy(null));
         Refusal.ofNull("transport is null", () -> context.transport(null));
-        Refusal.ofNull("event loops are null: give at least one, or say how many the client shall run",
+        Refusal.ofNull("event loops are null: give at least one, or the number of loops to run",
                 () -> context.eventLoops((EventLoop[]) null));
         Refusal.ofNull("an event loop is null: each must be a running Netty 4.2 loop",
                 () -> context.eventLoops((EventLoop) null));
@@ -185,7 +185,7 @@ class RedlockContextTest {
 
     @Test
     void eventLoopsMayNotBeNone() {
-        Refusal.ofArgument("no event loop is given: give one, or say how many the client shall run",
+        Refusal.ofArgument("no event loop is given: give one, or the number of loops to run",
                 () -> context.eventLoops());
     }
 
