@@ -8,8 +8,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A command whose constant words are encoded once. The array header and the constant words form parts; an argument
- * stands between each part and the next.
+ * A command whose constant words are encoded once and written many times. The array header and the constant words form
+ * parts. The caller writes an argument between each part and the next.
  * <pre>{@code
  * // SET <key> <token, 20 bytes> NX PX <ttl>
  * static final RespCommand SET =
@@ -21,9 +21,9 @@ import java.util.List;
  * out.writeBytes(token);                   // exactly 20 bytes, no header and no CRLF
  * SET.part(2, out);                        // CRLF of the token, $2 NX, $2 PX
  * RespWriter.bulkInteger(out, ttlMs);
- * SET.part(3, out);                        // nothing, here; the same code serves a template that ends in a word
+ * SET.part(3, out);                        // empty here, because this template ends with an argument
  * }</pre>
- * Writing allocates nothing and copies each part with one call.
+ * Writing allocates nothing and copies each part with one call. Output buffers are borrowed and grow as needed.
  *
  * @threading immutable
  */
@@ -37,9 +37,9 @@ public final class RespCommand {
     }
 
     /**
-     * A command without arguments.
+     * Encodes a command without arguments.
      *
-     * @param words its words, written as UTF-8
+     * @param words the words of the command, encoded as UTF-8
      * @return the command; {@link #writeTo} writes all of it
      */
     public static RespCommand of(String... words) {
@@ -49,56 +49,58 @@ public final class RespCommand {
     /**
      * Starts a command with arguments.
      *
-     * @param words its first words, written as UTF-8
-     * @return a template to continue
+     * @param words the first words of the command, encoded as UTF-8
+     * @return a template; add arguments and words, then call {@link Template#end()}
      */
     public static Template template(String... words) {
         return new Template().words(words);
     }
 
     /**
-     * Writes a command without arguments.
+     * Writes a whole command that has no arguments.
      *
-     * @param out where to
-     * @throws IllegalStateException if the command has arguments
+     * @param out borrowed; written at its writer index
+     * @throws IllegalStateException if the command has arguments; nothing is written then
      */
     public void writeTo(ByteBuf out) {
         if (parts.length != 1) {
-            throw new IllegalStateException(argumentCount() + " arguments are missing; write part by part");
+            throw new IllegalStateException(
+                    "the command has " + argumentCount() + " arguments; write its parts and arguments in turn");
         }
         out.writeBytes(parts[0]);
     }
 
     /**
-     * Writes the constant bytes before an argument, or those after the last one.
+     * Writes the constant bytes before an argument, or those after the last argument.
      *
-     * @param index the argument's index from 0; {@link #argumentCount()} for what follows the last one
-     * @param out   where to
+     * @param index the argument's index, from 0; {@link #argumentCount()} for the bytes after the last argument
+     * @param out   borrowed; written at its writer index
+     * @throws ArrayIndexOutOfBoundsException if there is no such part
      */
     public void part(int index, ByteBuf out) {
         out.writeBytes(parts[index]);
     }
 
     /**
-     * How many arguments there are to write.
+     * The number of arguments that the caller writes.
      *
-     * @return arguments
+     * @return arguments, at least 0
      */
     public int argumentCount() {
         return parts.length - 1;
     }
 
     /**
-     * How many words the array header announces.
+     * The element count in the array header.
      *
-     * @return words, arguments included
+     * @return constant words and arguments together
      */
     public int wordCount() {
         return wordCount;
     }
 
     /**
-     * How many bytes all constant parts take.
+     * The encoded size of all constant parts, arguments excluded.
      *
      * @return bytes
      */
@@ -107,7 +109,7 @@ public final class RespCommand {
     }
 
     /**
-     * Collects the words of a command. Use once.
+     * Builds a command from constant words and arguments, in the order of the calls. Use each instance once.
      *
      * @threading caller-confined
      */
@@ -122,7 +124,7 @@ public final class RespCommand {
         /**
          * Adds constant words.
          *
-         * @param words written as UTF-8
+         * @param words encoded as UTF-8
          * @return this
          */
         public Template words(String... words) {
@@ -134,7 +136,7 @@ public final class RespCommand {
         }
 
         /**
-         * Adds an argument that the caller writes as a whole bulk string.
+         * Adds an argument that the caller writes as a whole bulk string, length line and CRLF included.
          *
          * @return this
          */
@@ -144,15 +146,16 @@ public final class RespCommand {
         }
 
         /**
-         * Adds an argument that always has the same length: its length line goes to the part before it and its CRLF to
-         * the part after it, and the caller writes the bare bytes.
+         * Adds an argument of fixed length. The part before it contains its length line, the part after it contains its
+         * CRLF, and the caller writes only the content.
          *
-         * @param length bytes, at least 0
+         * @param length bytes of content, at least 0
          * @return this
+         * @throws IllegalArgumentException if the length is negative
          */
         public Template argument(int length) {
             if (length < 0) {
-                throw new IllegalArgumentException("an argument has no length of " + length);
+                throw new IllegalArgumentException("length is " + length + "; it must be at least 0");
             }
             ByteBufUtil.writeAscii(part, "$" + length + "\r\n");
             endPart();
@@ -161,9 +164,9 @@ public final class RespCommand {
         }
 
         /**
-         * Ends the command.
+         * Encodes the command.
          *
-         * @return the command
+         * @return the command, ready to be written
          */
         public RespCommand end() {
             endPart();

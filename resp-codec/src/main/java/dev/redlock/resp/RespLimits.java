@@ -1,8 +1,8 @@
 package dev.redlock.resp;
 
 /**
- * What a parser accepts at most. A peer that sends more is refused with the limit's name, and the connection is done.
- * Limits guard memory and the stack; none of them reserves anything.
+ * Upper bounds for the input of a {@link RespParser}. Input above a limit is a {@link RespProtocolException} that names
+ * the limit, and the connection must close. The limits protect memory and the parser's stack; no limit reserves memory.
  * <pre>{@code
  * RespLimits limits = RespLimits.defaults().bulkLengthMax(64 * 1024).depthMax(4);
  * }</pre>
@@ -10,25 +10,25 @@ package dev.redlock.resp;
  * @threading immutable
  */
 public final class RespLimits {
-    /** Default of {@link #lineLengthMax()}: what a Redis server itself takes as a line; any error text fits. */
+    /** Default of {@link #lineLengthMax()}, 64 KiB: the limit of a Redis server for a line; any error text fits. */
     public static final int LINE_LENGTH_MAX_DEFAULT = 64 * 1024;
-    /** Default of {@link #bulkLengthMax()}: the default of Redis' own {@code proto-max-bulk-len}. */
+    /** Default of {@link #bulkLengthMax()}, 512 MiB: the server's default for {@code proto-max-bulk-len}. */
     public static final int BULK_LENGTH_MAX_DEFAULT = 512 * 1024 * 1024;
-    /** Default of {@link #elementCountMax()}: the most elements Redis takes in one request, and a large range reply. */
+    /** Default of {@link #elementCountMax()}, 2^20: the limit of Redis 6.0 for one request. */
     public static final int ELEMENT_COUNT_MAX_DEFAULT = 1024 * 1024;
-    /** Default of {@link #depthMax()}: far above any built-in command; scripts that nest deeper are mistakes. */
+    /** Default of {@link #depthMax()}: far above the reply of any built-in command. */
     public static final int DEPTH_MAX_DEFAULT = 64;
-    /** Default of {@link #replyBytesMax()}: one bulk string at its default limit with as much again around it. */
+    /** Default of {@link #replyBytesMax()}, 1 GiB: twice the default of {@link #bulkLengthMax()}. */
     public static final long REPLY_BYTES_MAX_DEFAULT = 1024L * 1024 * 1024;
 
-    /** The least line limit: the longest integer line has 20 bytes, and a word of an error should fit. */
-    public static final int LINE_LENGTH_MAX_LEAST = 32;
-    /** The least reply limit: one short line with its marker and CRLF always fits. */
-    public static final long REPLY_BYTES_MAX_LEAST = 64;
-    /** The largest element limit: a count of pairs, doubled, is compared with it as a long. */
-    public static final int ELEMENT_COUNT_MAX_MOST = 1 << 30;
-    /** The largest depth a limit may allow: the stack takes five bytes for each level. */
-    public static final int DEPTH_MAX_MOST = 1 << 16;
+    /** The lowest {@link #lineLengthMax()}: fits the longest integer (20 bytes) and the first word of an error. */
+    public static final int LINE_LENGTH_MAX_LOWER_BOUND = 32;
+    /** The lowest {@link #replyBytesMax()}: fits a line of the lowest {@link #lineLengthMax()}, marker and CRLF. */
+    public static final long REPLY_BYTES_MAX_LOWER_BOUND = 64;
+    /** The highest {@link #elementCountMax()}, 2^30: the parser counts elements in an int. */
+    public static final int ELEMENT_COUNT_MAX_UPPER_BOUND = 1 << 30;
+    /** The highest {@link #depthMax()}: the parser's stack takes eight to twelve bytes for each level. */
+    public static final int DEPTH_MAX_UPPER_BOUND = 1 << 16;
 
     private static final RespLimits DEFAULTS = new RespLimits(LINE_LENGTH_MAX_DEFAULT, BULK_LENGTH_MAX_DEFAULT,
             ELEMENT_COUNT_MAX_DEFAULT, DEPTH_MAX_DEFAULT, REPLY_BYTES_MAX_DEFAULT);
@@ -48,16 +48,16 @@ public final class RespLimits {
     }
 
     /**
-     * The limits that suit a general client of a trusted server.
+     * The limits for a general client of a trusted server.
      *
-     * @return the defaults named by the constants of this class
+     * @return the {@code ..._DEFAULT} values of this class
      */
     public static RespLimits defaults() {
         return DEFAULTS;
     }
 
     /**
-     * The most bytes of a line between its marker and its CRLF.
+     * The longest line, counted between its marker and its CRLF.
      *
      * @return bytes
      */
@@ -66,8 +66,8 @@ public final class RespLimits {
     }
 
     /**
-     * The most bytes of a bulk string, bulk error or verbatim string, as the wire counts them (a verbatim string's
-     * format and colon included).
+     * The longest bulk string, bulk error or verbatim string. The length is the one on the wire, which includes a
+     * verbatim string's format and colon.
      *
      * @return bytes
      */
@@ -76,7 +76,7 @@ public final class RespLimits {
     }
 
     /**
-     * The most elements of one aggregate; a pair of a map or attribute is two elements.
+     * The highest element count of one aggregate. A pair of a map or attribute counts as two elements.
      *
      * @return elements
      */
@@ -85,7 +85,7 @@ public final class RespLimits {
     }
 
     /**
-     * The most aggregates inside one another; an array of integers has depth 1.
+     * The deepest nesting of aggregates. An array of integers has depth 1.
      *
      * @return levels
      */
@@ -94,7 +94,7 @@ public final class RespLimits {
     }
 
     /**
-     * The most bytes from the first marker of a top-level reply or push, its attributes included, to its last CRLF.
+     * The longest top-level reply or push, counted from its first marker to its last CRLF, attributes included.
      *
      * @return bytes
      */
@@ -103,63 +103,68 @@ public final class RespLimits {
     }
 
     /**
-     * These limits with another {@link #lineLengthMax()}.
+     * A copy of these limits with another {@link #lineLengthMax()}.
      *
-     * @param bytes at least {@value #LINE_LENGTH_MAX_LEAST}
-     * @return the new limits
+     * @param bytes at least {@value #LINE_LENGTH_MAX_LOWER_BOUND}
+     * @return the copy
+     * @throws IllegalArgumentException if the value is out of range
      */
     public RespLimits lineLengthMax(int bytes) {
-        inRange("lineLengthMax", bytes, LINE_LENGTH_MAX_LEAST, Integer.MAX_VALUE - 64);
+        requireInRange("lineLengthMax", bytes, LINE_LENGTH_MAX_LOWER_BOUND, Integer.MAX_VALUE - 64);
         return new RespLimits(bytes, bulkLengthMax, elementCountMax, depthMax, replyBytesMax);
     }
 
     /**
-     * These limits with another {@link #bulkLengthMax()}.
+     * A copy of these limits with another {@link #bulkLengthMax()}.
      *
      * @param bytes at least 0
-     * @return the new limits
+     * @return the copy
+     * @throws IllegalArgumentException if the value is out of range
      */
     public RespLimits bulkLengthMax(int bytes) {
-        inRange("bulkLengthMax", bytes, 0, Integer.MAX_VALUE - 64);
+        requireInRange("bulkLengthMax", bytes, 0, Integer.MAX_VALUE - 64);
         return new RespLimits(lineLengthMax, bytes, elementCountMax, depthMax, replyBytesMax);
     }
 
     /**
-     * These limits with another {@link #elementCountMax()}.
+     * A copy of these limits with another {@link #elementCountMax()}.
      *
-     * @param elements 0 to {@value #ELEMENT_COUNT_MAX_MOST}
-     * @return the new limits
+     * @param elements 0 to {@value #ELEMENT_COUNT_MAX_UPPER_BOUND}
+     * @return the copy
+     * @throws IllegalArgumentException if the value is out of range
      */
     public RespLimits elementCountMax(int elements) {
-        inRange("elementCountMax", elements, 0, ELEMENT_COUNT_MAX_MOST);
+        requireInRange("elementCountMax", elements, 0, ELEMENT_COUNT_MAX_UPPER_BOUND);
         return new RespLimits(lineLengthMax, bulkLengthMax, elements, depthMax, replyBytesMax);
     }
 
     /**
-     * These limits with another {@link #depthMax()}.
+     * A copy of these limits with another {@link #depthMax()}.
      *
-     * @param levels 0 (no aggregates) to {@value #DEPTH_MAX_MOST}
-     * @return the new limits
+     * @param levels 0 (no aggregates) to {@value #DEPTH_MAX_UPPER_BOUND}
+     * @return the copy
+     * @throws IllegalArgumentException if the value is out of range
      */
     public RespLimits depthMax(int levels) {
-        inRange("depthMax", levels, 0, DEPTH_MAX_MOST);
+        requireInRange("depthMax", levels, 0, DEPTH_MAX_UPPER_BOUND);
         return new RespLimits(lineLengthMax, bulkLengthMax, elementCountMax, levels, replyBytesMax);
     }
 
     /**
-     * These limits with another {@link #replyBytesMax()}.
+     * A copy of these limits with another {@link #replyBytesMax()}.
      *
-     * @param bytes at least {@value #REPLY_BYTES_MAX_LEAST}
-     * @return the new limits
+     * @param bytes at least {@value #REPLY_BYTES_MAX_LOWER_BOUND}
+     * @return the copy
+     * @throws IllegalArgumentException if the value is out of range
      */
     public RespLimits replyBytesMax(long bytes) {
-        inRange("replyBytesMax", bytes, REPLY_BYTES_MAX_LEAST, Long.MAX_VALUE);
+        requireInRange("replyBytesMax", bytes, REPLY_BYTES_MAX_LOWER_BOUND, Long.MAX_VALUE);
         return new RespLimits(lineLengthMax, bulkLengthMax, elementCountMax, depthMax, bytes);
     }
 
-    private static void inRange(String name, long value, long least, long most) {
-        if (value < least || value > most) {
-            throw new IllegalArgumentException(name + " is " + value + "; it must be " + least + " to " + most);
+    private static void requireInRange(String name, long value, long min, long max) {
+        if (value < min || value > max) {
+            throw new IllegalArgumentException(name + " is " + value + "; it must be " + min + " to " + max);
         }
     }
 

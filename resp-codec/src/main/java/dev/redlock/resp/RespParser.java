@@ -4,27 +4,35 @@ import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 
 /**
- * An incremental push parser: give it bytes as they come, it tells a {@link RespVisitor} what they mean. Any split of
- * the input gives the same events (a body delivered in pieces may have other pieces).
+ * An incremental RESP2 and RESP3 parser that reports values to a {@link RespVisitor} as their bytes arrive. Every split
+ * of the input gives the same events, but a body that is delivered in pieces may have other pieces.
  * <p>
- * <b>Assumptions.</b> One thread calls at a time. Bytes that {@link #parse} leaves unread are the first bytes of the
- * buffer of the next call, in the same or another buffer, with more behind them.
- * <p>
- * <b>Guarantees.</b> No allocation for input that breaks no rule, but for the growth of a small stack when values nest
- * more than eight deep and for the doubles named at {@link RespVisitor#onDouble}. No memory is reserved from a length
- * on the wire. No byte is searched twice for the end of its line. After the first failure nothing more is delivered.
+ * Assumptions:
+ * <ul>
+ * <li>One thread calls at a time.
+ * <li>The bytes that {@link #parse} leaves unread are the first bytes of the next call's buffer, before the new bytes.
+ * </ul>
+ * Guarantees:
+ * <ul>
+ * <li>Buffers are borrowed for the call. The parser keeps no reference to them.
+ * <li>Valid input allocates nothing, except for a larger stack when values nest more than eight deep, and for the
+ * doubles named at {@link RespVisitor#onDouble}.
+ * <li>A length or count on the wire reserves no memory.
+ * <li>The search for the end of an unfinished line resumes where it stopped.
+ * <li>After the first failure the parser delivers nothing more.
+ * </ul>
  *
  * @threading caller-confined
  */
 public final class RespParser {
-    private static final int STACK_START = 8;
+    private static final int INITIAL_STACK_DEPTH = 8;
     private static final int CRLF_BYTES = 2;
     private static final int FORMAT_BYTES = 4;
-    private static final int RESP2_NULL = -1;
-    /** The one-digit integer line {@code :0\r\n} as a little-endian word, its digit's low bits aside. */
-    private static final long DIGIT_LINE = 0x0A0D303AL;
-    private static final long DIGIT_LINE_MASK = 0xFFFFF0FFL;
-    private static final int DIGIT_LINE_BYTES = 4;
+    /** The line {@code :0\r\n}, little-endian. */
+    private static final long ONE_DIGIT_LINE = 0x0A0D303AL;
+    /** Every bit of {@link #ONE_DIGIT_LINE} but the low four bits of the digit, which hold its value. */
+    private static final long ONE_DIGIT_LINE_MASK = 0xFFFFF0FFL;
+    private static final int ONE_DIGIT_LINE_BYTES = 4;
 
     private final RespLimits limits;
     private final boolean isForRequests;
@@ -32,22 +40,21 @@ public final class RespParser {
     private State state = State.VALUE;
     private RuntimeException failure;
 
-    /** Bytes consumed before the current call's reader index, over the whole stream. */
+    /** Bytes consumed since the parser was created: the stream offset of the buffer's reader index. */
     private long offset;
     /** Bytes consumed of the current top-level value. */
     private long replyBytes;
-    /** Bytes after the marker of an unfinished line that are known to hold no CR. */
-    private int scanned;
+    /** Bytes after the marker of an unfinished line that contain no CR; the next search starts after them. */
+    private int scannedBytes;
 
     private int depth;
-    private int[] remaining = new int[STACK_START];
-    private RespType[] types = new RespType[STACK_START];
+    private int[] remainingElements = new int[INITIAL_STACK_DEPTH];
+    private RespType[] types = new RespType[INITIAL_STACK_DEPTH];
 
     private RespType bodyType;
     private int bodyLength;
     private int bodyRemaining;
     private int bodyFormat;
-    private boolean isInPieces;
 
     private RespParser(RespLimits limits, boolean isForRequests) {
         this.limits = limits;
@@ -55,9 +62,9 @@ public final class RespParser {
     }
 
     /**
-     * A parser of what a server sends: any value.
+     * Creates a parser for replies and pushes of a server: values of any type.
      *
-     * @param limits what to accept at most
+     * @param limits upper bounds for the input
      * @return a new parser
      */
     public static RespParser forReplies(RespLimits limits) {
@@ -65,10 +72,10 @@ public final class RespParser {
     }
 
     /**
-     * A parser of what a client sends: arrays of bulk strings and nothing else. Each request ends with
-     * {@link RespVisitor#onReplyEnd()}.
+     * Creates a parser for requests of a client: arrays of bulk strings only. {@link RespVisitor#onReplyEnd()} reports
+     * the end of each request.
      *
-     * @param limits what to accept at most
+     * @param limits upper bounds for the input
      * @return a new parser
      */
     public static RespParser forRequests(RespLimits limits) {
@@ -76,13 +83,13 @@ public final class RespParser {
     }
 
     /**
-     * Reads as much as is complete and moves the reader index behind it. What stays unread is an unfinished line, or
-     * an unfinished body that the visitor wants whole.
+     * Parses all complete values and moves the reader index after them. An unfinished line stays unread, and so does an
+     * unfinished body that the visitor wants whole.
      *
      * @param in      borrowed; read, never written
-     * @param visitor who is told
-     * @throws RespProtocolException the first time a rule is broken, and the same one on every call after that
-     * @throws IllegalStateException on every call after one in which the visitor threw
+     * @param visitor receives the events, on the calling thread
+     * @throws RespProtocolException if the input violates a rule or a limit; later calls throw the same exception
+     * @throws IllegalStateException if the visitor threw in an earlier call
      */
     public void parse(ByteBuf in, RespVisitor visitor) {
         if (failure != null) {
@@ -91,7 +98,7 @@ public final class RespParser {
         boolean isDone = false;
         try {
             while (step(in, visitor)) {
-                // Each step reads one value's line, one body or one piece.
+                // Each step consumes a line, a body or a piece of a body.
             }
             isDone = true;
         } catch (RespProtocolException e) {
@@ -107,33 +114,34 @@ public final class RespParser {
     private void fail() {
         state = State.FAILED;
         if (failure == null) {
-            failure = new IllegalStateException("the visitor threw before offset " + offset + "; the parser is done");
+            failure = new IllegalStateException(
+                    "the visitor threw before offset " + offset + "; this parser accepts no more input");
         }
     }
 
     /**
-     * Whether the bytes so far end with the end of a top-level value. False inside a value, after an attribute whose
-     * value has not come, and after a failure. Bytes left unread in the buffer are not known here.
+     * Whether the consumed bytes end with a complete top-level value. The parser does not count bytes that it left
+     * unread, so the caller checks its buffer too.
      *
-     * @return true if nothing is half read
+     * @return false inside a value, between an attribute and its value, and after a failure
      */
     public boolean isBetweenReplies() {
-        return replyBytes == 0 && scanned == 0 && state == State.VALUE;
+        return replyBytes == 0 && scannedBytes == 0 && state == State.VALUE;
     }
 
     /**
-     * Whether a rule was broken or a visitor threw.
+     * Whether the parser has failed: the input violated a rule or a limit, or a visitor threw.
      *
-     * @return true if {@link #parse} will only throw from here on
+     * @return true if every later call of {@link #parse} throws
      */
     public boolean hasFailed() {
         return failure != null;
     }
 
     /**
-     * How many bytes were consumed since this parser was made.
+     * The number of bytes consumed since this parser was created.
      *
-     * @return bytes
+     * @return bytes, at least 0
      */
     public long offset() {
         return offset;
@@ -154,65 +162,65 @@ public final class RespParser {
 
     private boolean readValue(ByteBuf in, RespVisitor visitor) {
         if (replyBytes == 0 && !isForRequests) {
-            readShortIntegers(in, visitor);
+            readIntegerReplies(in, visitor);
         }
         int readable = in.readableBytes();
-        if (readable >= ShortNumberLine.WORD_BYTES) {
+        if (readable >= SwarIntegers.WORD_BYTES) {
             long word = in.getLongLE(in.readerIndex());
-            int crIndex = ShortNumberLine.crIndex(word);
-            int number = ShortNumberLine.decode(word, crIndex);
-            if (number != ShortNumberLine.NOT_SHORT) {
+            int crIndex = SwarIntegers.crIndex(word);
+            int number = SwarIntegers.parseShortLine(word, crIndex);
+            if (number != SwarIntegers.NOT_SHORT) {
                 return readNumberLine(in, visitor, number, crIndex);
             }
         }
         return readable > 0 && readLine(in, visitor);
     }
 
-    /** The hot path: top-level replies {@code :1\r\n:0\r\n...} as a pipeline of lock commands brings them. */
-    private void readShortIntegers(ByteBuf in, RespVisitor visitor) {
+    /** The fast path for top-level integers such as {@code :1\r\n:0\r\n}, the replies of pipelined lock commands. */
+    private void readIntegerReplies(ByteBuf in, RespVisitor visitor) {
         int start = in.readerIndex();
         int end = in.writerIndex();
         int index = start;
-        while (end - index >= ShortNumberLine.WORD_BYTES) {
+        while (end - index >= SwarIntegers.WORD_BYTES) {
             long word = in.getLongLE(index);
-            if (ShortNumberLine.isTwoDigitLines(word)) {
+            if (SwarIntegers.isTwoOneDigitIntegers(word)) {
                 deliverReply(visitor, word >>> 8 & 0xF);
                 deliverReply(visitor, word >>> 40 & 0xF);
-                index += ShortNumberLine.WORD_BYTES;
+                index += SwarIntegers.WORD_BYTES;
                 continue;
             }
-            int lineBytes = readOneInteger(in, visitor, index, end, word);
+            int lineBytes = readIntegerReply(in, visitor, index, end, word);
             if (lineBytes == 0) {
                 break;
             }
             index += lineBytes;
         }
-        index = readLastDigit(in, visitor, index, end);
+        index = readLastOneDigitReply(in, visitor, index, end);
         if (index > start) {
             in.readerIndex(index);
             offset += index - start;
-            scanned = 0;
+            scannedBytes = 0;
         }
     }
 
-    /** Tells one integer reply; answers how many bytes it took, or 0 if the slow path has to judge it. */
-    private int readOneInteger(ByteBuf in, RespVisitor visitor, int index, int end, long word) {
+    /** Returns the bytes of the line, or 0 if the byte-by-byte path must read it. */
+    private int readIntegerReply(ByteBuf in, RespVisitor visitor, int index, int end, long word) {
         if ((byte) word != ':') {
             return 0;
         }
-        int crIndex = ShortNumberLine.crIndex(word);
-        int number = ShortNumberLine.decode(word, crIndex);
-        if (number != ShortNumberLine.NOT_SHORT) {
+        int crIndex = SwarIntegers.crIndex(word);
+        int number = SwarIntegers.parseShortLine(word, crIndex);
+        if (number != SwarIntegers.NOT_SHORT) {
             deliverReply(visitor, number);
             return crIndex + CRLF_BYTES;
         }
         boolean isNegative = (byte) (word >>> 8) == '-';
         int from = isNegative ? index + 2 : index + 1;
-        int digits = ShortNumberLine.longDigits(in, from, end);
+        int digits = SwarIntegers.digitCount(in, from, end);
         if (digits == 0) {
             return 0;
         }
-        long magnitude = ShortNumberLine.longNumber(in, from, digits);
+        long magnitude = SwarIntegers.parseDigits(in, from, digits);
         deliverReply(visitor, isNegative ? -magnitude : magnitude);
         return from - index + digits + CRLF_BYTES;
     }
@@ -222,12 +230,12 @@ public final class RespParser {
         visitor.onReplyEnd();
     }
 
-    /** The four bytes {@code :1\r\n} at the very end of the input, where there is no whole word left to read. */
-    private static int readLastDigit(ByteBuf in, RespVisitor visitor, int index, int end) {
-        if (end - index == DIGIT_LINE_BYTES) {
+    /** Reads {@code :1\r\n} at the end of the input, where fewer bytes than a word are left. */
+    private static int readLastOneDigitReply(ByteBuf in, RespVisitor visitor, int index, int end) {
+        if (end - index == ONE_DIGIT_LINE_BYTES) {
             int word = in.getIntLE(index);
             int digit = word >>> 8 & 0xF;
-            if ((word & DIGIT_LINE_MASK) == DIGIT_LINE && digit <= 9) {
+            if ((word & ONE_DIGIT_LINE_MASK) == ONE_DIGIT_LINE && digit <= 9) {
                 visitor.onInteger(digit);
                 visitor.onReplyEnd();
                 return end;
@@ -291,20 +299,20 @@ public final class RespParser {
         }
     }
 
-    /** The index of the CR of the current line, or -1 if its CRLF is not here yet. */
+    /** Returns the index of the current line's CR, or -1 if its CRLF has not arrived. */
     private int findCr(ByteBuf in, int from) {
         int available = in.writerIndex() - from;
         int window = Math.min(available, limits.lineLengthMax() + 1);
-        int cr = in.indexOf(from + scanned, from + window, (byte) '\r');
+        int cr = in.indexOf(from + scannedBytes, from + window, (byte) '\r');
         if (cr < 0) {
-            scanned = window;
+            scannedBytes = window;
             if (window > limits.lineLengthMax()) {
                 throw overLimit(RespRule.LINE_LENGTH_MAX, "a line without CR in its first " + window + " bytes");
             }
             return -1;
         }
         if (cr + 1 == in.writerIndex()) {
-            scanned = cr - from;
+            scannedBytes = cr - from;
             return -1;
         }
         if (in.getByte(cr + 1) != '\n') {
@@ -317,19 +325,19 @@ public final class RespParser {
 
     private void checkScalar(ByteBuf in, RespType type, int from, int to) {
         switch (type) {
-            case SIMPLE_STRING, SIMPLE_ERROR -> refuseAt(RespRule.BARE_LF, in, in.indexOf(from, to, (byte) '\n'));
+            case SIMPLE_STRING, SIMPLE_ERROR -> rejectIfFound(RespRule.BARE_LF, in, in.indexOf(from, to, (byte) '\n'));
             case INTEGER -> checkInteger(in, from, to);
-            case NULL -> refuseAt(RespRule.NULL_FORM, in, from == to ? -1 : from);
-            case BOOLEAN -> refuseAt(RespRule.BOOLEAN_FORM, in, indexOfNonBoolean(in, from, to));
-            case DOUBLE -> refuseAt(RespRule.DOUBLE_FORM, in, RespNumbers.indexOfNonDouble(in, from, to));
-            case BIG_NUMBER -> refuseAt(RespRule.BIG_NUMBER_FORM, in, RespNumbers.indexOfNonInteger(in, from, to));
+            case NULL -> rejectIfFound(RespRule.NULL_FORM, in, from == to ? -1 : from);
+            case BOOLEAN -> rejectIfFound(RespRule.BOOLEAN_FORM, in, indexOfNonBoolean(in, from, to));
+            case DOUBLE -> rejectIfFound(RespRule.DOUBLE_FORM, in, RespNumbers.indexOfNonDouble(in, from, to));
+            case BIG_NUMBER -> rejectIfFound(RespRule.BIG_NUMBER_FORM, in, RespNumbers.indexOfNonInteger(in, from, to));
             default -> throw new AssertionError(type);
         }
     }
 
     private void checkInteger(ByteBuf in, int from, int to) {
-        refuseAt(RespRule.INTEGER_FORM, in, RespNumbers.indexOfNonInteger(in, from, to));
-        refuseAt(RespRule.INTEGER_RANGE, in, RespNumbers.indexOfOverflow(in, from, to));
+        rejectIfFound(RespRule.INTEGER_FORM, in, RespNumbers.indexOfNonInteger(in, from, to));
+        rejectIfFound(RespRule.INTEGER_RANGE, in, RespNumbers.indexOfOverflow(in, from, to));
     }
 
     private static int indexOfNonBoolean(ByteBuf in, int from, int to) {
@@ -344,10 +352,10 @@ public final class RespParser {
         switch (type) {
             case SIMPLE_STRING -> visitor.onSimpleString(in, from, to - from);
             case SIMPLE_ERROR -> visitor.onSimpleError(in, from, to - from);
-            case INTEGER -> visitor.onInteger(RespNumbers.integer(in, from, to));
+            case INTEGER -> visitor.onInteger(RespNumbers.parseInteger(in, from, to));
             case NULL -> visitor.onNull(RespType.NULL);
             case BOOLEAN -> visitor.onBoolean(in.getByte(from) == 't');
-            case DOUBLE -> visitor.onDouble(RespNumbers.decimal(in, from, to));
+            case DOUBLE -> visitor.onDouble(RespNumbers.parseDouble(in, from, to));
             case BIG_NUMBER -> visitor.onBigNumber(in, from, to - from);
             default -> throw new AssertionError(type);
         }
@@ -364,7 +372,7 @@ public final class RespParser {
         if (end < to || end == from) {
             throw malformedLength(in, from, to, end);
         }
-        long number = RespNumbers.cappedDigits(in, from, to, Integer.MAX_VALUE);
+        long number = RespNumbers.parseDigitsCapped(in, from, to, Integer.MAX_VALUE);
         return type.isBody()
                 ? beginBody(in, visitor, type, number, lineBytes)
                 : beginAggregate(in, visitor, type, number, lineBytes);
@@ -390,7 +398,7 @@ public final class RespParser {
     private boolean beginAggregate(ByteBuf in, RespVisitor visitor, RespType type, long number, int lineBytes) {
         long elements = type.isPairs() ? number * 2 : number;
         if (elements > limits.elementCountMax()) {
-            throw overLimit(RespRule.ELEMENT_COUNT_MAX, count(number, elements, type));
+            throw overLimit(RespRule.ELEMENT_COUNT_MAX, elementsOf(type, number, elements));
         }
         if (depth == limits.depthMax()) {
             throw overLimit(RespRule.DEPTH_MAX, "an aggregate at depth " + (depth + 1) + " with a limit of " + depth);
@@ -412,7 +420,7 @@ public final class RespParser {
         }
     }
 
-    private String count(long number, long elements, RespType type) {
+    private String elementsOf(RespType type, long number, long elements) {
         String many = number > Integer.MAX_VALUE ? "more than " + Integer.MAX_VALUE : Long.toString(elements);
         return many + " elements of " + type + " with a limit of " + limits.elementCountMax();
     }
@@ -421,30 +429,30 @@ public final class RespParser {
         if (depth == types.length) {
             int size = Math.min(depth * 2, limits.depthMax());
             types = Arrays.copyOf(types, size);
-            remaining = Arrays.copyOf(remaining, size);
+            remainingElements = Arrays.copyOf(remainingElements, size);
         }
         types[depth] = type;
-        remaining[depth++] = elements;
+        remainingElements[depth++] = elements;
     }
 
-    /** A value is complete; so may be the aggregates that it was the last element of. */
+    /** Ends the current value, and every aggregate whose last element it is. */
     private void endValue(RespVisitor visitor, RespType type) {
         RespType ended = type;
         while (depth > 0) {
-            if (--remaining[depth - 1] > 0) {
+            if (--remainingElements[depth - 1] > 0) {
                 return;
             }
             ended = types[--depth];
             visitor.onAggregateEnd(ended);
             if (ended == RespType.ATTRIBUTE) {
-                // An attribute is no value: nothing around it is complete because of it.
+                // An attribute does not count as an element of the aggregate around it.
                 return;
             }
         }
-        endTop(visitor, ended);
+        endTopLevelValue(visitor, ended);
     }
 
-    private void endTop(RespVisitor visitor, RespType type) {
+    private void endTopLevelValue(RespVisitor visitor, RespType type) {
         replyBytes = 0;
         if (type == RespType.PUSH) {
             visitor.onPushEnd();
@@ -485,7 +493,7 @@ public final class RespParser {
     }
 
     private void beginContent(RespVisitor visitor) {
-        isInPieces = bodyLength > 0 && visitor.isWantedInPieces(bodyType, bodyLength);
+        boolean isInPieces = bodyLength > 0 && visitor.isWantedInPieces(bodyType, bodyLength);
         state = isInPieces ? State.BODY_PIECES : State.WHOLE_BODY;
         if (isInPieces) {
             bodyRemaining = bodyLength;
@@ -570,50 +578,51 @@ public final class RespParser {
         replyBytes += bytes;
         if (replyBytes > limits.replyBytesMax()) {
             throw overLimit(RespRule.REPLY_BYTES_MAX,
-                    replyBytes + " bytes and no end with a limit of " + limits.replyBytesMax());
+                    replyBytes + " bytes without an end with a limit of " + limits.replyBytesMax());
         }
         in.skipBytes(bytes);
         offset += bytes;
-        scanned = 0;
+        scannedBytes = 0;
     }
 
-    private void refuseAt(RespRule rule, ByteBuf in, int index) {
-        if (index >= 0) {
-            throw malformed(rule, in, index);
+    private void rejectIfFound(RespRule rule, ByteBuf in, int violationIndex) {
+        if (violationIndex >= 0) {
+            throw malformed(rule, in, violationIndex);
         }
     }
 
     private RespProtocolException malformed(RespRule rule, ByteBuf in, int index) {
-        return RespProtocolException.ofByte(rule, place(in), in.getByte(index), offset + index - in.readerIndex());
+        long position = offset + index - in.readerIndex();
+        return RespProtocolException.ofByte(rule, stateAndType(in), in.getByte(index), position);
     }
 
     private RespProtocolException overLimit(RespRule rule, String detail) {
         return RespProtocolException.ofDetail(rule, state.name(), detail, offset);
     }
 
-    /** The state, and in it the type of the value that is being read. */
-    private String place(ByteBuf in) {
+    /** The state and the type of the current value, for error messages. */
+    private String stateAndType(ByteBuf in) {
         RespType type = state == State.VALUE ? RespType.ofMarker(in.getByte(in.readerIndex())) : bodyType;
         return type == null ? state.name() : state + " of " + type;
     }
 
     /**
-     * What the next byte belongs to.
+     * The part of a value that the next byte belongs to.
      *
      * @threading immutable
      */
     private enum State {
         /** A marker and its line. */
         VALUE,
-        /** The four bytes {@code txt:}. */
+        /** The format and colon of a verbatim string, such as {@code txt:}. */
         VERBATIM_FORMAT,
-        /** A body that waits to be complete, and its CRLF. */
+        /** A body that is delivered whole, and its CRLF. */
         WHOLE_BODY,
-        /** A body that is handed on as it comes. */
+        /** A body that is delivered in pieces. */
         BODY_PIECES,
-        /** The CRLF behind the pieces. */
+        /** The CRLF after the last piece. */
         BODY_END,
-        /** Nothing is read any more. */
+        /** The end state after a failure. */
         FAILED
     }
 }

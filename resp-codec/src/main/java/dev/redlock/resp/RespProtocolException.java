@@ -1,13 +1,14 @@
 package dev.redlock.resp;
 
 /**
- * The peer broke a rule of the protocol or passed a limit. The stream cannot be trusted from here on: close the
- * connection and treat every reply still awaited as unknown.
+ * Reports that a peer violated a rule of the protocol or a limit. The rest of the stream cannot be matched to requests:
+ * close the connection, and treat the outcome of every pending request as unknown. The message contains the rule, the
+ * parser's state and the offset, and quotes at most one byte of the peer.
  *
  * @threading immutable
  */
 public final class RespProtocolException extends RuntimeException {
-    /** What {@link #byteSeen()} answers where no single byte is to blame, for example at a limit. */
+    /** The result of {@link #byteSeen()} for a limit, which no single byte violates. */
     public static final int NO_BYTE = -1;
 
     private static final long serialVersionUID = 1;
@@ -24,22 +25,22 @@ public final class RespProtocolException extends RuntimeException {
     }
 
     static RespProtocolException ofByte(RespRule rule, String state, int byteSeen, long offset) {
-        return new RespProtocolException(rule, "saw " + inWords(byteSeen) + " in " + state, byteSeen & 0xFF, offset);
+        return new RespProtocolException(rule, "saw " + format(byteSeen) + " in " + state, byteSeen & 0xFF, offset);
     }
 
     static RespProtocolException ofDetail(RespRule rule, String state, String detail, long offset) {
         return new RespProtocolException(rule, detail + " in " + state, NO_BYTE, offset);
     }
 
-    /** A byte as {@code 0x41 'A'}, without the letter where it has none. */
-    static String inWords(int byteSeen) {
+    /** Formats a byte as {@code 0x41 'A'}, or as {@code 0x0d} if it is not a printable ASCII character. */
+    static String format(int byteSeen) {
         int value = byteSeen & 0xFF;
         String hex = "0x" + Character.forDigit(value >> 4, 16) + Character.forDigit(value & 15, 16);
         return value > ' ' && value < 0x7F ? hex + " '" + (char) value + "'" : hex;
     }
 
     /**
-     * The rule that was broken.
+     * The rule that the peer violated.
      *
      * @return never null
      */
@@ -48,7 +49,7 @@ public final class RespProtocolException extends RuntimeException {
     }
 
     /**
-     * The byte that broke it.
+     * The byte that violated the rule.
      *
      * @return 0 to 255, or {@link #NO_BYTE}
      */
@@ -57,9 +58,9 @@ public final class RespProtocolException extends RuntimeException {
     }
 
     /**
-     * Where it was broken, counted in bytes from the first byte the parser was ever given.
+     * The position of the violation in the stream.
      *
-     * @return bytes, from 0
+     * @return bytes consumed by the parser before it, from 0
      */
     public long offset() {
         return offset;

@@ -1,28 +1,28 @@
 package dev.redlock.resp;
 
 /**
- * The rules of the wire that a peer can break, each with the sentence that an error quotes.
+ * The rules and limits that a peer can violate, each with the sentence that a {@link RespProtocolException} quotes.
  *
  * @threading immutable
  */
 public enum RespRule {
-    /** The first byte of a value names no type. */
+    /** The first byte of a value is the marker of a type. */
     MARKER("a value starts with one of + - : $ * _ # , ( ! = % | ~ >"),
-    /** A streamed string or aggregate; see the codec page for why these are refused. */
-    STREAMED("streamed strings and aggregates (a length of ?, the markers ; and .) are refused: no server sends them"),
-    /** On the request side, something that is no command. */
-    REQUEST("a request is an array of bulk strings; inline commands are refused"),
-    /** A CR that does not end the line. */
-    CR_LF("a CR is followed by a LF"),
-    /** A LF that no CR announces. */
-    BARE_LF("a line holds no LF of its own"),
+    /** No streamed strings or aggregates; {@code docs/internals/codec.md} gives the reason. */
+    STREAMED("streamed strings and aggregates (a length of ?, the markers ; and .) are rejected: no server sends them"),
+    /** The form of a request. */
+    REQUEST("a request is an array of bulk strings; inline commands are rejected"),
+    /** A CR ends its line. */
+    CR_LF("a CR is followed by an LF"),
+    /** A line contains no LF before its CRLF. */
+    BARE_LF("a line contains no LF before its CRLF"),
     /** The form of an integer. */
     INTEGER_FORM("an integer is an optional sign and one or more ASCII digits"),
     /** The range of an integer. */
-    INTEGER_RANGE("an integer is within -2^63 and 2^63-1"),
+    INTEGER_RANGE("an integer is between -2^63 and 2^63-1"),
     /** The form of a length or count. */
-    LENGTH_FORM("a length or count is one or more ASCII digits, or -1 as the null of a bulk string or array"),
-    /** The form of the null. */
+    LENGTH_FORM("a length or count is one or more ASCII digits, or -1 for a null bulk string or null array"),
+    /** The form of a null. */
     NULL_FORM("a null is the marker _ alone"),
     /** The form of a boolean. */
     BOOLEAN_FORM("a boolean is t or f"),
@@ -34,7 +34,7 @@ public enum RespRule {
     VERBATIM_FORM("a verbatim string starts with three bytes of format and a colon"),
     /** The end of a bulk string, bulk error or verbatim string. */
     BODY_END("a body is followed by CRLF"),
-    /** A push inside another value. */
+    /** A push is a top-level value. */
     PUSH_INSIDE("a push is never inside another value"),
     /** {@link RespLimits#lineLengthMax()}. */
     LINE_LENGTH_MAX("a line is no longer than lineLengthMax"),
@@ -54,9 +54,9 @@ public enum RespRule {
     }
 
     /**
-     * The rule in words.
+     * The rule as text.
      *
-     * @return one sentence without a full stop
+     * @return one sentence without a period
      */
     public String sentence() {
         return sentence;

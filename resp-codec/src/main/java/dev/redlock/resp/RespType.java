@@ -1,7 +1,7 @@
 package dev.redlock.resp;
 
 /**
- * The fifteen types of the wire, each with the byte that announces it.
+ * The fifteen types of RESP2 and RESP3, each with its marker, the first byte of a value on the wire.
  *
  * @threading immutable
  */
@@ -12,33 +12,32 @@ public enum RespType {
     SIMPLE_ERROR('-', Form.LINE),
     /** {@code :42\r\n}: a signed 64-bit integer. */
     INTEGER(':', Form.LINE),
-    /** {@code $5\r\nhello\r\n}: bytes with their length in front; {@code $-1\r\n} is the RESP2 null. */
+    /** {@code $5\r\nhello\r\n}: bytes after their length; {@code $-1\r\n} is a null of RESP2. */
     BULK_STRING('$', Form.BODY),
-    /** {@code *2\r\n...}: a sequence of values; {@code *-1\r\n} is the RESP2 null. */
+    /** {@code *2\r\n...}: a sequence of values; {@code *-1\r\n} is a null of RESP2. */
     ARRAY('*', Form.AGGREGATE),
-    /** {@code _\r\n}: no value (RESP3). */
+    /** {@code _\r\n}: the null of RESP3. */
     NULL('_', Form.LINE),
-    /** {@code #t\r\n} or {@code #f\r\n}. */
+    /** {@code #t\r\n} or {@code #f\r\n}: true or false. */
     BOOLEAN('#', Form.LINE),
-    /** {@code ,1.5e3\r\n}, {@code ,inf\r\n}, {@code ,-inf\r\n}, {@code ,nan\r\n}. */
+    /** {@code ,1.5e3\r\n}, {@code ,inf\r\n}, {@code ,-inf\r\n}, {@code ,nan\r\n}: a 64-bit floating point number. */
     DOUBLE(',', Form.LINE),
-    /** {@code (123...\r\n}: an integer of any size, handed on as its digits. */
+    /** {@code (123...\r\n}: an integer of any size, delivered as its digits. */
     BIG_NUMBER('(', Form.LINE),
-    /** {@code !5\r\nERR x\r\n}: an error whose text may hold any byte. */
+    /** {@code !5\r\nERR x\r\n}: an error whose text may contain any byte. */
     BULK_ERROR('!', Form.BODY),
-    /** {@code =8\r\ntxt:text\r\n}: a bulk string with a three-byte format before a colon. */
+    /** {@code =8\r\ntxt:text\r\n}: bytes after a format of three bytes and a colon. */
     VERBATIM_STRING('=', Form.BODY),
-    /** {@code %1\r\n<key><value>}: pairs. */
+    /** {@code %1\r\n<key><value>}: pairs of key and value. */
     MAP('%', Form.AGGREGATE),
-    /** {@code |1\r\n<key><value>}: pairs that describe the value after them and count as no value themselves. */
+    /** {@code |1\r\n<key><value>}: pairs that describe the next value; not a value of its own. */
     ATTRIBUTE('|', Form.AGGREGATE),
-    /** {@code ~2\r\n...}: values without order. */
+    /** {@code ~2\r\n...}: a collection of values without order. */
     SET('~', Form.AGGREGATE),
-    /** {@code >2\r\n...}: a message that answers no request; only at the top level. */
+    /** {@code >2\r\n...}: a message that is not a reply; only at the top level. */
     PUSH('>', Form.AGGREGATE);
 
-    /** How many values one wire byte can announce. */
-    private static final int MARKERS = 256;
+    private static final int BYTE_VALUES = 256;
     private static final RespType[] BY_MARKER = byMarker();
 
     private final byte marker;
@@ -50,16 +49,16 @@ public enum RespType {
     }
 
     /**
-     * The byte that announces this type.
+     * The first byte of a value of this type.
      *
-     * @return an ASCII byte
+     * @return an ASCII character
      */
     public byte marker() {
         return marker;
     }
 
     /**
-     * Whether values of this type hold other values.
+     * Whether values of this type contain other values.
      *
      * @return true for array, map, attribute, set and push
      */
@@ -68,7 +67,7 @@ public enum RespType {
     }
 
     /**
-     * Whether values of this type are a length line and that many bytes.
+     * Whether values of this type are a length line and that number of bytes.
      *
      * @return true for bulk string, bulk error and verbatim string
      */
@@ -77,7 +76,7 @@ public enum RespType {
     }
 
     /**
-     * Whether elements come as key and value, two for each one counted on the wire.
+     * Whether the elements are pairs of key and value. The count on the wire is the number of pairs.
      *
      * @return true for map and attribute
      */
@@ -86,7 +85,7 @@ public enum RespType {
     }
 
     /**
-     * Whether RESP2 writes its null in this type, as the length or count {@code -1}.
+     * Whether RESP2 has a null of this type, with the length or count {@code -1}.
      *
      * @return true for bulk string and array
      */
@@ -95,9 +94,9 @@ public enum RespType {
     }
 
     /**
-     * The type that a wire byte announces.
+     * The type with a marker. Allocates nothing.
      *
-     * @param marker any byte; only its low eight bits count
+     * @param marker any byte; only the low eight bits are used
      * @return the type, or null if no type has this marker
      */
     public static RespType ofMarker(int marker) {
@@ -105,7 +104,7 @@ public enum RespType {
     }
 
     private static RespType[] byMarker() {
-        RespType[] table = new RespType[MARKERS];
+        RespType[] table = new RespType[BYTE_VALUES];
         for (RespType type : values()) {
             table[type.marker] = type;
         }
@@ -113,7 +112,7 @@ public enum RespType {
     }
 
     /**
-     * The three shapes a value has on the wire.
+     * The form of a value on the wire: one line, a length line and a body, or a count line and elements.
      *
      * @threading immutable
      */

@@ -7,23 +7,23 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * One value as a tree, for handshakes, tools and tests. Equal trees are equal on the wire, but for the spelling of
- * numbers ({@code :+1} and {@code :1}) and lengths.
+ * A RESP value as an immutable tree, for handshakes, tools and tests. Equal trees have the same wire form, whatever the
+ * spelling of the numbers and lengths that they were read from ({@code :+1} equals {@code :1}).
  *
  * @threading immutable
  */
 public final class RespValue {
     private static final byte[] NO_BYTES = {};
-    /** No element is begun behind this many characters of a text for people. */
+    /** {@link #toString()} omits further elements once its text is longer than this many characters. */
     private static final int TREE_TEXT_LENGTH_MAX = 400;
 
     private final RespType type;
     private final boolean isNull;
-    /** The integer, the boolean as 0 or 1, the double's bits, or the format of a verbatim string. */
+    /** An integer, a boolean as 0 or 1, the bits of a double, or the format of a verbatim string. */
     private final long bits;
     private final byte[] bytes;
     private final List<RespValue> elements;
-    /** The attribute that stood before this value, or null. */
+    /** The attribute before this value, or null. */
     private final RespValue attribute;
 
     private RespValue(RespType type, boolean isNull, long bits, byte[] bytes, List<RespValue> elements,
@@ -59,7 +59,7 @@ public final class RespValue {
     /**
      * A double.
      *
-     * @param value any; all NaNs become one
+     * @param value any; every NaN becomes {@link Double#NaN}
      * @return the value
      */
     public static RespValue number(double value) {
@@ -71,10 +71,11 @@ public final class RespValue {
      *
      * @param type null, bulk string or array
      * @return the value
+     * @throws IllegalArgumentException if the type has no null
      */
     public static RespValue nullOf(RespType type) {
         if (type != RespType.NULL && !type.hasResp2Null()) {
-            throw new IllegalArgumentException(type + " has no null");
+            throw new IllegalArgumentException("there is no null of type " + type + "; use NULL, BULK_STRING or ARRAY");
         }
         return new RespValue(type, true, 0, NO_BYTES, List.of(), null);
     }
@@ -82,10 +83,11 @@ public final class RespValue {
     /**
      * A simple string, simple error, big number, bulk string or bulk error.
      *
-     * @param type which of these
-     * @param text its content, kept as UTF-8
+     * @param type one of these types
+     * @param text the content, encoded as UTF-8
      * @return the value
-     * @throws IllegalArgumentException if a line has a CR or LF, or a big number something but digits
+     * @throws IllegalArgumentException if the type is another one, if a simple string or simple error contains a CR or
+     *                                  LF, or if a big number is not an optional sign and digits
      */
     public static RespValue text(RespType type, String text) {
         return bytes(type, text.getBytes(StandardCharsets.UTF_8));
@@ -94,10 +96,11 @@ public final class RespValue {
     /**
      * A simple string, simple error, big number, bulk string or bulk error.
      *
-     * @param type  which of these
-     * @param bytes its content, copied
+     * @param type  one of these types
+     * @param bytes the content, copied
      * @return the value
-     * @throws IllegalArgumentException if a line has a CR or LF, or a big number something but digits
+     * @throws IllegalArgumentException if the type is another one, if a simple string or simple error contains a CR or
+     *                                  LF, or if a big number is not an optional sign and digits
      */
     public static RespValue bytes(RespType type, byte[] bytes) {
         if (isLineOfBytes(type)) {
@@ -109,7 +112,7 @@ public final class RespValue {
     /**
      * A bulk string.
      *
-     * @param text its content, kept as UTF-8
+     * @param text the content, encoded as UTF-8
      * @return the value
      */
     public static RespValue bulk(String text) {
@@ -120,8 +123,9 @@ public final class RespValue {
      * A verbatim string.
      *
      * @param format three characters of one byte each, such as {@code txt}
-     * @param bytes  its content, copied
+     * @param bytes  the content, copied
      * @return the value
+     * @throws IllegalArgumentException if the format has another length or a character above U+00FF
      */
     public static RespValue verbatim(String format, byte[] bytes) {
         return ofVerbatim(format(format), bytes.clone());
@@ -133,10 +137,12 @@ public final class RespValue {
      * @param type     array, map, attribute, set or push
      * @param elements copied; keys and values in turn for a map or attribute
      * @return the value
+     * @throws IllegalArgumentException if the type is no aggregate, or a map or attribute lacks the last value
      */
     public static RespValue aggregate(RespType type, List<RespValue> elements) {
         if (!type.isAggregate() || type.isPairs() && elements.size() % 2 != 0) {
-            throw new IllegalArgumentException(type + " cannot hold " + elements.size() + " elements");
+            throw new IllegalArgumentException(
+                    elements.size() + " elements do not form a value of type " + type);
         }
         return new RespValue(type, false, 0, NO_BYTES, List.copyOf(elements), null);
     }
@@ -144,31 +150,32 @@ public final class RespValue {
     /**
      * An array.
      *
-     * @param elements in order
+     * @param elements in order, copied
      * @return the value
      */
     public static RespValue array(RespValue... elements) {
         return aggregate(RespType.ARRAY, List.of(elements));
     }
 
-    /** Takes the array over. */
+    /** Creates a value that owns the array from now on. */
     static RespValue ofBytes(RespType type, byte[] bytes) {
         if (!isLineOfBytes(type) && type != RespType.BULK_STRING && type != RespType.BULK_ERROR) {
-            throw new IllegalArgumentException(type + " is not made of bytes alone");
+            throw new IllegalArgumentException(type + " is not a string, error or big number");
         }
         return new RespValue(type, false, 0, bytes, List.of(), null);
     }
 
-    /** Takes the array over. */
+    /** Creates a value that owns the array from now on. */
     static RespValue ofVerbatim(int format, byte[] bytes) {
         return new RespValue(RespType.VERBATIM_STRING, false, format, bytes, List.of(), null);
     }
 
     /**
-     * This value with an attribute before it.
+     * A copy of this value with an attribute before it.
      *
      * @param attribute of type {@link RespType#ATTRIBUTE}
-     * @return a new value
+     * @return the copy
+     * @throws IllegalStateException if the parameter is no attribute, or this value is one
      */
     public RespValue withAttribute(RespValue attribute) {
         attribute.require(attribute.type == RespType.ATTRIBUTE, "an attribute");
@@ -177,7 +184,7 @@ public final class RespValue {
     }
 
     /**
-     * The wire type.
+     * The type on the wire.
      *
      * @return never null
      */
@@ -195,7 +202,7 @@ public final class RespValue {
     }
 
     /**
-     * Whether this is a simple or bulk error.
+     * Whether this is a simple error or bulk error.
      *
      * @return true for an error
      */
@@ -207,7 +214,7 @@ public final class RespValue {
      * The integer.
      *
      * @return its value
-     * @throws IllegalStateException if this is something else
+     * @throws IllegalStateException if this is of another type
      */
     public long asLong() {
         require(type == RespType.INTEGER, "an integer");
@@ -218,7 +225,7 @@ public final class RespValue {
      * The boolean.
      *
      * @return its value
-     * @throws IllegalStateException if this is something else
+     * @throws IllegalStateException if this is of another type
      */
     public boolean asBoolean() {
         require(type == RespType.BOOLEAN, "a boolean");
@@ -229,7 +236,7 @@ public final class RespValue {
      * The double.
      *
      * @return its value
-     * @throws IllegalStateException if this is something else
+     * @throws IllegalStateException if this is of another type
      */
     public double asDouble() {
         require(type == RespType.DOUBLE, "a double");
@@ -240,7 +247,7 @@ public final class RespValue {
      * The content of a string, error or big number, read as UTF-8.
      *
      * @return a new string
-     * @throws IllegalStateException if this is null or something else
+     * @throws IllegalStateException if this is null or of another type
      */
     public String asText() {
         requireBytes();
@@ -251,7 +258,7 @@ public final class RespValue {
      * The content of a string, error or big number.
      *
      * @return a copy
-     * @throws IllegalStateException if this is null or something else
+     * @throws IllegalStateException if this is null or of another type
      */
     public byte[] asBytes() {
         requireBytes();
@@ -262,7 +269,7 @@ public final class RespValue {
      * The format of a verbatim string.
      *
      * @return three characters, such as {@code txt}
-     * @throws IllegalStateException if this is something else
+     * @throws IllegalStateException if this is of another type
      */
     public String format() {
         require(type == RespType.VERBATIM_STRING, "a verbatim string");
@@ -273,7 +280,7 @@ public final class RespValue {
      * The elements of an aggregate; keys and values in turn for a map or attribute.
      *
      * @return an immutable list
-     * @throws IllegalStateException if this is null or something else
+     * @throws IllegalStateException if this is null or of another type
      */
     public List<RespValue> elements() {
         require(type.isAggregate() && !isNull, "an aggregate");
@@ -281,10 +288,11 @@ public final class RespValue {
     }
 
     /**
-     * The value behind a key of a map or attribute, or of a RESP2 array that lists keys and values in turn.
+     * The value of a key in a map or attribute, or in a RESP2 array that lists keys and values in turn.
      *
      * @param key the text of a key
-     * @return the value, or null if no key has this text
+     * @return the value of the first such key, or null if there is none
+     * @throws IllegalStateException if this is null or no aggregate
      */
     public RespValue find(String key) {
         List<RespValue> list = elements();
@@ -297,7 +305,7 @@ public final class RespValue {
     }
 
     /**
-     * The attribute that stood before this value.
+     * The attribute before this value.
      *
      * @return the attribute, or null
      */
@@ -306,9 +314,9 @@ public final class RespValue {
     }
 
     /**
-     * Appends this value, and its attribute before it, in wire form.
+     * Writes this value in wire form, after its attribute if it has one.
      *
-     * @param out where to
+     * @param out borrowed; written at its writer index, grows as needed
      */
     public void writeTo(ByteBuf out) {
         if (attribute != null) {
@@ -345,9 +353,9 @@ public final class RespValue {
     }
 
     /**
-     * The three bytes of a format as text.
+     * Decodes the format of a verbatim string, as {@link RespVisitor#onVerbatimString} reports it.
      *
-     * @param format the first byte in bits 16 to 23
+     * @param format three bytes, the first in bits 16 to 23
      * @return three characters, one for each byte
      */
     public static String formatText(int format) {
@@ -355,14 +363,16 @@ public final class RespValue {
     }
 
     /**
-     * Three characters as the bytes of a format.
+     * Encodes the format of a verbatim string, for {@link RespWriter#verbatimString}.
      *
      * @param format three characters of one byte each
-     * @return the first in bits 16 to 23
+     * @return three bytes, the first in bits 16 to 23
+     * @throws IllegalArgumentException if the format has another length or a character above U+00FF
      */
     public static int format(String format) {
         if (format.length() != 3 || format.chars().anyMatch(c -> c > 0xFF)) {
-            throw new IllegalArgumentException("a format has three bytes; got \"" + SafeText.of(format) + "\"");
+            throw new IllegalArgumentException(
+                    "format is \"" + SafeText.of(format) + "\"; it must be three characters up to U+00FF");
         }
         return format.charAt(0) << 16 | format.charAt(1) << 8 | format.charAt(2);
     }
@@ -372,7 +382,7 @@ public final class RespValue {
     }
 
     private void requireBytes() {
-        require(hasBytes(), "text");
+        require(hasBytes(), "a string, error or big number");
     }
 
     private boolean hasBytes() {
@@ -383,9 +393,9 @@ public final class RespValue {
         return type == RespType.SIMPLE_STRING || type == RespType.SIMPLE_ERROR || type == RespType.BIG_NUMBER;
     }
 
-    private void require(boolean condition, String wanted) {
+    private void require(boolean condition, String expected) {
         if (!condition) {
-            throw new IllegalStateException("wanted " + wanted + ", but this is " + this);
+            throw new IllegalStateException("expected " + expected + ", got " + this);
         }
     }
 
@@ -402,8 +412,8 @@ public final class RespValue {
     }
 
     /**
-     * Readable, for errors and tests: the type and the content, escaped by {@link SafeText}. Long texts and large trees
-     * are cut.
+     * The type and the content, for error messages and tests. {@link SafeText} escapes the content and cuts long texts;
+     * large trees are cut too.
      */
     @Override
     public String toString() {

@@ -9,33 +9,33 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A visitor that builds {@link RespValue} trees and hands each complete one to a {@link Sink}. For cold paths: it
- * allocates everything it reads. Large bodies are taken in pieces, so that the bytes of one are kept once, and arrays
- * and lists grow with what has arrived, never with what a length claims.
+ * A visitor that builds {@link RespValue} trees and passes each complete one to a {@link Sink}. It is for cold paths,
+ * because it allocates every value it reads. It takes bodies above 16 KiB in pieces, so the caller of the parser does
+ * not gather them too. Its arrays and lists grow with the bytes that arrive, never with an announced length.
  *
  * @threading caller-confined
  */
 public final class RespValueReader implements RespVisitor {
-    /** Bodies above this many bytes are taken in pieces. */
+    /** The reader takes longer bodies in pieces, and starts them with an array of this size. */
     private static final int WHOLE_BODY_MAX = 16 * 1024;
 
     private final Sink sink;
     private final int wholeBodyMax;
     private final Deque<Level> levels = new ArrayDeque<>();
     private RespValue top;
-    /** The attribute of the top-level value that is to come, or null. */
+    /** The attribute of the next top-level value, or null. */
     private RespValue topAttribute;
 
     private RespType piecesType;
     private int piecesFormat;
     private int piecesLength;
-    private byte[] pieces;
-    private int filled;
+    private byte[] piecesBytes;
+    private int piecesFilled;
 
     /**
-     * A reader in front of a sink.
+     * Creates a reader.
      *
-     * @param sink who gets the trees
+     * @param sink receives the trees
      */
     public RespValueReader(Sink sink) {
         this(sink, WHOLE_BODY_MAX);
@@ -47,12 +47,13 @@ public final class RespValueReader implements RespVisitor {
     }
 
     /**
-     * Reads all complete replies of a buffer; pushes are among them with their own type.
+     * Reads all complete replies and pushes of a buffer. The parser may consume the start of an incomplete value at the
+     * end of the buffer, and that value is lost.
      *
-     * @param in     borrowed; what is incomplete stays unread, but for values whose beginning was consumed
-     * @param limits what to accept at most
+     * @param in     borrowed; read from its reader index
+     * @param limits upper bounds for the input
      * @return the replies and pushes in order
-     * @throws RespProtocolException if a rule is broken
+     * @throws RespProtocolException if the input violates a rule or a limit
      */
     public static List<RespValue> readAll(ByteBuf in, RespLimits limits) {
         List<RespValue> values = new ArrayList<>();
@@ -120,24 +121,24 @@ public final class RespValueReader implements RespVisitor {
         piecesType = type;
         piecesFormat = format;
         piecesLength = length;
-        pieces = new byte[Math.min(length, WHOLE_BODY_MAX)];
-        filled = 0;
+        piecesBytes = new byte[Math.min(length, WHOLE_BODY_MAX)];
+        piecesFilled = 0;
     }
 
     @Override
     public void onPiece(ByteBuf buf, int index, int length) {
-        if (pieces.length - filled < length) {
-            long doubled = Math.max(2L * pieces.length, (long) filled + length);
-            pieces = Arrays.copyOf(pieces, (int) Math.min(doubled, piecesLength));
+        if (piecesBytes.length - piecesFilled < length) {
+            long doubled = Math.max(2L * piecesBytes.length, (long) piecesFilled + length);
+            piecesBytes = Arrays.copyOf(piecesBytes, (int) Math.min(doubled, piecesLength));
         }
-        buf.getBytes(index, pieces, filled, length);
-        filled += length;
+        buf.getBytes(index, piecesBytes, piecesFilled, length);
+        piecesFilled += length;
     }
 
     @Override
     public void onPiecesEnd() {
-        byte[] bytes = pieces.length == filled ? pieces : Arrays.copyOf(pieces, filled);
-        pieces = null;
+        byte[] bytes = piecesBytes.length == piecesFilled ? piecesBytes : Arrays.copyOf(piecesBytes, piecesFilled);
+        piecesBytes = null;
         add(piecesType == RespType.VERBATIM_STRING
                 ? RespValue.ofVerbatim(piecesFormat, bytes)
                 : RespValue.ofBytes(piecesType, bytes));
@@ -177,10 +178,10 @@ public final class RespValueReader implements RespVisitor {
     private void add(RespValue value) {
         Level level = levels.peek();
         if (level == null) {
-            top = described(value, topAttribute);
+            top = withAttribute(value, topAttribute);
             topAttribute = null;
         } else {
-            level.elements.add(described(value, level.attribute));
+            level.elements.add(withAttribute(value, level.attribute));
             level.attribute = null;
         }
     }
@@ -195,7 +196,7 @@ public final class RespValueReader implements RespVisitor {
         }
     }
 
-    private static RespValue described(RespValue value, RespValue attribute) {
+    private static RespValue withAttribute(RespValue value, RespValue attribute) {
         return attribute == null ? value : value.withAttribute(attribute);
     }
 
@@ -206,21 +207,21 @@ public final class RespValueReader implements RespVisitor {
     }
 
     /**
-     * Takes complete values.
+     * Receives complete values.
      *
      * @threading caller-confined; called on the thread that calls the parser
      */
     @FunctionalInterface
     public interface Sink {
         /**
-         * A reply is complete.
+         * Receives a complete reply.
          *
          * @param value the reply
          */
         void onReply(RespValue value);
 
         /**
-         * A push is complete. Treated as a reply unless overridden.
+         * Receives a complete push. Calls {@link #onReply} unless overridden.
          *
          * @param value the push
          */
@@ -230,13 +231,13 @@ public final class RespValueReader implements RespVisitor {
     }
 
     /**
-     * One aggregate under construction.
+     * An aggregate that is not complete.
      *
      * @threading caller-confined
      */
     private static final class Level {
         private final List<RespValue> elements = new ArrayList<>();
-        /** The attribute of the element that is to come, or null. */
+        /** The attribute of the next element, or null. */
         private RespValue attribute;
     }
 }

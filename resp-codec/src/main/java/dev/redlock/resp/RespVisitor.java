@@ -3,18 +3,17 @@ package dev.redlock.resp;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Receives what a {@link RespParser} reads, one call for each scalar and two around each aggregate.
- * <p>
- * For every top-level value exactly one of {@link #onReplyEnd()} and {@link #onPushEnd()} follows its last event, so
- * that a FIFO of requests advances in {@code onReplyEnd} and nowhere else. Whether a value is at the top level can be
- * known by counting {@link #onAggregateStart} and {@link #onAggregateEnd}.
- * <p>
- * Buffers are borrowed for the length of the call: do not keep, change, release or move the indices of them; copy or
- * retain what must live longer. All methods but three do nothing by default, so that a visitor names only what it
- * expects; {@link #onInteger}, {@link #onSimpleError} and {@link #onReplyEnd} are what every visitor has to answer.
- * <p>
- * A visitor that throws ends the parser: the exception passes through {@link RespParser#parse} and nothing more is
- * delivered.
+ * Receives the values that a {@link RespParser} reads: one call for each scalar, and two around each aggregate.
+ * <ul>
+ * <li>Exactly one of {@link #onReplyEnd()} and {@link #onPushEnd()} follows the last event of a top-level value. A
+ * client removes the oldest request from its queue in {@code onReplyEnd} and nowhere else.
+ * <li>The depth of a value is the number of {@link #onAggregateStart} calls without their {@link #onAggregateEnd}.
+ * <li>Buffers are borrowed for the call. Do not change or release them or move their indices; copy or retain bytes that
+ * must outlive the call.
+ * <li>A visitor must implement {@link #onInteger}, {@link #onSimpleError} and {@link #onReplyEnd}. The other methods do
+ * nothing by default.
+ * <li>An exception of the visitor passes through {@link RespParser#parse}, and the parser delivers nothing more.
+ * </ul>
  *
  * @threading caller-confined; called on the thread that calls the parser
  */
@@ -35,10 +34,10 @@ public interface RespVisitor {
      */
     void onSimpleError(ByteBuf buf, int index, int length);
 
-    /** The last event of a top-level value that answers a request. */
+    /** Ends a top-level value that is a reply. It is the last event of the reply. */
     void onReplyEnd();
 
-    /** The last event of a push, which answers no request. */
+    /** Ends a push, which is not a reply to a request. It is the last event of the push. */
     default void onPushEnd() {
     }
 
@@ -70,17 +69,17 @@ public interface RespVisitor {
     }
 
     /**
-     * A double, {@code ,1.5\r\n}. Parsing allocates only where the number has more than 15 significant digits or an
-     * exponent beyond 22, where exact rounding takes the JDK's own parser.
+     * A double, {@code ,1.5\r\n}. Parsing allocates only for more than 15 digits or a power of ten outside 10^-22 to
+     * 10^22, for which the parser calls {@link Double#parseDouble}.
      *
-     * @param value the number, equal to what {@link Double#parseDouble} makes of the text; {@code ,nan} is
-     *              {@link Double#NaN}
+     * @param value the number, equal to the result of {@link Double#parseDouble} for the same text; {@link Double#NaN}
+     *              for {@code ,nan}
      */
     default void onDouble(double value) {
     }
 
     /**
-     * A big number, {@code (123\r\n}: an optional sign and digits, checked, in the buffer.
+     * A big number, {@code (123\r\n}. The parser has validated its form, an optional sign and digits.
      *
      * @param buf    borrowed
      * @param index  absolute index of the sign or first digit
@@ -90,13 +89,15 @@ public interface RespVisitor {
     }
 
     /**
-     * Asked before the body of a bulk string, bulk error or verbatim string that is longer than nothing: whole or in
-     * pieces? Whole means that the caller of the parser has to accumulate the body until it is complete; in pieces
-     * means that bytes are delivered as they arrive and nothing is kept.
+     * Chooses how the parser delivers the body of a bulk string, bulk error or verbatim string, unless it is empty:
+     * <ul>
+     * <li>in pieces: the parser delivers bytes as they arrive and keeps none;
+     * <li>whole: the parser delivers the body once, and its caller gathers the bytes until the body is complete.
+     * </ul>
      *
      * @param type   the type of the value
-     * @param length bytes of the body, a verbatim string's format and colon not counted; a claim of the peer, within
-     *               the limits; reserve no memory from it
+     * @param length bytes of the body without a verbatim string's format and colon; within the limits, but announced by
+     *               the peer, so reserve no memory for it
      * @return true for {@link #onPiecesStart}, {@link #onPiece}, {@link #onPiecesEnd}; false, the default, for one
      *         call with the whole body
      */
@@ -127,7 +128,7 @@ public interface RespVisitor {
     /**
      * A whole verbatim string.
      *
-     * @param format its three bytes of format, the first in bits 16 to 23; see {@link RespValue#formatText(int)}
+     * @param format the three bytes of its format, the first in bits 16 to 23; see {@link RespValue#formatText(int)}
      * @param buf    borrowed
      * @param index  absolute index of the first byte after the colon
      * @param length bytes after the colon
@@ -136,17 +137,17 @@ public interface RespVisitor {
     }
 
     /**
-     * A body is about to come in pieces.
+     * Starts a body that is delivered in pieces.
      *
      * @param type   bulk string, bulk error or verbatim string
      * @param format a verbatim string's format as in {@link #onVerbatimString}, else 0
-     * @param length bytes of the body in all
+     * @param length bytes of all pieces together, as in {@link #isWantedInPieces}
      */
     default void onPiecesStart(RespType type, int format, int length) {
     }
 
     /**
-     * The next bytes of a body.
+     * The next bytes of a body that is delivered in pieces.
      *
      * @param buf    borrowed
      * @param index  absolute index of the first byte
@@ -155,22 +156,22 @@ public interface RespVisitor {
     default void onPiece(ByteBuf buf, int index, int length) {
     }
 
-    /** The body is complete and its CRLF was seen. */
+    /** Ends a body that is delivered in pieces, after its CRLF. */
     default void onPiecesEnd() {
     }
 
     /**
-     * An aggregate begins.
+     * Starts an aggregate.
      *
      * @param type         array, map, attribute, set or push
-     * @param elementCount how many values follow inside it (attributes not counted), two for each pair of a map or
-     *                     attribute; a claim of the peer, within the limits; reserve no memory from it
+     * @param elementCount number of values inside it: two for each pair of a map or attribute, none for an attribute
+     *                     inside it; within the limits, but announced by the peer, so reserve no memory for it
      */
     default void onAggregateStart(RespType type, int elementCount) {
     }
 
     /**
-     * An aggregate is complete. After an attribute the value that it describes is still to come.
+     * Ends an aggregate. The value that an attribute describes starts after the end of the attribute.
      *
      * @param type as in {@link #onAggregateStart}
      */

@@ -5,22 +5,26 @@ import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Writes values in wire form at the writer index of a caller's buffer, which grows as any Netty buffer does. Nothing is
- * allocated on the heap, but where a method says so. Buffers stay the caller's. Numbers are stored a word at a time, so
- * a buffer that cannot grow needs 48 spare bytes behind its writer index; the bytes behind the text are scratch.
- * <p>
- * A command is {@link #arrayHeader} and one bulk string for each word of it; many commands one behind the other in one
- * buffer are a batch. {@link RespCommand} encodes the constant words once.
+ * Writes RESP2 and RESP3 values at the writer index of a buffer.
+ * <ul>
+ * <li>Buffers are borrowed. They grow as needed, which may allocate; the methods themselves allocate nothing on the
+ * heap, unless their Javadoc states it.
+ * <li>A number is stored in words of eight bytes, so a buffer that cannot grow needs 48 writable bytes for it. The
+ * bytes after the new writer index are undefined.
+ * <li>A command is {@link #arrayHeader} and one bulk string for each of its words. A pipeline is several commands in
+ * one buffer. {@link RespCommand} encodes constant words once.
+ * </ul>
  *
  * @threading any thread; one buffer by one thread at a time
  */
 public final class RespWriter {
     private static final int CR_LF = 0x0D0A;
     private static final int CRLF_BYTES = 2;
-    /** Marker, sign, nineteen digits and CRLF of the longest integer, with the spare bytes that word stores touch. */
+    /** The longest integer line is 23 bytes: marker, sign, 19 digits and CRLF. The rest is room for word stores. */
     private static final int NUMBER_LINE_BYTES_MAX = 40;
     private static final int WORD_DIGITS = 8;
-    private static final long WORD_LIMIT = 100_000_000;
+    /** 10^8: a word stores eight digits. */
+    private static final long WORD_MODULUS = 100_000_000;
     private static final byte[] LONG_MIN_DIGITS = "9223372036854775808".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] RESP2_NULL_BULK = "$-1\r\n".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] RESP2_NULL_ARRAY = "*-1\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -30,33 +34,36 @@ public final class RespWriter {
     }
 
     /**
-     * {@code *3\r\n}: the words of a command, or the elements of an array, follow.
+     * The count line of an array or a command, {@code *3\r\n}. The caller writes the elements or words after it.
      *
-     * @param out   where to
+     * @param out   borrowed
      * @param count elements, at least 0
+     * @throws IllegalArgumentException if the count is negative; nothing is written then
      */
     public static void arrayHeader(ByteBuf out, int count) {
         aggregateHeader(out, RespType.ARRAY, count);
     }
 
     /**
-     * The count line of any aggregate.
+     * The count line of an aggregate. The caller writes the elements after it.
      *
-     * @param out   where to
+     * @param out   borrowed
      * @param type  array, map, attribute, set or push
      * @param count elements, or pairs for a map or attribute; at least 0
+     * @throws IllegalArgumentException if the type is no aggregate or the count is negative; nothing is written then
      */
     public static void aggregateHeader(ByteBuf out, RespType type, int count) {
         if (!type.isAggregate() || count < 0) {
-            throw new IllegalArgumentException(type + " of " + count + " elements cannot be written");
+            throw new IllegalArgumentException(
+                    "type is " + type + " and count is " + count + "; it must be an aggregate and at least 0");
         }
         numberLine(out, type.marker(), count);
     }
 
     /**
-     * {@code $5\r\nhello\r\n} from an array.
+     * A bulk string from an array, {@code $5\r\nhello\r\n}.
      *
-     * @param out   where to
+     * @param out   borrowed
      * @param bytes copied
      */
     public static void bulkString(ByteBuf out, byte[] bytes) {
@@ -64,11 +71,11 @@ public final class RespWriter {
     }
 
     /**
-     * {@code $5\r\nhello\r\n} from a part of an array.
+     * A bulk string from a range of an array.
      *
-     * @param out    where to
+     * @param out    borrowed
      * @param bytes  copied
-     * @param offset first byte
+     * @param offset index of the first byte
      * @param length bytes
      */
     public static void bulkString(ByteBuf out, byte[] bytes, int offset, int length) {
@@ -76,10 +83,10 @@ public final class RespWriter {
     }
 
     /**
-     * {@code $5\r\nhello\r\n} from a range of another buffer, whose indices stay where they are.
+     * A bulk string from a range of another buffer.
      *
-     * @param out    where to
-     * @param buf    borrowed, copied
+     * @param out    borrowed
+     * @param buf    borrowed, copied; its indices do not change
      * @param index  absolute index of the first byte
      * @param length bytes
      */
@@ -90,10 +97,10 @@ public final class RespWriter {
     }
 
     /**
-     * {@code $5\r\nhello\r\n} from text, as UTF-8.
+     * A bulk string from text.
      *
-     * @param out  where to
-     * @param text encoded straight into the buffer
+     * @param out  borrowed
+     * @param text encoded as UTF-8, directly into the buffer
      */
     public static void bulkString(ByteBuf out, CharSequence text) {
         numberLine(out, RespType.BULK_STRING.marker(), ByteBufUtil.utf8Bytes(text));
@@ -102,9 +109,9 @@ public final class RespWriter {
     }
 
     /**
-     * {@code $5\r\n30000\r\n}: an integer as a word of a command, without a string in between.
+     * A bulk string from an integer, {@code $5\r\n30000\r\n}, for example an argument of a command.
      *
-     * @param out   where to
+     * @param out   borrowed
      * @param value any
      */
     public static void bulkInteger(ByteBuf out, long value) {
@@ -118,7 +125,7 @@ public final class RespWriter {
     /**
      * The null bulk string of RESP2, {@code $-1\r\n}.
      *
-     * @param out where to
+     * @param out borrowed
      */
     public static void nullBulkString(ByteBuf out) {
         out.writeBytes(RESP2_NULL_BULK);
@@ -127,7 +134,7 @@ public final class RespWriter {
     /**
      * The null array of RESP2, {@code *-1\r\n}.
      *
-     * @param out where to
+     * @param out borrowed
      */
     public static void nullArray(ByteBuf out) {
         out.writeBytes(RESP2_NULL_ARRAY);
@@ -136,7 +143,7 @@ public final class RespWriter {
     /**
      * The null of RESP3, {@code _\r\n}.
      *
-     * @param out where to
+     * @param out borrowed
      */
     public static void nullValue(ByteBuf out) {
         out.writeByte(RespType.NULL.marker());
@@ -144,9 +151,9 @@ public final class RespWriter {
     }
 
     /**
-     * {@code :42\r\n}.
+     * An integer, {@code :42\r\n}.
      *
-     * @param out   where to
+     * @param out   borrowed
      * @param value any
      */
     public static void integer(ByteBuf out, long value) {
@@ -154,9 +161,9 @@ public final class RespWriter {
     }
 
     /**
-     * {@code #t\r\n} or {@code #f\r\n}.
+     * A boolean, {@code #t\r\n} or {@code #f\r\n}.
      *
-     * @param out   where to
+     * @param out   borrowed
      * @param value true for {@code t}
      */
     public static void booleanValue(ByteBuf out, boolean value) {
@@ -166,10 +173,10 @@ public final class RespWriter {
     }
 
     /**
-     * {@code ,1.5\r\n}. Allocates a string.
+     * A double, {@code ,1.5\r\n}. Allocates a string.
      *
-     * @param out   where to
-     * @param value any; every NaN is written {@code nan}
+     * @param out   borrowed
+     * @param value any; every NaN becomes {@code nan}
      */
     public static void doubleValue(ByteBuf out, double value) {
         out.writeByte(RespType.DOUBLE.marker());
@@ -178,16 +185,17 @@ public final class RespWriter {
     }
 
     /**
-     * A simple string or simple error, as UTF-8.
+     * A simple string or simple error.
      *
-     * @param out  where to
+     * @param out  borrowed
      * @param type {@link RespType#SIMPLE_STRING} or {@link RespType#SIMPLE_ERROR}
-     * @param text without CR and LF
-     * @throws IllegalArgumentException if the text has a CR or LF; nothing is written then
+     * @param text without CR and LF, encoded as UTF-8
+     * @throws IllegalArgumentException if the type is another one or the text contains a CR or LF; nothing is written
+     *                                  then
      */
     public static void textLine(ByteBuf out, RespType type, CharSequence text) {
         if (type != RespType.SIMPLE_STRING && type != RespType.SIMPLE_ERROR) {
-            throw new IllegalArgumentException(type + " is not a line of text");
+            throw new IllegalArgumentException("type is " + type + "; it must be SIMPLE_STRING or SIMPLE_ERROR");
         }
         requireOneLine(text);
         out.writeByte(type.marker());
@@ -196,11 +204,11 @@ public final class RespWriter {
     }
 
     /**
-     * {@code (123\r\n}.
+     * A big number, {@code (123\r\n}.
      *
-     * @param out    where to
+     * @param out    borrowed
      * @param digits an optional sign and one or more ASCII digits
-     * @throws IllegalArgumentException if it is something else; nothing is written then
+     * @throws IllegalArgumentException if the text has another form; nothing is written then
      */
     public static void bigNumber(ByteBuf out, CharSequence digits) {
         requireInteger(digits);
@@ -212,7 +220,7 @@ public final class RespWriter {
     /**
      * A bulk error, {@code !5\r\nERR x\r\n}.
      *
-     * @param out   where to
+     * @param out   borrowed
      * @param bytes copied
      */
     public static void bulkError(ByteBuf out, byte[] bytes) {
@@ -222,9 +230,9 @@ public final class RespWriter {
     /**
      * A verbatim string, {@code =8\r\ntxt:text\r\n}.
      *
-     * @param out    where to
+     * @param out    borrowed
      * @param format three bytes, the first in bits 16 to 23; see {@link RespValue#format(String)}
-     * @param bytes  copied
+     * @param bytes  the content after the format and colon, copied
      */
     public static void verbatimString(ByteBuf out, int format, byte[] bytes) {
         numberLine(out, RespType.VERBATIM_STRING.marker(), bytes.length + 4L);
@@ -235,21 +243,21 @@ public final class RespWriter {
     }
 
     /**
-     * How many characters a number takes in decimal.
+     * The length of an integer in decimal.
      *
      * @param value any
-     * @return 1 to 20, a minus sign included
+     * @return characters, 1 to 20, a minus sign included
      */
     public static int integerLength(long value) {
         int length = value < 0 ? 2 : 1;
-        // Counted on the negative side, where every long has its magnitude.
+        // Negative, because Long.MIN_VALUE has no positive counterpart.
         for (long rest = value < 0 ? value : -value; rest <= -10; rest /= 10) {
             length++;
         }
         return length;
     }
 
-    /** A line whose content is known to be well formed. */
+    /** Writes a line without validating its content. */
     static void line(ByteBuf out, RespType type, byte[] content) {
         out.writeByte(type.marker());
         out.writeBytes(content);
@@ -275,7 +283,7 @@ public final class RespWriter {
     private static void numberLine(ByteBuf out, byte marker, long value) {
         out.ensureWritable(NUMBER_LINE_BYTES_MAX);
         if (value >= 0 && value <= 9) {
-            // Four bytes in one store: marker, digit, CR, LF.
+            // One store for the four bytes: marker, digit, CR, LF.
             out.writeIntLE(marker | (int) value + '0' << 8 | 0x0A0D << 16);
             return;
         }
@@ -284,7 +292,7 @@ public final class RespWriter {
         out.writeShort(CR_LF);
     }
 
-    /** Writes a number in decimal; the caller has made room for {@link #NUMBER_LINE_BYTES_MAX}. */
+    /** Writes a number in decimal. The caller has ensured {@link #NUMBER_LINE_BYTES_MAX} writable bytes. */
     private static void digits(ByteBuf out, long value) {
         if (value == Long.MIN_VALUE) {
             out.writeByte('-');
@@ -298,15 +306,15 @@ public final class RespWriter {
     }
 
     private static void positiveDigits(ByteBuf out, long value) {
-        if (value < WORD_LIMIT) {
+        if (value < WORD_MODULUS) {
             leadingWord(out, (int) value);
         } else {
-            positiveDigits(out, value / WORD_LIMIT);
-            paddedWord(out, (int) (value % WORD_LIMIT));
+            positiveDigits(out, value / WORD_MODULUS);
+            paddedWord(out, (int) (value % WORD_MODULUS));
         }
     }
 
-    /** Up to eight digits, built in a register and stored once; bytes behind the digits are scratch. */
+    /** Writes one to eight digits with one store of eight bytes; the bytes after the digits are undefined. */
     private static void leadingWord(ByteBuf out, int value) {
         long word = 0;
         int length = 0;
@@ -321,6 +329,7 @@ public final class RespWriter {
         out.writerIndex(index + length);
     }
 
+    /** Writes exactly eight digits, with leading zeros. */
     private static void paddedWord(ByteBuf out, int value) {
         long word = ZERO_DIGITS;
         int rest = value;
@@ -342,7 +351,8 @@ public final class RespWriter {
     private static void requireOneLine(CharSequence text) {
         for (int i = 0; i < text.length(); i++) {
             if (text.charAt(i) == '\r' || text.charAt(i) == '\n') {
-                throw new IllegalArgumentException("a line of text holds no CR or LF; there is one at " + i);
+                throw new IllegalArgumentException(
+                        "the text has a CR or LF at index " + i + "; a simple string or error is one line");
             }
         }
     }

@@ -3,36 +3,42 @@ package dev.redlock.resp;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Text of a server or a user, made fit for a log line, an error message or a {@code toString}: characters that are not
- * shown as themselves are escaped, and what is too long is cut. Work and memory are bounded by what is shown, however
- * long the text is.
+ * Makes text of a server or a user safe for log lines, exception messages and {@code toString}: it escapes characters
+ * that are invisible or change the layout, and cuts long texts. Time and memory depend on the shown length, not on the
+ * length of the text.
  *
- * <p>Escaped are control characters (line breaks, ESC, C1), format characters (bidirectional controls, zero width),
- * line and paragraph separators and lone surrogates: as {@code \n}, {@code \r}, {@code \t}, or as a backslash, a u and
- * four hexadecimal digits for each char. Everything else stays, backslashes too.
+ * <p>These characters are escaped, as {@code \n}, {@code \r}, {@code \t}, or as a backslash, a u and four hexadecimal
+ * digits for each char:
+ * <ul>
+ * <li>control characters (line breaks, ESC, C1),
+ * <li>format characters (bidirectional controls, zero width),
+ * <li>line and paragraph separators,
+ * <li>lone surrogates.
+ * </ul>
+ * All other characters stay, backslashes too. The result is for display; it cannot be decoded.
  *
  * @threading any thread
  */
 public final class SafeText {
 
-    /** The longest text that is shown whole, in characters; an escape counts as the one that it stands for. */
+    /** The default length limit, in UTF-16 chars of the text. An escape counts as the chars that it replaces. */
     public static final int LENGTH_MAX = 200;
 
-    /** Kinds of characters that are not shown as themselves, as bits. */
-    private static final int UNSHOWABLE_TYPES = 1 << Character.CONTROL | 1 << Character.FORMAT
+    /** The values of {@link Character#getType(int)} that are escaped, as bits. */
+    private static final int ESCAPED_TYPES = 1 << Character.CONTROL | 1 << Character.FORMAT
             | 1 << Character.LINE_SEPARATOR | 1 << Character.PARAGRAPH_SEPARATOR | 1 << Character.SURROGATE;
-    /** A character is at most this many bytes of UTF-8. */
+    /** The longest encoding of a character in UTF-8. */
     private static final int UTF8_BYTES_MAX = 4;
 
     private SafeText() {
     }
 
     /**
-     * Escapes a text and cuts it to {@value #LENGTH_MAX} characters.
+     * Escapes a text and cuts it to {@value #LENGTH_MAX} chars.
      *
-     * @param text any; null gives "null"
-     * @return the same text if there is nothing to escape or to cut, else a new one; where it was cut, it ends with how
-     *         many characters more there are
+     * @param text any; null becomes "null"
+     * @return the text itself if nothing is escaped or cut, else a new one; a cut text ends with the number of omitted
+     *         chars
      */
     public static String of(CharSequence text) {
         return of(text, LENGTH_MAX);
@@ -41,8 +47,8 @@ public final class SafeText {
     /**
      * Escapes a text and cuts it.
      *
-     * @param text      any; null gives "null"
-     * @param lengthMax how many characters of the text are shown at most
+     * @param text      any; null becomes "null"
+     * @param lengthMax the number of chars of the text to show at most, at least 0
      * @return as {@link #of(CharSequence)}
      */
     public static String of(CharSequence text, int lengthMax) {
@@ -62,11 +68,11 @@ public final class SafeText {
     }
 
     /**
-     * The same for bytes of UTF-8; broken ones are shown as U+FFFD.
+     * Decodes bytes as UTF-8, escapes the text and cuts it. Invalid bytes become U+FFFD.
      *
      * @param bytes     borrowed
-     * @param lengthMax how many characters are shown at most
-     * @return a new text; where it was cut, it ends with how many bytes there are in all
+     * @param lengthMax the number of chars of the text to show at most, at least 0
+     * @return a new text; a cut text ends with the total number of bytes
      */
     public static String of(byte[] bytes, int lengthMax) {
         int read = Math.min(bytes.length, lengthMax * UTF8_BYTES_MAX);
@@ -80,7 +86,7 @@ public final class SafeText {
         return out.append("... (").append(bytes.length).append(" bytes)").toString();
     }
 
-    /** Not half of a surrogate pair. */
+    /** Returns the chars to show, which never end in half of a surrogate pair. */
     private static int shownLength(CharSequence text, int lengthMax) {
         if (text.length() <= lengthMax) {
             return text.length();
@@ -128,6 +134,6 @@ public final class SafeText {
     }
 
     private static boolean isEscaped(int codePoint) {
-        return (UNSHOWABLE_TYPES >> Character.getType(codePoint) & 1) != 0;
+        return (ESCAPED_TYPES >> Character.getType(codePoint) & 1) != 0;
     }
 }

@@ -127,7 +127,7 @@ class RespLimitsTest {
     void noMemoryIsReservedFromAClaim() {
         RespLimits most = DEFAULTS.bulkLengthMax(Integer.MAX_VALUE - 64)
                 .elementCountMax(1 << 30)
-                .depthMax(RespLimits.DEPTH_MAX_MOST)
+                .depthMax(RespLimits.DEPTH_MAX_UPPER_BOUND)
                 .replyBytesMax(Long.MAX_VALUE);
         // Forty arrays that claim a billion elements each would not fit in any heap, were the claims believed.
         String wire = "*1073741824\r\n".repeat(40) + "$2147483583\r\nab";

@@ -5,40 +5,41 @@ import io.netty.buffer.ByteBufAllocator;
 import java.util.function.Consumer;
 
 /**
- * Keeps what a read left unread until the next read completes it. The policy is <em>bridge, then grow</em>:
+ * Keeps the unparsed end of a read until the next read completes it, and copies as few bytes as possible.
  * <ul>
- * <li><b>Nothing is kept</b> when a read ends with the end of a value: the read buffer is parsed in place.
- * <li><b>Bridge.</b> An unfinished end is copied aside, usually a few bytes of a line. The next read first lends
- * {@value #BRIDGE_BYTES} bytes to it; once the value over the seam is parsed, the rest of that read is parsed in place
- * again. So about {@value #BRIDGE_BYTES} bytes are copied for a seam, whatever the size of the read.
- * <li><b>Grow.</b> If a bridge is not enough (a body that the visitor wants whole), the read is copied whole, into a
- * buffer that doubles. It is sized by what has arrived, never by what a length claims.
- * <li><b>Compact before growing.</b> The parsed front is dropped only when room is needed.
- * <li><b>Give back.</b> When all is parsed, a buffer above {@value #KEPT_BYTES_MAX} bytes is released, a smaller one
- * is kept for the next seam.
+ * <li>A read that ends with a complete value is parsed in place.
+ * <li>Otherwise the unparsed end, usually a few bytes of a line, is copied to the pending buffer.
+ * <li>The first {@value #BOUNDARY_BYTES} bytes of the next read are appended to the pending buffer. When the parser has
+ * read the value across the boundary, the rest of the read is parsed in place. The cost of a boundary does not depend
+ * on the size of the read.
+ * <li>If these bytes do not complete the value (a body that the visitor wants whole), the whole read is appended. The
+ * pending buffer doubles with the bytes that arrive, never with an announced length, and discards parsed bytes first.
+ * <li>A pending buffer that is parsed to its end is reused, or released if it is above {@value #REUSED_CAPACITY_MAX}
+ * bytes.
  * </ul>
  *
  * @threading event-loop-confined
  */
 final class ReadAccumulator {
-    /** How much of a read is lent to an unfinished end: more than any line of numbers, less than is felt. */
-    static final int BRIDGE_BYTES = 64;
-    /** The largest empty buffer that is kept. */
-    static final int KEPT_BYTES_MAX = 4096;
-    private static final int CAPACITY_START = 256;
+    /** Longer than any integer or length line, and short enough to copy at every boundary. */
+    static final int BOUNDARY_BYTES = 64;
+    /** A connection keeps at most this much memory between values. */
+    static final int REUSED_CAPACITY_MAX = 4096;
+    private static final int INITIAL_CAPACITY = 256;
 
-    private ByteBuf kept;
+    /** Null until a read ends within a value. */
+    private ByteBuf pending;
 
     /**
-     * Parses what was kept together with a new read.
+     * Parses the pending bytes and a new read.
      *
-     * @param alloc  where buffers come from
+     * @param alloc  allocates the pending buffer
      * @param in     borrowed; read to its end
-     * @param parser reads the buffer it is given and leaves the unfinished end unread
+     * @param parser parses a borrowed buffer and leaves an unfinished end unread
      */
     void read(ByteBufAllocator alloc, ByteBuf in, Consumer<ByteBuf> parser) {
-        if (kept != null && kept.isReadable()) {
-            bridge(alloc, in, parser);
+        if (pendingBytes() > 0) {
+            completePending(alloc, in, parser);
         }
         if (in.isReadable()) {
             parser.accept(in);
@@ -48,61 +49,61 @@ final class ReadAccumulator {
         }
     }
 
-    private void bridge(ByteBufAllocator alloc, ByteBuf in, Consumer<ByteBuf> parser) {
-        int step = Math.min(BRIDGE_BYTES, in.readableBytes());
-        while (step > 0) {
+    private void completePending(ByteBufAllocator alloc, ByteBuf in, Consumer<ByteBuf> parser) {
+        int appended = Math.min(BOUNDARY_BYTES, in.readableBytes());
+        while (appended > 0) {
             int start = in.readerIndex();
-            append(alloc, in, step);
-            parser.accept(kept);
-            int lentAndRead = step - kept.readableBytes();
-            if (lentAndRead >= 0) {
-                // The kept bytes are all read, and some of those lent: go on in the read buffer from there.
-                in.readerIndex(start + lentAndRead);
-                empty();
+            append(alloc, in, appended);
+            parser.accept(pending);
+            int parsedOfAppended = appended - pending.readableBytes();
+            if (parsedOfAppended >= 0) {
+                // The value across the boundary is complete, so the caller parses the rest in place.
+                in.readerIndex(start + parsedOfAppended);
+                clearPending();
                 return;
             }
-            step = in.readableBytes();
+            appended = in.readableBytes();
         }
     }
 
     private void append(ByteBufAllocator alloc, ByteBuf in, int length) {
-        if (kept == null) {
-            kept = alloc.buffer(Math.max(CAPACITY_START, length));
+        if (pending == null) {
+            pending = alloc.buffer(Math.max(INITIAL_CAPACITY, length));
         }
-        makeRoom(length);
-        kept.writeBytes(in, length);
+        ensureWritable(length);
+        pending.writeBytes(in, length);
     }
 
-    private void makeRoom(int length) {
-        if (kept.writableBytes() >= length) {
+    private void ensureWritable(int length) {
+        if (pending.writableBytes() >= length) {
             return;
         }
-        kept.discardReadBytes();
-        long needed = (long) kept.readableBytes() + length;
-        if (needed > kept.capacity()) {
-            kept.capacity((int) Math.min(Math.max(needed, 2L * kept.capacity()), kept.maxCapacity()));
+        pending.discardReadBytes();
+        long needed = (long) pending.readableBytes() + length;
+        if (needed > pending.capacity()) {
+            pending.capacity((int) Math.min(Math.max(needed, 2L * pending.capacity()), pending.maxCapacity()));
         }
     }
 
-    private void empty() {
-        if (kept.capacity() > KEPT_BYTES_MAX) {
+    private void clearPending() {
+        if (pending.capacity() > REUSED_CAPACITY_MAX) {
             release();
         } else {
-            kept.clear();
+            pending.clear();
         }
     }
 
-    /** Gives the buffer back. The accumulator can be used again. */
+    /** Releases the pending buffer and its bytes. The accumulator can be used again. */
     void release() {
-        if (kept != null) {
-            ByteBuf last = kept;
-            kept = null;
+        if (pending != null) {
+            ByteBuf last = pending;
+            pending = null;
             last.release();
         }
     }
 
-    /** How many bytes wait for the next read. */
-    int keptBytes() {
-        return kept == null ? 0 : kept.readableBytes();
+    /** Returns the number of unparsed bytes. */
+    int pendingBytes() {
+        return pending == null ? 0 : pending.readableBytes();
     }
 }

@@ -10,9 +10,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 
 /**
- * Sends the events of each top-level value to whom it belongs: a push to the push reader, a reply to the visitor of the
- * oldest request. An attribute comes before it is known what it describes, so it is read as a tree and handed on when
- * the next value begins.
+ * Routes the events of each top-level value: those of a reply to the visitor of the oldest request, those of a push to
+ * the push listener. A top-level attribute precedes its value, so the router does not yet have the target. It reads the
+ * attribute as a tree and replays it to the target when the value starts.
  *
  * @threading event-loop-confined
  */
@@ -21,9 +21,10 @@ final class ReplyRouter implements RespVisitor {
     private final RespValueReader pushReader;
     private final RespValueReader attributeReader = new RespValueReader(this::keepAttribute);
 
-    /** Who gets the value that is being read, or null between values. */
+    /** The visitor of the current top-level value, or null between values. */
     private RespVisitor target;
     private int depth;
+    /** The attribute of the next reply or push, or null. */
     private RespValue attribute;
 
     ReplyRouter(Destinations destinations) {
@@ -34,17 +35,18 @@ final class ReplyRouter implements RespVisitor {
     @Override
     public void onAggregateStart(RespType type, int elementCount) {
         if (target == null) {
-            target = targetOf(type);
+            target = startAggregate(type);
         }
         depth++;
+        // RespValueReader completes trees of values only, so a top-level attribute starts and ends as a map.
         target.onAggregateStart(depth == 1 && type == RespType.ATTRIBUTE ? RespType.MAP : type, elementCount);
     }
 
-    private RespVisitor targetOf(RespType type) {
+    private RespVisitor startAggregate(RespType type) {
         return switch (type) {
-            case PUSH -> begin(pushReader);
+            case PUSH -> start(pushReader);
             case ATTRIBUTE -> attributeReader;
-            default -> begin(destinations.nextReply());
+            default -> start(destinations.nextReply());
         };
     }
 
@@ -64,29 +66,29 @@ final class ReplyRouter implements RespVisitor {
         attribute = RespValue.aggregate(RespType.ATTRIBUTE, map.elements());
     }
 
-    /** An attribute is replayed through a parser of its own: a rare thing, done the plain way. */
-    private RespVisitor begin(RespVisitor visitor) {
+    /** Replays the attribute before the value. A second parser is slow, but attributes are rare. */
+    private RespVisitor start(RespVisitor visitor) {
         if (attribute != null) {
             ByteBuf replay = Unpooled.buffer();
             attribute.writeTo(replay);
             attribute = null;
-            RespParser.forReplies(RespLimits.defaults().depthMax(RespLimits.DEPTH_MAX_MOST)).parse(replay, visitor);
+            RespParser.forReplies(RespLimits.defaults().depthMax(RespLimits.DEPTH_MAX_UPPER_BOUND)).parse(replay, visitor);
         }
         return visitor;
     }
 
     private RespVisitor target() {
         if (target == null) {
-            target = begin(destinations.nextReply());
+            target = start(destinations.nextReply());
         }
         return target;
     }
 
     @Override
     public void onReplyEnd() {
-        RespVisitor last = target;
+        RespVisitor replied = target;
         target = null;
-        last.onReplyEnd();
+        replied.onReplyEnd();
         destinations.onReplyEnd();
     }
 
@@ -167,18 +169,18 @@ final class ReplyRouter implements RespVisitor {
     }
 
     /**
-     * The requests and the push listener behind a router.
+     * The receivers of replies and pushes.
      *
      * @threading event-loop-confined
      */
     interface Destinations {
-        /** The visitor of the oldest request that awaits a reply; throws if there is none. */
+        /** Returns the visitor of the oldest pending request. Throws if no request is pending. */
         RespVisitor nextReply();
 
-        /** The oldest request has its reply. */
+        /** Ends the reply of the oldest pending request. */
         void onReplyEnd();
 
-        /** A push is complete. */
+        /** Receives a complete push. */
         void onPush(RespValue push);
     }
 }

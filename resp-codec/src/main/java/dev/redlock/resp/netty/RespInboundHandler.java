@@ -11,15 +11,17 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * Feeds the bytes of one channel to a {@link RespParser}. The visitor is called on the event loop, in the order of the
- * wire. Every buffer that arrives here ends here and is released; how bytes are kept from one read to the next is told
- * at {@link ReadAccumulator}.
- * <p>
- * On the first protocol error, or the first exception of the visitor, the owner is told once, the channel is closed and
- * whatever still arrives is dropped: a stream that is out of step must never answer the wrong request. A visitor that
- * closes the channel itself still gets the values of the read at hand; to get nothing more, it throws.
- * <p>
- * In steady state nothing is allocated on the heap.
+ * A Netty handler that parses the bytes of one channel and calls a {@link RespVisitor} on the event loop, in the order
+ * of the wire.
+ * <ul>
+ * <li>The handler releases every buffer that it receives, and keeps the unparsed end of a read until the next read.
+ * Other messages pass to the next handler.
+ * <li>The handler notifies the {@link Owner} of the first protocol error or the first exception of the visitor. Then it
+ * closes the channel and drops all further input, so that no reply completes the wrong request.
+ * <li>A visitor that closes the channel still receives the remaining values of the current read. To receive none, it
+ * throws.
+ * <li>Parsing allocates nothing on the heap in steady state.
+ * </ul>
  *
  * @threading event-loop-confined; one instance for one channel
  */
@@ -28,29 +30,29 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
     private final RespVisitor visitor;
     private final Owner owner;
     private final ReadAccumulator accumulator = new ReadAccumulator();
-    /** Made once, so that no read makes a lambda. */
+    /** A field, so that a read allocates no lambda. */
     private final Consumer<ByteBuf> parse = this::parse;
 
     private boolean isReading;
-    private boolean isDone;
+    private boolean isStopped;
 
     /**
-     * A handler of what a server sends.
+     * Creates a handler for replies and pushes of a server.
      *
-     * @param visitor who is told the values
-     * @param limits  what to accept at most
-     * @param owner   who is told about reads and failures
+     * @param visitor receives the values
+     * @param limits  upper bounds for the input
+     * @param owner   receives notifications of reads and failures
      */
     public RespInboundHandler(RespVisitor visitor, RespLimits limits, Owner owner) {
         this(RespParser.forReplies(limits), visitor, owner);
     }
 
     /**
-     * A handler with a parser of the caller's choice, for example {@link RespParser#forRequests} in a server.
+     * Creates a handler with a given parser, for example {@link RespParser#forRequests} in a server.
      *
-     * @param parser  new; this handler's alone from here on
-     * @param visitor who is told the values
-     * @param owner   who is told about reads and failures
+     * @param parser  a new parser, transferred; only this handler uses it
+     * @param visitor receives the values
+     * @param owner   receives notifications of reads and failures
      */
     public RespInboundHandler(RespParser parser, RespVisitor visitor, Owner owner) {
         this.parser = Objects.requireNonNull(parser, "parser");
@@ -65,7 +67,7 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
             return;
         }
         try {
-            if (!isDone) {
+            if (!isStopped) {
                 read(ctx, in);
             }
         } finally {
@@ -75,39 +77,36 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
 
     private void read(ChannelHandlerContext ctx, ByteBuf in) {
         isReading = true;
-        boolean isRead = false;
+        boolean isParsed = false;
         try {
             owner.onReadStart();
             accumulator.read(ctx.alloc(), in, parse);
-            isRead = true;
+            isParsed = true;
         } catch (RespProtocolException e) {
-            isDone = true;
+            isStopped = true;
             owner.onProtocolError(e);
         } catch (RuntimeException e) {
-            isDone = true;
+            isStopped = true;
             owner.onVisitorError(e);
         } finally {
             isReading = false;
-            isDone |= !isRead;
+            isStopped |= !isParsed;
             endRead(ctx);
         }
     }
 
-    /**
-     * Also after an {@link Error}, which is nobody's to catch: the parser has failed then, or bytes could not be kept
-     * for the next read. Nothing else knows.
-     */
+    /** Runs after an {@link Error} too: the parser may have failed, or the unparsed end of the read may be lost. */
     private void endRead(ChannelHandlerContext ctx) {
-        isDone |= parser.hasFailed();
-        if (isDone) {
+        isStopped |= parser.hasFailed();
+        if (isStopped) {
             accumulator.release();
             ctx.close();
         }
     }
 
-    /** A visitor may have closed the channel a moment ago; then the rest of the bytes is nobody's. */
+    /** The visitor may have closed the channel earlier in this read. */
     private void parse(ByteBuf in) {
-        if (isDone) {
+        if (isStopped) {
             in.skipBytes(in.readableBytes());
         } else {
             parser.parse(in, visitor);
@@ -122,59 +121,60 @@ public final class RespInboundHandler extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelInactive(ChannelHandlerContext ctx) {
-        end();
+        stop();
         ctx.fireChannelInactive();
     }
 
     @Override
     public void handlerRemoved(ChannelHandlerContext ctx) {
-        end();
+        stop();
     }
 
-    /** Also called from inside a read, when the visitor closes the channel: then the read releases, at its end. */
-    private void end() {
-        isDone = true;
+    /** Also runs within a read, if the visitor closes the channel; then {@link #endRead} releases the buffer. */
+    private void stop() {
+        isStopped = true;
         if (!isReading) {
             accumulator.release();
         }
     }
 
     /**
-     * Whether the channel's bytes so far end with the end of a value. When the channel closes and this is false, the
-     * peer left in the middle of a reply.
+     * Whether the bytes received so far end with a complete top-level value. If this is false when the channel closes,
+     * the last reply is incomplete.
      *
-     * @return true if nothing is half read
+     * @return false inside a value, between an attribute and its value, and after the parser has failed
      */
     public boolean isBetweenReplies() {
-        return parser.isBetweenReplies() && accumulator.keptBytes() == 0;
+        return parser.isBetweenReplies() && accumulator.pendingBytes() == 0;
     }
 
     /**
-     * The side that owns the connection.
+     * Receives the events of a connection that are not values.
      *
      * @threading event-loop-confined; called on the channel's event loop
      */
     public interface Owner {
-        /** Bytes arrived and are about to be parsed: a good moment to read the clock once for all of them. */
+        /** Called before each read is parsed, for example to read the clock once for all its values. */
         default void onReadStart() {
         }
 
-        /** All that the kernel had was read and parsed: a good moment to write what the replies asked for. */
+        /** Called after all available reads are parsed, for example to flush the commands that replies caused. */
         default void onReadComplete() {
         }
 
         /**
-         * The peer broke the protocol. Told once; the channel is closing and nothing more will be delivered.
+         * Called when the peer violates the protocol or a limit, at most once. The handler closes the channel after the
+         * call and delivers nothing more.
          *
          * @param e the rule, the byte and the offset
          */
         void onProtocolError(RespProtocolException e);
 
         /**
-         * The visitor threw. Told once; the channel is closing and nothing more will be delivered. Rethrown unless
-         * overridden, so that it reaches the pipeline's end and is logged there.
+         * Called when the visitor throws, at most once. The handler closes the channel after the call and delivers
+         * nothing more. Throws the exception unless overridden, so that Netty logs it at the end of the pipeline.
          *
-         * @param e what it threw
+         * @param e the exception of the visitor
          */
         default void onVisitorError(RuntimeException e) {
             throw e;
