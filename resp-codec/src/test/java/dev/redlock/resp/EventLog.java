@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Writes down every event in words. Pieces of one body are joined, so that logs of different splits can be equal. */
+/** Records every event as text. Joins the pieces of a body, so that the logs of different splits are equal. */
 public final class EventLog implements RespVisitor {
     private final List<String> events = new ArrayList<>();
     private final int piecesAbove;
@@ -108,7 +108,7 @@ public final class EventLog implements RespVisitor {
     public void onPiecesEnd() {
         String all = pieces.toString(StandardCharsets.ISO_8859_1);
         if (all.length() != piecesLength) {
-            throw new AssertionError(all.length() + " bytes came of " + piecesLength);
+            throw new AssertionError(all.length() + " bytes arrived, expected " + piecesLength);
         }
         body(piecesType, piecesFormat, all);
     }

@@ -18,16 +18,16 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What a broken or hostile peer sends, and the exact words it is refused with, whole and byte by byte. */
+/** Malformed input is rejected with an exact message, whether it arrives whole or byte by byte. */
 class HostileInputTest {
     private static final RespLimits LIMITS = RespLimits.defaults();
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("rows")
-    void isRefusedInTheseWords(String row, String message) {
+    void rejectsWithExactMessage(String row, String message) {
         String wire = wire(row);
-        assertEquals(message, refusal(RespParser.forReplies(LIMITS), wire, wire.length()).getMessage());
-        assertEquals(message, refusal(RespParser.forReplies(LIMITS), wire, 1).getMessage());
+        assertEquals(message, rejection(RespParser.forReplies(LIMITS), wire, wire.length()).getMessage());
+        assertEquals(message, rejection(RespParser.forReplies(LIMITS), wire, 1).getMessage());
     }
 
     static Stream<Arguments> rows() throws IOException {
@@ -47,35 +47,35 @@ class HostileInputTest {
     }
 
     @Test
-    void arraysAreNotFollowedIntoTheDepth() {
+    void rejectsArraysNestedTooDeep() {
         String wire = "*1\r\n".repeat(RespLimits.DEPTH_MAX_DEFAULT + 1);
         assertEquals("aggregates nest no deeper than depthMax; an aggregate at depth 65 with a limit of 64 in VALUE at "
-                + "offset 256", refusal(RespParser.forReplies(LIMITS), wire, wire.length()).getMessage());
+                + "offset 256", rejection(RespParser.forReplies(LIMITS), wire, wire.length()).getMessage());
     }
 
     @Test
-    void aLengthLineWithoutEndIsRefused() {
+    void rejectsLengthLineWithoutEnd() {
         String wire = "$" + "1".repeat(RespLimits.LINE_LENGTH_MAX_DEFAULT + 1);
         assertEquals("a line is no longer than lineLengthMax; a line without CR in its first 65537 bytes in VALUE at "
-                + "offset 0", refusal(RespParser.forReplies(LIMITS), wire, wire.length()).getMessage());
+                + "offset 0", rejection(RespParser.forReplies(LIMITS), wire, wire.length()).getMessage());
     }
 
     @ParameterizedTest
     @CsvSource({"PING, 0x50 'P', 0", "$4, 0x24 '$', 0", "*1^:1, 0x3a ':', 4", "*1^*0, 0x2a '*', 4",
         "*-1, 0x2d '-', 1", "*1^$-1, 0x2d '-', 5", "|1, 0x7c '|', 0"})
-    void requestsAreArraysOfBulkStrings(String row, String seen, int offset) {
+    void rejectsRequestsOtherThanArraysOfBulkStrings(String row, String seen, int offset) {
         String wire = row.replace("^", "\r\n") + "\r\n";
-        RespProtocolException e = refusal(RespParser.forRequests(LIMITS), wire, 1);
+        RespProtocolException e = rejection(RespParser.forRequests(LIMITS), wire, 1);
         assertEquals(RespRule.REQUEST, e.rule());
         assertTrue(e.getMessage()
                 .startsWith(
-                        "a request is an array of bulk strings; inline commands are refused; saw " + seen),
+                        "a request is an array of bulk strings; inline commands are rejected; saw " + seen),
                 e.getMessage());
         assertEquals(offset, e.offset());
     }
 
     @Test
-    void nothingIsDeliveredAfterAFailure() {
+    void deliversNothingAfterFailure() {
         EventLog log = new EventLog();
         RespParser parser = RespParser.forReplies(LIMITS);
         assertThrows(RespProtocolException.class, () -> parser.parse(Wire.buf(":1\r\n:12345x\r\n:2\r\n"), log));
@@ -83,7 +83,7 @@ class HostileInputTest {
         assertEquals(List.of("integer 1", "reply end"), log.events());
     }
 
-    private static RespProtocolException refusal(RespParser parser, String wire, int step) {
+    private static RespProtocolException rejection(RespParser parser, String wire, int step) {
         ByteBuf in = Unpooled.buffer();
         return assertThrows(RespProtocolException.class, () -> {
             for (int from = 0; from < wire.length(); from += step) {

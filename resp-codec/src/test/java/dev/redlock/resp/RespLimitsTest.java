@@ -9,11 +9,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Every limit at N, where it lets through, and at N + 1, where it refuses; whole and byte by byte. */
+/** Every limit accepts input of length N and rejects N + 1, whether it arrives whole or byte by byte. */
 class RespLimitsTest {
     private static final RespLimits DEFAULTS = RespLimits.defaults();
 
-    private static void isTaken(RespLimits limits, String wire) {
+    private static void assertAccepts(RespLimits limits, String wire) {
         for (int step : new int[]{wire.length(), 1}) {
             EventLog log = new EventLog();
             ByteBuf in = Unpooled.buffer();
@@ -27,89 +27,89 @@ class RespLimitsTest {
         }
     }
 
-    private static void isRefused(RespLimits limits, String wire, RespRule rule) {
-        RespProtocolException e = assertThrows(RespProtocolException.class, () -> isTaken(limits, wire));
+    private static void assertRejects(RespLimits limits, String wire, RespRule rule) {
+        RespProtocolException e = assertThrows(RespProtocolException.class, () -> assertAccepts(limits, wire));
         assertEquals(rule, e.rule());
         assertEquals(RespProtocolException.NO_BYTE, e.byteSeen());
     }
 
     @ParameterizedTest
     @ValueSource(ints = {32, 33, 100, 4096, 65536})
-    void lines(int max) {
+    void limitsLineLength(int max) {
         RespLimits limits = DEFAULTS.lineLengthMax(max);
         for (String marker : new String[]{"+", "-"}) {
-            isTaken(limits, marker + "x".repeat(max) + "\r\n");
-            isRefused(limits, marker + "x".repeat(max + 1) + "\r\n", RespRule.LINE_LENGTH_MAX);
+            assertAccepts(limits, marker + "x".repeat(max) + "\r\n");
+            assertRejects(limits, marker + "x".repeat(max + 1) + "\r\n", RespRule.LINE_LENGTH_MAX);
         }
         for (String marker : new String[]{":", "(", ","}) {
-            isTaken(limits, marker + "0".repeat(max) + "\r\n");
-            isRefused(limits, marker + "0".repeat(max + 1) + "\r\n", RespRule.LINE_LENGTH_MAX);
+            assertAccepts(limits, marker + "0".repeat(max) + "\r\n");
+            assertRejects(limits, marker + "0".repeat(max + 1) + "\r\n", RespRule.LINE_LENGTH_MAX);
         }
-        isTaken(limits, "*" + "0".repeat(max) + "\r\n");
-        isRefused(limits, "*" + "0".repeat(max + 1) + "\r\n", RespRule.LINE_LENGTH_MAX);
+        assertAccepts(limits, "*" + "0".repeat(max) + "\r\n");
+        assertRejects(limits, "*" + "0".repeat(max + 1) + "\r\n", RespRule.LINE_LENGTH_MAX);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {4, 5, 9, 10, 99_999, 100_000})
-    void bodies(int max) {
+    void limitsBulkLength(int max) {
         RespLimits limits = DEFAULTS.bulkLengthMax(max);
         String content = "txt:" + "x".repeat(max - 4);
         for (String marker : new String[]{"$", "!", "="}) {
-            isTaken(limits, marker + max + "\r\n" + content + "\r\n");
-            isRefused(limits, marker + (max + 1) + "\r\n", RespRule.BULK_LENGTH_MAX);
+            assertAccepts(limits, marker + max + "\r\n" + content + "\r\n");
+            assertRejects(limits, marker + (max + 1) + "\r\n", RespRule.BULK_LENGTH_MAX);
         }
-        isRefused(DEFAULTS.bulkLengthMax(0), "$1\r\n", RespRule.BULK_LENGTH_MAX);
-        isTaken(DEFAULTS.bulkLengthMax(0), "$0\r\n\r\n");
+        assertRejects(DEFAULTS.bulkLengthMax(0), "$1\r\n", RespRule.BULK_LENGTH_MAX);
+        assertAccepts(DEFAULTS.bulkLengthMax(0), "$0\r\n\r\n");
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, 2, 8, 9, 10, 1000})
-    void elements(int max) {
+    void limitsElementCount(int max) {
         RespLimits limits = DEFAULTS.elementCountMax(max);
         for (String marker : new String[]{"*", "~"}) {
-            isTaken(limits, marker + max + "\r\n" + ":1\r\n".repeat(max));
-            isRefused(limits, marker + (max + 1) + "\r\n", RespRule.ELEMENT_COUNT_MAX);
+            assertAccepts(limits, marker + max + "\r\n" + ":1\r\n".repeat(max));
+            assertRejects(limits, marker + (max + 1) + "\r\n", RespRule.ELEMENT_COUNT_MAX);
         }
-        isTaken(limits, "%" + max / 2 + "\r\n" + "_\r\n".repeat(max / 2 * 2));
-        isRefused(limits, "%" + (max / 2 + 1) + "\r\n", RespRule.ELEMENT_COUNT_MAX);
-        isRefused(limits, "|" + (max / 2 + 1) + "\r\n", RespRule.ELEMENT_COUNT_MAX);
-        isRefused(limits, ">" + (max + 1) + "\r\n", RespRule.ELEMENT_COUNT_MAX);
+        assertAccepts(limits, "%" + max / 2 + "\r\n" + "_\r\n".repeat(max / 2 * 2));
+        assertRejects(limits, "%" + (max / 2 + 1) + "\r\n", RespRule.ELEMENT_COUNT_MAX);
+        assertRejects(limits, "|" + (max / 2 + 1) + "\r\n", RespRule.ELEMENT_COUNT_MAX);
+        assertRejects(limits, ">" + (max + 1) + "\r\n", RespRule.ELEMENT_COUNT_MAX);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 7, 8, 9, 17, 64, 1000})
-    void depth(int max) {
+    void limitsDepth(int max) {
         RespLimits limits = DEFAULTS.depthMax(max);
-        isTaken(limits, "*1\r\n".repeat(max) + ":1\r\n");
-        isTaken(limits, "~1\r\n".repeat(max) + "_\r\n");
-        isRefused(limits, "*1\r\n".repeat(max) + "*0\r\n", RespRule.DEPTH_MAX);
-        isRefused(limits, "*1\r\n".repeat(max) + "|0\r\n", RespRule.DEPTH_MAX);
+        assertAccepts(limits, "*1\r\n".repeat(max) + ":1\r\n");
+        assertAccepts(limits, "~1\r\n".repeat(max) + "_\r\n");
+        assertRejects(limits, "*1\r\n".repeat(max) + "*0\r\n", RespRule.DEPTH_MAX);
+        assertRejects(limits, "*1\r\n".repeat(max) + "|0\r\n", RespRule.DEPTH_MAX);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {64, 65, 1000})
-    void replyBytes(int max) {
+    void limitsReplyBytes(int max) {
         RespLimits limits = DEFAULTS.replyBytesMax(max);
         String line = "+" + "x".repeat(max - 3) + "\r\n";
         assertEquals(max, line.length());
-        isTaken(limits, line);
-        isRefused(limits, line.replace("+", "+x"), RespRule.REPLY_BYTES_MAX);
+        assertAccepts(limits, line);
+        assertRejects(limits, line.replace("+", "+x"), RespRule.REPLY_BYTES_MAX);
         int body = max - "$00\r\n\r\n".length() - (max > 999 ? 1 : 0);
-        isTaken(limits, "$" + body + "\r\n" + "x".repeat(body) + "\r\n");
-        isRefused(limits, "$" + (body + 1) + "\r\n", RespRule.REPLY_BYTES_MAX);
+        assertAccepts(limits, "$" + body + "\r\n" + "x".repeat(body) + "\r\n");
+        assertRejects(limits, "$" + (body + 1) + "\r\n", RespRule.REPLY_BYTES_MAX);
         String nested = "|1\r\n+k\r\n:1\r\n*2\r\n:1\r\n";
-        isTaken(limits, nested + "+" + "x".repeat(max - nested.length() - 3) + "\r\n");
-        isRefused(limits, nested + "+" + "x".repeat(max - nested.length() - 2) + "\r\n", RespRule.REPLY_BYTES_MAX);
+        assertAccepts(limits, nested + "+" + "x".repeat(max - nested.length() - 3) + "\r\n");
+        assertRejects(limits, nested + "+" + "x".repeat(max - nested.length() - 2) + "\r\n", RespRule.REPLY_BYTES_MAX);
     }
 
     @Test
-    void replyBytesCountFromTheStartOfEachReply() {
-        isTaken(DEFAULTS.replyBytesMax(64), ("*2\r\n:1\r\n+" + "x".repeat(50) + "\r\n").repeat(10));
-        isTaken(DEFAULTS.replyBytesMax(64), ":1\r\n".repeat(1000));
+    void countsReplyBytesForEachReplySeparately() {
+        assertAccepts(DEFAULTS.replyBytesMax(64), ("*2\r\n:1\r\n+" + "x".repeat(50) + "\r\n").repeat(10));
+        assertAccepts(DEFAULTS.replyBytesMax(64), ":1\r\n".repeat(1000));
     }
 
     @Test
-    void limitsHaveLimits() {
+    void rejectsLimitsOutOfRange() {
         assertEquals("lineLengthMax is 31; it must be 32 to 2147483583",
                 assertThrows(IllegalArgumentException.class, () -> DEFAULTS.lineLengthMax(31)).getMessage());
         assertEquals("bulkLengthMax is -1; it must be 0 to 2147483583",
@@ -124,17 +124,17 @@ class RespLimitsTest {
     }
 
     @Test
-    void noMemoryIsReservedFromAClaim() {
-        RespLimits most = DEFAULTS.bulkLengthMax(Integer.MAX_VALUE - 64)
+    void reservesNoMemoryForAnnouncedLengths() {
+        RespLimits highest = DEFAULTS.bulkLengthMax(Integer.MAX_VALUE - 64)
                 .elementCountMax(1 << 30)
                 .depthMax(RespLimits.DEPTH_MAX_UPPER_BOUND)
                 .replyBytesMax(Long.MAX_VALUE);
-        // Forty arrays that claim a billion elements each would not fit in any heap, were the claims believed.
+        // Forty lists with the announced capacity of a billion elements each would exceed any heap.
         String wire = "*1073741824\r\n".repeat(40) + "$2147483583\r\nab";
         RespValueReader reader = new RespValueReader(value -> {
             throw new AssertionError(value);
         });
-        RespParser parser = RespParser.forReplies(most);
+        RespParser parser = RespParser.forReplies(highest);
         parser.parse(Wire.buf(wire), reader);
         assertEquals(wire.length(), parser.offset());
     }

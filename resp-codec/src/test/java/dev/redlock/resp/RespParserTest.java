@@ -33,7 +33,7 @@ class RespParserTest {
     }
 
     @Test
-    void readsBodies() {
+    void readsBulkStringsErrorsAndVerbatimStrings() {
         assertEquals(List.of("BULK_STRING he\r\nlo", "reply end"), Wire.events("$6\r\nhe\r\nlo\r\n"));
         assertEquals(List.of("BULK_STRING ", "reply end"), Wire.events("$0\r\n\r\n"));
         assertEquals(List.of("BULK_ERROR ERR x", "reply end"), Wire.events("!5\r\nERR x\r\n"));
@@ -50,7 +50,7 @@ class RespParserTest {
     }
 
     @Test
-    void attributesCountAsNothing() {
+    void doesNotCountAttributesAsElements() {
         assertEquals(
                 List.of("start ATTRIBUTE 2", "simple string ttl", "integer 5", "end ATTRIBUTE", "start ARRAY 2",
                         "start ATTRIBUTE 0", "end ATTRIBUTE", "integer 1", "start ATTRIBUTE 0", "end ATTRIBUTE",
@@ -59,7 +59,7 @@ class RespParserTest {
     }
 
     @Test
-    void pushesAreNoReplies() {
+    void endsPushesWithPushEnd() {
         assertEquals(List.of("integer 1", "reply end", "start PUSH 1", "simple string invalidate", "end PUSH",
                 "push end", "start PUSH 0", "end PUSH", "push end", "integer 2", "reply end"),
                 Wire.events(":1\r\n>1\r\n+invalidate\r\n>0\r\n:2\r\n"));
@@ -78,7 +78,7 @@ class RespParserTest {
     }
 
     @Test
-    void everySplitGivesTheSameEvents() {
+    void deliversTheSameEventsForEverySplit() {
         String wire = ":1\r\n$5\r\nhello\r\n*2\r\n:12345\r\n=7\r\ntxt:abc\r\n|1\r\n+k\r\n"
                 + ",1.5\r\n:-7\r\n>1\r\n_\r\n#t\r\n";
         List<String> whole = Wire.events(wire);
@@ -102,7 +102,7 @@ class RespParserTest {
     }
 
     @Test
-    void bodiesInPiecesAreNotKept() {
+    void consumesPiecesOfBodiesAtOnce() {
         RespParser parser = RespParser.forReplies(RespLimits.defaults());
         EventLog log = new EventLog(0);
         for (String part : List.of("$6\r\n", "he", "l", "lo!", "\r\n")) {
@@ -115,7 +115,7 @@ class RespParserTest {
     }
 
     @Test
-    void failureIsSticky() {
+    void rethrowsTheFirstFailure() {
         RespParser parser = RespParser.forReplies(RespLimits.defaults());
         EventLog log = new EventLog();
         RespProtocolException first = assertThrows(RespProtocolException.class,
@@ -130,9 +130,9 @@ class RespParserTest {
     }
 
     @Test
-    void visitorThatThrowsEndsTheParser() {
+    void failsAfterTheVisitorThrows() {
         RespParser parser = RespParser.forReplies(RespLimits.defaults());
-        RespVisitor angry = new RespVisitor() {
+        RespVisitor throwing = new RespVisitor() {
             @Override
             public void onInteger(long value) {
                 throw new IllegalArgumentException("no");
@@ -146,12 +146,12 @@ class RespParserTest {
             public void onReplyEnd() {
             }
         };
-        assertThrows(IllegalArgumentException.class, () -> parser.parse(Wire.buf(":1\r\n:2\r\n"), angry));
+        assertThrows(IllegalArgumentException.class, () -> parser.parse(Wire.buf(":1\r\n:2\r\n"), throwing));
         assertThrows(IllegalStateException.class, () -> parser.parse(Wire.buf(":3\r\n"), new EventLog()));
     }
 
     @Test
-    void readsDeepNests() {
+    void readsNestingUpToTheDefaultDepth() {
         int depth = RespLimits.DEPTH_MAX_DEFAULT;
         String wire = "*1\r\n".repeat(depth) + ":1\r\n";
         List<String> events = Wire.events(wire);

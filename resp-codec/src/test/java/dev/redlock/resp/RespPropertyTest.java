@@ -16,19 +16,19 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.Tuple;
 
-/** Random values and random damage. jqwik prints the seed of every property, passed or failed. */
+/** Random values, damaged input and random tokens. jqwik prints the seed of every property, passed or failed. */
 class RespPropertyTest {
     private static final String CONTENT = "012-+:$*\r\n tx,e";
 
     @Property(tries = 1000, afterFailure = AfterFailureMode.SAMPLE_FIRST)
-    void whatIsWrittenIsRead(@ForAll("values") List<RespValue> values, @ForAll long cuts) {
+    void readsWrittenValues(@ForAll("values") List<RespValue> values, @ForAll long splitSeed) {
         byte[] wire = wire(values);
-        assertEquals(new PlainReader.Outcome(values, false), PlainReader.read(wire, RespLimits.defaults()));
-        Differential.check(wire, RespLimits.defaults(), new Random(cuts));
+        assertEquals(new OracleReader.Outcome(values, false), OracleReader.read(wire, RespLimits.defaults()));
+        OracleComparison.check(wire, RespLimits.defaults(), new Random(splitSeed));
     }
 
     @Property(tries = 200)
-    void everySplitOffsetGivesTheSameEvents(@ForAll("values") List<RespValue> values) {
+    void deliversTheSameEventsForEverySplit(@ForAll("values") List<RespValue> values) {
         byte[] wire = wire(values);
         List<String> whole = events(wire, wire.length, Integer.MAX_VALUE);
         for (int split = 0; split < wire.length; split++) {
@@ -38,31 +38,31 @@ class RespPropertyTest {
     }
 
     @Property(tries = 5000)
-    void damagedInputMeansWhatTheOracleSays(@ForAll("values") List<RespValue> values, @ForAll long seed) {
+    void agreesWithOracleOnDamagedInput(@ForAll("values") List<RespValue> values, @ForAll long seed) {
         byte[] wire = wire(values);
         Random random = new Random(seed);
         for (int i = random.nextInt(3); i >= 0 && wire.length > 0; i--) {
             wire[random.nextInt(wire.length)] = (byte) CONTENT.charAt(random.nextInt(CONTENT.length()));
         }
-        Differential.check(wire, random.nextBoolean() ? Differential.TIGHT : RespLimits.defaults(), random);
+        OracleComparison.check(wire, random.nextBoolean() ? OracleComparison.TIGHT : RespLimits.defaults(), random);
     }
 
     @Property(tries = 5000)
-    void soupMeansWhatTheOracleSays(@ForAll("soup") String soup, @ForAll long cuts) {
-        Differential.check(Wire.bytes(soup), Differential.TIGHT, new Random(cuts));
+    void agreesWithOracleOnRandomTokens(@ForAll("randomTokens") String input, @ForAll long splitSeed) {
+        OracleComparison.check(Wire.bytes(input), OracleComparison.TIGHT, new Random(splitSeed));
     }
 
     @Property(tries = 5000)
-    void doublesAreTheJdks(@ForAll("doubleTexts") String text) {
+    void readsDoublesAsTheJdkDoes(@ForAll("doubleTexts") String text) {
         List<RespValue> values = RespValueReader.readAll(Wire.buf("," + text + "\r\n"), RespLimits.defaults());
         assertEquals(List.of(RespValue.number(Double.parseDouble(text))), values);
     }
 
     @Property(tries = 5000)
-    void integersAreTheJdks(@ForAll long value) {
+    void readsAndWritesIntegersAsTheJdkDoes(@ForAll long value) {
         for (long shifted = value;; shifted >>= 3) {
             assertEquals(List.of("integer " + shifted, "reply end"), Wire.events(":" + shifted + "\r\n"));
-            // With more behind it, the number is read in words; at the end of the input, byte by byte.
+            // With bytes after it, the parser reads the integer in words; at the end of the input, byte by byte.
             assertEquals("integer " + shifted, Wire.events(":" + shifted + "\r\n+a longer line\r\n").get(0));
             ByteBuf out = Unpooled.buffer();
             RespWriter.integer(out, shifted);
@@ -103,7 +103,7 @@ class RespPropertyTest {
     }
 
     @Provide
-    Arbitrary<String> soup() {
+    Arbitrary<String> randomTokens() {
         return Arbitraries.of("\r\n", "\r", "\n", "+", "-", ":", "$", "*", "_", "#", ",", "(", "!", "=", "%", "|", "~",
                 ">", ";", ".", "?", "0", "1", "2", "3", "4", "5", "12", "41", "101", "-1", "t", "f", "txt:", "inf",
                 "nan", "e", "OK", "\u00ff", "\u0000", ":1\r\n", "$2\r\nab\r\n", "*1\r\n", "|1\r\n",

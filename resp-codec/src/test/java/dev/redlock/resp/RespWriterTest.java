@@ -31,7 +31,7 @@ class RespWriterTest {
     }
 
     @Test
-    void writesACommandFromATemplate() {
+    void writesCommandFromTemplate() {
         RespCommand set = RespCommand.template("SET").argument().argument(4).words("NX", "PX").argument().end();
         String wire = written(out -> {
             set.part(0, out);
@@ -49,14 +49,14 @@ class RespWriterTest {
     }
 
     @Test
-    void writesAConstantCommand() {
+    void writesConstantCommand() {
         assertEquals("*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", written(RespCommand.of("HELLO", "3")::writeTo));
         RespCommand get = RespCommand.template("GET").argument().end();
         assertThrows(IllegalStateException.class, () -> written(get::writeTo));
     }
 
     @Test
-    void refusesWhatIsNoLine() {
+    void rejectsValuesWithoutWireForm() {
         assertThrows(IllegalArgumentException.class,
                 () -> written(out -> RespWriter.textLine(out, RespType.SIMPLE_STRING, "a\nb")));
         assertThrows(IllegalArgumentException.class, () -> written(out -> RespWriter.bigNumber(out, "1.5")));

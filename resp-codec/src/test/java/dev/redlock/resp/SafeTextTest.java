@@ -2,6 +2,7 @@ package dev.redlock.resp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
@@ -22,13 +23,13 @@ class SafeTextTest {
                 "202a|\\u202a",
                 "202e|\\u202e", "2066|\\u2066", "2069|\\u2069", "feff|\\ufeff", "d83d|\\ud83d", "dd12|\\udd12",
                 "e0041|\\udb40\\udc41"})
-    void escapesWhatIsNotShownAsItself(String codePoint, String escape) {
+    void escapesInvisibleCharacters(String codePoint, String escape) {
         String text = "a" + Character.toString(Integer.parseInt(codePoint, 16)) + "b";
         assertEquals("a" + escape + "b", SafeText.of(text));
     }
 
     @Test
-    void keepsTheRestAsItIs() {
+    void keepsOtherCharacters() {
         String text = "orders/42 \"{0}\" \\ \u00e9\u4e2d\ud83d\udd12 \u0645";
         assertSame(text, SafeText.of(text));
         assertEquals("null", SafeText.of(null));
@@ -36,7 +37,7 @@ class SafeTextTest {
     }
 
     @Test
-    void cutsWhatIsTooLong() {
+    void cutsLongText() {
         assertEquals("x".repeat(200), SafeText.of("x".repeat(200)));
         assertEquals("x".repeat(200) + "... (1 more characters)", SafeText.of("x".repeat(201)));
         assertEquals("\\n".repeat(200) + "... (12000000 more characters)", SafeText.of("\n".repeat(12_000_200)));
@@ -44,13 +45,13 @@ class SafeTextTest {
     }
 
     @Test
-    void cutsNoCharacterInHalf() {
+    void doesNotCutSurrogatePairs() {
         assertEquals("a... (3 more characters)", SafeText.of("a\ud83d\udd12b", 2));
         assertEquals("a\ud83d\udd12... (1 more characters)", SafeText.of("a\ud83d\udd12b", 3));
     }
 
     @Test
-    void readsBytesOnlyAsFarAsItShowsThem() {
+    void decodesOnlyTheShownBytes() {
         byte[] bytes = new byte[12_000_000];
         bytes[1] = '\n';
         String shown = SafeText.of(bytes, 10);
@@ -61,7 +62,7 @@ class SafeTextTest {
     }
 
     @Property
-    void isOneLineWithoutControlsWhateverTheText(@ForAll String text, @ForAll List<Integer> units) {
+    void returnsOneLineWithoutControlCharacters(@ForAll String text, @ForAll List<Integer> units) {
         StringBuilder any = new StringBuilder(text);
         units.forEach(unit -> any.append((char) (int) unit));
         String shown = SafeText.of(any);
@@ -74,9 +75,9 @@ class SafeTextTest {
         }, shown));
     }
 
-    /** A tree of a hostile server: wide, deep and with long texts. */
+    /** A hostile server sends a wide and deep tree of long texts. */
     @Test
-    void aTreeOfValuesIsShortTextToo() {
+    void cutsLargeTreesOfValues() {
         List<RespValue> wide = new ArrayList<>();
         for (int i = 0; i < 4_096; i++) {
             wide.add(RespValue.bulk("x".repeat(1_000) + "\u001b[2J\n"));
@@ -92,7 +93,7 @@ class SafeTextTest {
     }
 
     @Test
-    void aSmallTreeIsShownWhole() {
+    void showsSmallTreesWhole() {
         RespValue tree = RespValue.array(RespValue.integer(1), RespValue.bulk("a\nb"),
                 RespValue.array(RespValue.bool(true), RespValue.nullOf(RespType.NULL)), RespValue.number(1.5),
                 RespValue.nullOf(RespType.ARRAY), RespValue.array());
@@ -106,11 +107,11 @@ class SafeTextTest {
     }
 
     @Test
-    void anErrorShowsTheValueThatIsNotWanted() {
+    void typeErrorShowsTheEscapedValue() {
         RespValue value = RespValue.bulk("a\u001b" + "x".repeat(12_000_000));
-        String message = org.junit.jupiter.api.Assertions.assertThrows(IllegalStateException.class, value::asLong)
+        String message = assertThrows(IllegalStateException.class, value::asLong)
                 .getMessage();
-        assertEquals("wanted an integer, but this is BULK_STRING(a\\u001b" + "x".repeat(198) + "... (12000002 bytes))",
+        assertEquals("expected an integer, got BULK_STRING(a\\u001b" + "x".repeat(198) + "... (12000002 bytes))",
                 message);
     }
 }

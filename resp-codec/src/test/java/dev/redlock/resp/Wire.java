@@ -5,7 +5,7 @@ import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** Text as wire bytes and back, one character for each byte. */
+/** Converts between text and wire bytes, one character for each byte. */
 public final class Wire {
     private Wire() {
     }
@@ -22,7 +22,7 @@ public final class Wire {
         return buf.toString(StandardCharsets.ISO_8859_1);
     }
 
-    /** The events of a whole input; fails if something stays unread. */
+    /** Parses a whole input and returns its events. Fails if bytes stay unread. */
     public static List<String> events(String wire) {
         EventLog log = new EventLog();
         ByteBuf in = buf(wire);

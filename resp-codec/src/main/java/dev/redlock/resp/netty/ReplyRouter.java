@@ -72,7 +72,8 @@ final class ReplyRouter implements RespVisitor {
             ByteBuf replay = Unpooled.buffer();
             attribute.writeTo(replay);
             attribute = null;
-            RespParser.forReplies(RespLimits.defaults().depthMax(RespLimits.DEPTH_MAX_UPPER_BOUND)).parse(replay, visitor);
+            RespLimits limits = RespLimits.defaults().depthMax(RespLimits.DEPTH_MAX_UPPER_BOUND);
+            RespParser.forReplies(limits).parse(replay, visitor);
         }
         return visitor;
     }

@@ -32,7 +32,7 @@ class RespClientTest {
     private final RespClient client = RespClient.attach(channel, RespLimits.defaults(), 4, pushes::add);
 
     @AfterEach
-    void nothingIsLeft() {
+    void requireNoMessageLeft() {
         assertFalse(channel.finish());
     }
 
@@ -55,7 +55,7 @@ class RespClientTest {
     }
 
     @Test
-    void aChannelThatCannotBeMadeIsTheErrorOfTheConnectionAttempt() {
+    void connectFailsIfTheChannelCannotBeCreated() {
         ChannelException tooMany = new ChannelException("too many open files, thrown by a test");
         Bootstrap bootstrap = new Bootstrap().group(channel.eventLoop()).channelFactory(() -> {
             throw tooMany;
@@ -65,7 +65,7 @@ class RespClientTest {
     }
 
     @Test
-    void repliesComeInTheOrderOfRequests() {
+    void completesRequestsInOrder() {
         CompletableFuture<RespValue> ping = client.send(RespCommand.of("PING"));
         CompletableFuture<RespValue> get = client.send("GET", "k");
         assertEquals("*1\r\n$4\r\nPING\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", sent());
@@ -77,7 +77,7 @@ class RespClientTest {
     }
 
     @Test
-    void errorsAreValues() {
+    void completesWithErrorsAsValues() {
         CompletableFuture<RespValue> nested = client.send("EVAL", "return {1, {2, redis.error_reply('x')}}", "0");
         sent();
         receive("*2\r\n:1\r\n*2\r\n:2\r\n-x\r\n");
@@ -87,7 +87,7 @@ class RespClientTest {
     }
 
     @Test
-    void pushesGoToTheListener() {
+    void passesPushesToTheListener() {
         CompletableFuture<RespValue> get = client.send("GET", "k");
         sent();
         receive(">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n:7\r\n>1\r\n+later\r\n");
@@ -97,7 +97,7 @@ class RespClientTest {
     }
 
     @Test
-    void attributesStayWithTheirValue() {
+    void deliversAttributesWithTheirValues() {
         CompletableFuture<RespValue> first = client.send("A");
         EventLog log = new EventLog();
         CompletableFuture<RespValue> second = client.send(channel.alloc().buffer(), log);
@@ -111,7 +111,7 @@ class RespClientTest {
     }
 
     @Test
-    void commandsThatBelongTogetherLeaveInOneBuffer() {
+    void sendsCommandsTogetherInOneBuffer() {
         List<CompletableFuture<RespValue>> replies = client
                 .sendTogether(List.of(List.of("MULTI"), List.of("GET", "k"), List.of("EXEC")));
         assertEquals("*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nEXEC\r\n", sent());
@@ -120,7 +120,7 @@ class RespClientTest {
     }
 
     @Test
-    void noMoreThanInFlightMax() {
+    void limitsRequestsInFlight() {
         for (int i = 0; i < 4; i++) {
             client.send("PING");
         }
@@ -137,7 +137,7 @@ class RespClientTest {
     }
 
     @Test
-    void aProtocolErrorFailsWhatAwaitsAReply() {
+    void protocolErrorFailsPendingRequests() {
         CompletableFuture<RespValue> first = client.send("GET", "a");
         CompletableFuture<RespValue> second = client.send("GET", "b");
         sent();
@@ -150,14 +150,14 @@ class RespClientTest {
     }
 
     @Test
-    void aReplyToNothingClosesTheConnection() {
+    void unexpectedReplyClosesTheConnection() {
         receive(":1\r\n");
         assertFalse(channel.isOpen());
         assertEquals("a reply came that no request awaits", causeOf(client.send("PING")).getCause().getMessage());
     }
 
     @Test
-    void closeFailsWhatAwaitsAReply() {
+    void closeFailsPendingRequests() {
         CompletableFuture<RespValue> ping = client.send("PING");
         sent();
         client.close();

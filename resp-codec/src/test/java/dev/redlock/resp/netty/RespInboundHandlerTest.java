@@ -48,7 +48,7 @@ class RespInboundHandlerTest {
     }
 
     @Test
-    void joinsReads() {
+    void readsValuesAcrossReadsOfEverySize() {
         String wire = ":1\r\n$5\r\nhello\r\n" + ":22\r\n".repeat(40) + "$300\r\n" + "x".repeat(300) + "\r\n:3\r\n";
         List<String> whole = Wire.events(wire);
         for (int size = 1; size < wire.length(); size++) {
@@ -64,7 +64,7 @@ class RespInboundHandlerTest {
     }
 
     @Test
-    void closesOnTheFirstErrorAndDropsTheRest() {
+    void closesOnFirstErrorAndDropsTheRest() {
         EmbeddedChannel channel = channel();
         read(channel, ":1\r\n?\r\n:2\r\n");
         assertFalse(channel.isOpen());
@@ -75,7 +75,7 @@ class RespInboundHandlerTest {
     }
 
     @Test
-    void tellsReads() {
+    void notifiesOwnerOfReads() {
         EmbeddedChannel channel = channel();
         read(channel, ":1\r\n:2");
         assertEquals(List.of("start", "complete"), calls);
@@ -86,7 +86,7 @@ class RespInboundHandlerTest {
     }
 
     @Test
-    void aVisitorMayCloseTheChannelInTheMiddle() {
+    void deliversTheReadAfterTheVisitorClosesTheChannel() {
         EmbeddedChannel channel = new EmbeddedChannel();
         List<Long> seen = new ArrayList<>();
         channel.pipeline().addLast(new RespInboundHandler(new Numbers(seen) {
@@ -103,7 +103,7 @@ class RespInboundHandlerTest {
     }
 
     @Test
-    void aVisitorThatThrowsClosesTheChannel() {
+    void closesIfTheVisitorThrows() {
         List<RuntimeException> errors = new ArrayList<>();
         IllegalArgumentException thrown = new IllegalArgumentException("unexpected");
         EmbeddedChannel channel = new EmbeddedChannel(new RespInboundHandler(new Numbers(new ArrayList<>()) {
@@ -123,9 +123,9 @@ class RespInboundHandlerTest {
         assertFalse(channel.finish());
     }
 
-    /** The unfinished end of the read is lost, so what follows would be read as something else. */
+    /** The unfinished end of the read is lost, so the next bytes would be parsed out of context. */
     @Test
-    void anUnfinishedEndThatCannotBeKeptClosesTheChannel() {
+    void closesIfTheUnfinishedEndCannotBeStored() {
         EmbeddedChannel channel = channel();
         channel.config().setAllocator(new PooledByteBufAllocator() {
             @Override
@@ -142,7 +142,7 @@ class RespInboundHandlerTest {
         try {
             channel.writeInbound(Unpooled.wrappedBuffer(Wire.bytes(":1\r\n$9\r\nabc")));
         } catch (OutOfMemoryError e) {
-            // JUnit ends at an error of this kind.
+            // JUnit rethrows an OutOfMemoryError, so assertThrows cannot expect it.
             isThrown = true;
         }
         assertTrue(isThrown);
@@ -152,7 +152,7 @@ class RespInboundHandlerTest {
     }
 
     @Test
-    void whatIsNoBufferPassesOn() {
+    void passesOtherMessagesToTheNextHandler() {
         EmbeddedChannel channel = channel();
         assertTrue(channel.writeInbound("event"));
         assertEquals("event", channel.readInbound());
@@ -160,7 +160,7 @@ class RespInboundHandlerTest {
     }
 
     @Test
-    void largeBodiesAreJoinedAndGivenBack() {
+    void readsAndReleasesLargeBodies() {
         String wire = "$200000\r\n" + "x".repeat(200_000) + "\r\n:5\r\n";
         EmbeddedChannel channel = channel();
         for (int from = 0; from < wire.length(); from += 1000) {
@@ -171,7 +171,7 @@ class RespInboundHandlerTest {
     }
 
     @Test
-    void anUnfinishedEndIsReleasedWithTheHandler() {
+    void releasesTheUnfinishedEndOnRemoval() {
         EmbeddedChannel channel = channel();
         read(channel, ":1\r\n$9\r\nabc");
         channel.pipeline().remove(handler);

@@ -12,39 +12,39 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.random.RandomGenerator;
 
-/** Compares parser and handler with the oracle, for any input and any way to cut it. */
-public final class Differential {
-    /** Small, so that short inputs reach every limit. */
+/** Compares the parser and the handler with the oracle, for any input and any split of it. */
+public final class OracleComparison {
+    /** Limits that short inputs reach. */
     public static final RespLimits TIGHT = RespLimits.defaults()
             .lineLengthMax(32)
             .bulkLengthMax(100)
             .elementCountMax(40)
             .depthMax(5);
 
-    private Differential() {
+    private OracleComparison() {
     }
 
-    /** One input, cut where the random generator says. */
-    public static void check(byte[] input, RespLimits limits, RandomGenerator cuts) {
-        PlainReader.Outcome expected = PlainReader.read(input, limits);
-        assertEquals(expected, parsed(input, limits, input.length + 1, false, cuts), "in one go");
-        assertEquals(expected, parsed(input, limits, 1, false, cuts), "byte by byte");
-        assertEquals(expected, parsed(input, limits, 7, true, cuts), "cut small, bodies in pieces");
-        assertEquals(expected, handled(input, limits, cuts), "through the handler");
+    /** Compares the values of one input, split at random. */
+    public static void check(byte[] input, RespLimits limits, RandomGenerator splits) {
+        OracleReader.Outcome expected = OracleReader.read(input, limits);
+        assertEquals(expected, parsed(input, limits, input.length + 1, false, splits), "whole");
+        assertEquals(expected, parsed(input, limits, 1, false, splits), "byte by byte");
+        assertEquals(expected, parsed(input, limits, 7, true, splits), "in reads of 1 to 7 bytes, bodies in pieces");
+        assertEquals(expected, handled(input, limits, splits), "through the handler");
         ByteBuf out = Unpooled.buffer();
         expected.values().forEach(value -> value.writeTo(out));
         assertEquals(expected.values(), RespValueReader.readAll(out, RespLimits.defaults()), "written and read again");
     }
 
-    /** On the request side, what the oracle reads as arrays of bulk strings is accepted and the rest is refused. */
-    public static void checkRequests(byte[] input, RandomGenerator cuts) {
+    /** The request parser accepts the values up to the first one that is no array of bulk strings for the oracle. */
+    public static void checkRequests(byte[] input, RandomGenerator splits) {
         List<RespValue> values = new ArrayList<>();
         RespParser parser = RespParser.forRequests(RespLimits.defaults());
         RespVisitor reader = new RespValueReader(values::add, 0);
         ByteBuf in = Unpooled.buffer();
         try {
             for (int from = 0; from < input.length;) {
-                int length = Math.min(cuts.nextInt(1, 9), input.length - from);
+                int length = Math.min(splits.nextInt(1, 9), input.length - from);
                 in.discardReadBytes().writeBytes(input, from, length);
                 parser.parse(in, reader);
                 from += length;
@@ -52,8 +52,8 @@ public final class Differential {
         } catch (RespProtocolException e) {
             assertTrue(parser.hasFailed());
         }
-        List<RespValue> replies = PlainReader.read(input, RespLimits.defaults()).values();
-        long requests = replies.stream().takeWhile(Differential::isRequest).count();
+        List<RespValue> replies = OracleReader.read(input, RespLimits.defaults()).values();
+        long requests = replies.stream().takeWhile(OracleComparison::isRequest).count();
         assertEquals(replies.subList(0, (int) requests), values);
     }
 
@@ -65,36 +65,36 @@ public final class Differential {
                                 && word.attribute() == null);
     }
 
-    private static PlainReader.Outcome parsed(byte[] input, RespLimits limits, int cutMax, boolean isInPieces,
-            RandomGenerator cuts) {
+    private static OracleReader.Outcome parsed(byte[] input, RespLimits limits, int readBytesMax, boolean isInPieces,
+            RandomGenerator splits) {
         List<RespValue> values = new ArrayList<>();
         RespParser parser = RespParser.forReplies(limits);
         RespVisitor reader = new RespValueReader(values::add, isInPieces ? 0 : Integer.MAX_VALUE);
         ByteBuf in = Unpooled.buffer();
         try {
             for (int from = 0; from < input.length;) {
-                int length = cutMax > input.length
+                int length = readBytesMax > input.length
                         ? input.length
-                        : Math.min(cuts.nextInt(1, cutMax + 1), input.length - from);
+                        : Math.min(splits.nextInt(1, readBytesMax + 1), input.length - from);
                 in.discardReadBytes().writeBytes(input, from, length);
                 parser.parse(in, reader);
                 from += length;
             }
-            return new PlainReader.Outcome(values, false);
+            return new OracleReader.Outcome(values, false);
         } catch (RespProtocolException e) {
-            return new PlainReader.Outcome(values, true);
+            return new OracleReader.Outcome(values, true);
         }
     }
 
-    /** Through a handler on a channel, in random reads; every read must be released at the end. */
-    public static PlainReader.Outcome handled(byte[] input, RespLimits limits, RandomGenerator cuts) {
+    /** Parses an input through a handler, in random reads. Fails if a read is not released. */
+    public static OracleReader.Outcome handled(byte[] input, RespLimits limits, RandomGenerator splits) {
         List<RespValue> values = new ArrayList<>();
         List<RespProtocolException> errors = new ArrayList<>();
         EmbeddedChannel channel = new EmbeddedChannel(
                 new RespInboundHandler(new RespValueReader(values::add), limits, errors::add));
         List<ByteBuf> reads = new ArrayList<>();
         for (int from = 0; from < input.length && channel.isOpen();) {
-            int length = Math.min(cuts.nextInt(1, cuts.nextInt(2, 200)), input.length - from);
+            int length = Math.min(splits.nextInt(1, splits.nextInt(2, 200)), input.length - from);
             ByteBuf read = channel.alloc().buffer(length).writeBytes(input, from, length);
             reads.add(read);
             channel.writeInbound(read);
@@ -102,6 +102,6 @@ public final class Differential {
         }
         assertFalse(channel.finish());
         reads.forEach(read -> assertEquals(0, read.refCnt()));
-        return new PlainReader.Outcome(values, !errors.isEmpty());
+        return new OracleReader.Outcome(values, !errors.isEmpty());
     }
 }

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.resp.Differential;
+import dev.redlock.resp.OracleComparison;
 import dev.redlock.resp.RespLimits;
 import dev.redlock.resp.Wire;
 import io.netty.buffer.ByteBuf;
@@ -20,15 +20,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Asks Netty's leak detector, set to paranoid by the build, after every way a connection can end. */
-class LeakTest {
+/** Netty's leak detector, which the build sets to paranoid, reports no leak for any end of a connection. */
+class BufferLeakTest {
     private static final long SEED = 20260101;
     private final Queue<String> leaks = new ConcurrentLinkedQueue<>();
 
     @BeforeEach
     void listen() {
         assertEquals(ResourceLeakDetector.Level.PARANOID, ResourceLeakDetector.getLevel());
-        isLeaking();
+        isLeakReported();
         leaks.clear();
         ByteBufUtil.setLeakListener((type, records) -> leaks.add(records));
     }
@@ -38,8 +38,8 @@ class LeakTest {
         ByteBufUtil.setLeakListener(null);
     }
 
-    /** A leak is noticed when its buffer was collected and another one is allocated. */
-    private boolean isLeaking() {
+    /** Netty reports a leak when a buffer is allocated after the leaked one was garbage-collected. */
+    private boolean isLeakReported() {
         for (int i = 0; i < 10 && leaks.isEmpty(); i++) {
             System.gc();
             for (int j = 0; j < 100; j++) {
@@ -50,9 +50,9 @@ class LeakTest {
     }
 
     @Test
-    void theDetectorSeesALeak() {
+    void detectorReportsLeak() {
         leak();
-        assertTrue(isLeaking());
+        assertTrue(isLeakReported());
     }
 
     private static void leak() {
@@ -60,21 +60,21 @@ class LeakTest {
     }
 
     @Test
-    void noConnectionLeaks() {
-        System.out.println("LeakTest seed " + SEED);
+    void handlerLeaksNoBuffers() {
+        System.out.println("BufferLeakTest seed " + SEED);
         Random random = new Random(SEED);
         for (String ending : List.of("", "$9\r\nab", ":12", ":x\r\n", "$20000\r\n" + "x".repeat(5000),
                 "*2\r\n|1\r\n+k")) {
             for (int i = 0; i < 50; i++) {
                 String wire = ":1\r\n$3\r\nabc\r\n".repeat(random.nextInt(30)) + ending;
-                Differential.handled(Wire.bytes(wire), RespLimits.defaults(), random);
+                OracleComparison.handled(Wire.bytes(wire), RespLimits.defaults(), random);
             }
         }
-        assertFalse(isLeaking(), leaks::toString);
+        assertFalse(isLeakReported(), leaks::toString);
     }
 
     @Test
-    void noClientLeaks() {
+    void clientLeaksNoBuffers() {
         for (int i = 0; i < 50; i++) {
             EmbeddedChannel channel = new EmbeddedChannel();
             RespClient client = RespClient.attach(channel, RespLimits.defaults(), 2, push -> {
@@ -91,6 +91,6 @@ class LeakTest {
             channel.finishAndReleaseAll();
             client.send("PING");
         }
-        assertFalse(isLeaking(), leaks::toString);
+        assertFalse(isLeakReported(), leaks::toString);
     }
 }
