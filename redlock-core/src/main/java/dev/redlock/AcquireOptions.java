@@ -31,9 +31,9 @@ public final class AcquireOptions {
     /**
      * Options with a time to live and every other option at its default.
      *
-     * @param ttl time to live of the lock on the nodes, in whole milliseconds. A longer ttl survives slow nodes and slow
-     *            work; a shorter one frees the lock of a dead holder sooner. The shortest is 27 ms with the default
-     *            drift and clock watch, the longest is the client's {@link RedlockContext#maxTtl}.
+     * @param ttl time to live of the lock on the nodes, in whole milliseconds. A longer ttl survives slow nodes and
+     *            slow work; a shorter one frees the lock of a dead holder sooner. The shortest is 27 ms with the
+     *            default drift and clock watch, the longest is the client's {@link RedlockContext#maxTtl}.
      * @return the options
      * @throws IllegalArgumentException if the ttl is below a millisecond
      */

@@ -8,17 +8,17 @@ package dev.redlock;
  */
 public enum CommandMode {
     /**
-     * Cheaper commands where they report as much as the script: release by {@code DELEX} or {@code DELIFEQ}, extension by
-     * {@code SET ... IFEQ}, and the first attempt of an acquisition by {@code SET ... NX PX}. A refused {@code SET} does not
-     * report the holder's remaining ttl. Later attempts use the script, which does. An acquisition that ends with a refused
-     * {@code SET} asks the nodes by {@code PTTL}, which takes one more round trip.
+     * Cheaper commands where they report as much as the script: release by {@code DELEX} or {@code DELIFEQ}, extension
+     * by {@code SET ... IFEQ}, and the first attempt of an acquisition by {@code SET ... NX PX}. A refused {@code SET}
+     * does not report the holder's remaining ttl. Later attempts use the script, which does. An acquisition that ends
+     * with a refused {@code SET} asks the nodes by {@code PTTL}, which takes one more round trip.
      */
     AUTO,
     /** Scripts alone: every node gets the same commands. */
     SCRIPTS,
     /**
-     * The cheapest commands: every acquisition without a fencing token is a {@code SET ... NX PX}, at about half the cost.
-     * {@link AcquireOutcome#shortestRemainingTtlMs} is -1 then.
+     * The cheapest commands: every acquisition without a fencing token is a {@code SET ... NX PX}, at about half the
+     * cost. {@link AcquireOutcome#shortestRemainingTtlMs} is -1 then.
      */
     NATIVE
 }

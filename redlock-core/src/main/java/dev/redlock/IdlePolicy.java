@@ -9,8 +9,8 @@ public enum IdlePolicy {
     /** Sleeps in the selector: no CPU when idle, and a wake-up by the kernel in each round. The default. */
     BLOCK,
     /**
-     * Polls for 50 us after the last work and yields to other threads in between, then sleeps as {@link #BLOCK} does. It
-     * saves the wake-up where one answer or call soon follows another, and uses no CPU when idle.
+     * Polls for 50 us after the last work and yields to other threads in between, then sleeps as {@link #BLOCK} does.
+     * It saves the wake-up where one answer or call soon follows another, and uses no CPU when idle.
      */
     BACK_OFF,
     /** Polls and yields to other threads in between: uses a whole core that no other thread wants. */

@@ -49,8 +49,8 @@ public interface Lease extends AutoCloseable {
      * wait and stays set. A second release, or one after expiry, is no error.
      *
      * @return the outcome
-     * @throws IllegalStateException on an event loop of the client, whatever the state of the lease; or while it is being
-     *                               acquired
+     * @throws IllegalStateException on an event loop of the client, whatever the state of the lease; or while it is
+     *                               being acquired
      */
     ReleaseOutcome release();
 
@@ -70,14 +70,14 @@ public interface Lease extends AutoCloseable {
      * Extends the lease and waits for the answer, at most two node timeouts.
      *
      * <p>A ttl shorter than the remaining one shortens the validity at once, whatever the nodes answer. The keys on the
-     * nodes may keep their longer expiry. The client deletes them when the lease is released or expires; if this process
-     * dies first, others wait for the longer expiry.
+     * nodes may keep their longer expiry. The client deletes them when the lease is released or expires; if this
+     * process dies first, others wait for the longer expiry.
      *
      * @param ttl the new time to live, from now; may be shorter than the remaining one
      * @return the outcome
      * @throws IllegalArgumentException if the ttl is out of range
-     * @throws IllegalStateException    on an event loop of the client, whatever the state of the lease; or while another
-     *                                  extension by a caller is in progress
+     * @throws IllegalStateException    on an event loop of the client, whatever the state of the lease; or while
+     *                                  another extension by a caller is in progress
      */
     ExtendOutcome extend(Duration ttl);
 
@@ -101,8 +101,8 @@ public interface Lease extends AutoCloseable {
     CompletionStage<ExtendOutcome> extendAsync(Duration ttl);
 
     /**
-     * Releases the lock as {@link #release()} does; on an event loop of the client it does not wait. Does not throw if the
-     * lease has expired, and does nothing the second time. Cancels an acquisition in progress.
+     * Releases the lock as {@link #release()} does; on an event loop of the client it does not wait. Does not throw if
+     * the lease has expired, and does nothing the second time. Cancels an acquisition in progress.
      */
     @Override
     void close();

@@ -8,8 +8,8 @@ package dev.redlock;
 public interface LeaseListener {
 
     /**
-     * The lease ended without a release: stop using the resource. Called at most once for each acquisition, when the state
-     * is {@link LeaseState#EXPIRED} or {@link LeaseState#LOST}.
+     * The lease ended without a release: stop using the resource. Called at most once for each acquisition, when the
+     * state is {@link LeaseState#EXPIRED} or {@link LeaseState#LOST}.
      *
      * @param lease the lease
      * @param state its state

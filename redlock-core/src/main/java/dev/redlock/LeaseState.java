@@ -36,8 +36,8 @@ public enum LeaseState {
     /** The validity ended before a release; the client has released the keys. */
     EXPIRED,
     /**
-     * A quorum was lost before the validity ended; the client has released the keys. Or the event loop was shut down: then
-     * the keys last until their ttl.
+     * A quorum was lost before the validity ended; the client has released the keys. Or the event loop was shut down:
+     * then the keys last until their ttl.
      */
     LOST;
 

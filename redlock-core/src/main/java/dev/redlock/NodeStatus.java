@@ -36,8 +36,8 @@ public final class NodeStatus {
     }
 
     /**
-     * The error with which a connected node answers acquires, extensions or releases, such as {@code OOM}: ten in a row, or
-     * all of them for a second. Such a node is {@link NodeState#READY}, and its votes are failed votes.
+     * The error with which a connected node answers acquires, extensions or releases, such as {@code OOM}: ten in a
+     * row, or all of them for a second. Such a node is {@link NodeState#READY}, and its votes are failed votes.
      *
      * @return the first word of the server's latest error, "error reply" if that is no code; null while the node works
      */

@@ -79,8 +79,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Adds the independent masters: 1 to 63. An odd number is best, since an even one tolerates no more failures than the
-     * odd one below it.
+     * Adds the independent masters: 1 to 63. An odd number is best, since an even one tolerates no more failures than
+     * the odd one below it.
      *
      * @param addresses {@code host:port}, {@code redis://[user:password@]host[:port]} or {@code unix:///path}
      * @return this
@@ -117,12 +117,13 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets the prefix of every key on the nodes. None by default, so that clients of the published pattern interoperate.
+     * Sets the prefix of every key on the nodes. None by default, so that clients of the published pattern
+     * interoperate.
      *
      * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
      * @return this
-     * @throws IllegalArgumentException if it starts or ends inside a character, or contains {@code :redlock:fence}, which
-     *                                  names fencing counters
+     * @throws IllegalArgumentException if it starts or ends inside a character, or contains {@code :redlock:fence},
+     *                                  which names fencing counters
      */
     public RedlockContext keyPrefix(final String prefix) {
         checkOpen();
@@ -156,9 +157,9 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets the longest ttl that an acquire or extend may ask for; longer ones are rejected. A node also stays in quarantine
-     * for so long after a restart or a jump of its clock, so keep it near the ttls in use. All clients of the same nodes
-     * need the same value for the restart guard to cover their locks.
+     * Sets the longest ttl that an acquire or extend may ask for; longer ones are rejected. A node also stays in
+     * quarantine for so long after a restart or a jump of its clock, so keep it near the ttls in use. All clients of
+     * the same nodes need the same value for the restart guard to cover their locks.
      *
      * @param ttl default 60 s, from 100 ms to 24 h
      * @return this
@@ -171,11 +172,11 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets the time that the counter of a resource's fencing tokens stays on a node after the last fenced grant, raise or
-     * release. A longer time keeps memory for resources that are no longer used. A counter that expired starts again from
-     * the node's clock (seconds * 2^20). That is above every earlier value, unless the clock was set back or the resource
-     * was granted more than 2^20 times per second over its life. The counter has to outlive every lease by far, or the
-     * nodes of one lease could disagree.
+     * Sets the time that the counter of a resource's fencing tokens stays on a node after the last fenced grant, raise
+     * or release. A longer time keeps memory for resources that are no longer used. A counter that expired starts again
+     * from the node's clock (seconds * 2^20). That is above every earlier value, unless the clock was set back or the
+     * resource was granted more than 2^20 times per second over its life. The counter has to outlive every lease by
+     * far, or the nodes of one lease could disagree.
      *
      * @param ttl default 24 h, from ten times {@link #maxTtl} to 10 years
      * @return this
@@ -202,8 +203,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets the time that a node may take for one answer before its vote counts as unknown. A shorter time gives up on slow
-     * nodes sooner, a longer one survives their hiccups. A healthy quorum never waits for it.
+     * Sets the time that a node may take for one answer before its vote counts as unknown. A shorter time gives up on
+     * slow nodes sooner, a longer one survives their hiccups. A healthy quorum never waits for it.
      *
      * @param timeout default: the shorter of 50 ms and ttl/20; from 1 ms to 60 s
      * @return this
@@ -229,14 +230,14 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets how far clocks may run apart. The validity of a lease is its ttl less the duration of the acquisition and less
-     * the clock allowance: rate * (ttl + 2 * ({@link #clockSampleMs} + 100 ms)) + constant, or rate * ttl + constant with
-     * the clock watch off. The quarantine of a restarted node is maxTtl * rate + constant longer. A node whose clock moves
-     * by more than rate * time + constant / 2 between two samples is put into quarantine.
+     * Sets how far clocks may run apart. The validity of a lease is its ttl less the duration of the acquisition and
+     * less the clock allowance: rate * (ttl + 2 * ({@link #clockSampleMs} + 100 ms)) + constant, or rate * ttl +
+     * constant with the clock watch off. The quarantine of a restarted node is maxTtl * rate + constant longer. A node
+     * whose clock moves by more than rate * time + constant / 2 between two samples is put into quarantine.
      *
-     * <p>Change it only for clocks that are known to be better or worse than the default: with too small a drift, a node
-     * with a fast clock grants a held lock to another client. Where round trips take longer than 1 ms, steps of clocks can
-     * hide in them: raise the constant by four times the excess.
+     * <p>Change it only for clocks that are known to be better or worse than the default: with too small a drift, a
+     * node with a fast clock grants a held lock to another client. Where round trips take longer than 1 ms, steps of
+     * clocks can hide in them: raise the constant by four times the excess.
      *
      * @param ratePpm  parts per million, default 10 000 (one percent), 0 to 500 000
      * @param constant for the precision of expiry, default 2 ms, 0 to 60 s
@@ -291,9 +292,9 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets the time that a node's oldest request may stay unanswered before the client closes the connection as dead and
-     * reconnects. A shorter time finds dead peers sooner, a longer one lets paused peers return without a reconnect. A lock
-     * never waits for it.
+     * Sets the time that a node's oldest request may stay unanswered before the client closes the connection as dead
+     * and reconnects. A shorter time finds dead peers sooner, a longer one lets paused peers return without a
+     * reconnect. A lock never waits for it.
      *
      * @param ms default 2000 ms, 100 to 600 000
      * @return this
@@ -327,8 +328,8 @@ public final class RedlockContext {
 
     /**
      * Sets the time between two comparisons of each node's clock with the local one. The clock allowance (see
-     * {@link #drift}) covers the steps that stay unseen between two samples: 22 ms by default. Short ttls need a shorter
-     * time.
+     * {@link #drift}) covers the steps that stay unseen between two samples: 22 ms by default. Short ttls need a
+     * shorter time.
      *
      * @param ms default 1000 ms, up to 60 000; 0 switches the clock watch off
      * @return this
@@ -378,9 +379,9 @@ public final class RedlockContext {
     }
 
     /**
-     * Limits the acquisitions that talk to the nodes at the same time, per event loop. At the limit an acquisition without
-     * a wait budget ends as {@link AcquireOutcome.Kind#OVERLOADED}. One with a budget waits for a slot, first come, first
-     * served, and counts as a waiter ({@link #waitersMax}) meanwhile.
+     * Limits the acquisitions that talk to the nodes at the same time, per event loop. At the limit an acquisition
+     * without a wait budget ends as {@link AcquireOutcome.Kind#OVERLOADED}. One with a budget waits for a slot, first
+     * come, first served, and counts as a waiter ({@link #waitersMax}) meanwhile.
      *
      * @param count default 16 384, at least 1
      * @return this
@@ -393,8 +394,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Limits the acquisitions that wait behind another one of this client or for a slot of {@link #inFlightMax}, per event
-     * loop. A new one beyond the limit ends as {@link AcquireOutcome.Kind#OVERLOADED}.
+     * Limits the acquisitions that wait behind another one of this client or for a slot of {@link #inFlightMax}, per
+     * event loop. A new one beyond the limit ends as {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0
      * @return this
@@ -408,8 +409,9 @@ public final class RedlockContext {
 
     /**
      * Limits the handoffs of a lock among the waiters of this client before other clients get a chance. After so many
-     * handoffs, if they lasted ten times as long as the pause, the next waiter pauses for one delay of its retry policy. A
-     * smaller limit is fairer where a lock is held for long; the retry policy decides where it is held for a moment.
+     * handoffs, if they lasted ten times as long as the pause, the next waiter pauses for one delay of its retry
+     * policy. A smaller limit is fairer where a lock is held for long; the retry policy decides where it is held for a
+     * moment.
      *
      * @param count default 4; 0 sets no limit, so that local waiters always come first
      * @return this
@@ -437,8 +439,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Limits the requests and bytes that wait for one node. Beyond either limit its votes fail at once, so that a slow node
-     * costs bounded memory and no time of the others.
+     * Limits the requests and bytes that wait for one node. Beyond either limit its votes fail at once, so that a slow
+     * node costs bounded memory and no time of the others.
      *
      * @param unansweredMax default 65 536 requests, at least 16
      * @param unsentBytes   default 1 MiB of unsent bytes, at least 4096
@@ -453,8 +455,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Limits the releases that are retained for a node that is unreachable. Beyond it the oldest is discarded, and its key
-     * lasts until its ttl.
+     * Limits the releases that are retained for a node that is unreachable. Beyond it the oldest is discarded, and its
+     * key lasts until its ttl.
      *
      * @param count default 65 536, at least 0
      * @return this
@@ -482,8 +484,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Runs the client on the user's event loops instead of its own. They must be Netty 4.2 loops of a known transport. The
-     * client never shuts them down.
+     * Runs the client on the user's event loops instead of its own. They must be Netty 4.2 loops of a known transport.
+     * The client never shuts them down.
      *
      * @param loops at least one
      * @return this
@@ -541,8 +543,8 @@ public final class RedlockContext {
 
     /**
      * Limits the releases of one turn of the event loop that go to a node as one script call, which costs the node less
-     * than a call for each. A node with a conditional delete gets one command for each plain release instead, which costs it
-     * still less; releases of fenced leases always use scripts.
+     * than a call for each. A node with a conditional delete gets one command for each plain release instead, which
+     * costs it still less; releases of fenced leases always use scripts.
      *
      * @param count default 64, 1 to 64; 1 sends each release alone
      * @return this

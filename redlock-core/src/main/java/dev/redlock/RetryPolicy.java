@@ -12,8 +12,8 @@ public interface RetryPolicy {
 
     /**
      * The delay before the next attempt. It is also the pause of a local queue
-     * ({@link RedlockContext#localHandoffsMax}): then it is drawn once for a streak of handoffs, with the arguments of an
-     * attempt that a node refused without a remaining ttl.
+     * ({@link RedlockContext#localHandoffsMax}): then it is drawn once for a streak of handoffs, with the arguments of
+     * an attempt that a node refused without a remaining ttl.
      *
      * @param attemptCount attempts so far, at least 1
      * @param lastReason   why the last one failed

@@ -133,7 +133,8 @@ class AcquireRegressionTest extends VirtualTest {
     @Test
     void aPauseOfTheClientCountsAgainstTheValidity() {
         final VirtualWorld.Client client = world(3);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, AcquireOptions.ofTtl(Duration.ofMillis(900)).tryOnce());
+        final CompletableFuture<AcquireOutcome> outcome = begin(client,
+                AcquireOptions.ofTtl(Duration.ofMillis(900)).tryOnce());
         client.pause();
         world.runMs(880);
         client.resume();

@@ -222,7 +222,8 @@ class ChangeOrderRegressionTest extends VirtualTest {
 
     private Lease reusable(final VirtualWorld.Client client, final Lease lease, final long ttlMs) {
         client.redlock()
-                .acquire(client.redlock().key("orders"), AcquireOptions.ofTtl(Duration.ofMillis(ttlMs)).tryOnce(), lease,
+                .acquire(client.redlock().key("orders"), AcquireOptions.ofTtl(Duration.ofMillis(ttlMs)).tryOnce(),
+                        lease,
                         outcome -> assertTrue(outcome.isAcquired(), outcome::toString));
         world.settle();
         return lease;

@@ -256,7 +256,11 @@ class ExtendRegressionTest extends VirtualTest {
         final List<String> told = new ArrayList<>();
         final long startMs = nowMs();
         acquired(
-                acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(4, Duration.ofMinutes(5)).listener(tell(told))));
+                acquire(client,
+                        AcquireOptions.ofTtl(SHORT)
+                                .tryOnce()
+                                .autoExtend(4, Duration.ofMinutes(5))
+                                .listener(tell(told))));
         world.runMs(20_000);
         assertEquals(List.of("extended 1", "extended 2", "extended 3", "extended 4", "EXPIRED"), told, "then it ends");
         assertEquals(4, client.redlock().counters().extendedCount(), "counted");
@@ -267,7 +271,8 @@ class ExtendRegressionTest extends VirtualTest {
     void theWatchdogStopsAtTheLongestHold() {
         final VirtualWorld.Client client = world(3);
         final List<String> told = new ArrayList<>();
-        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce()
+        acquired(acquire(client, AcquireOptions.ofTtl(SHORT)
+                .tryOnce()
                 .autoExtend(99, Duration.ofMillis(2_500))
                 .listener(tell(told))));
         world.runMs(10_000);
@@ -346,7 +351,8 @@ class ExtendRegressionTest extends VirtualTest {
     void aFailingWatchdogIsNotSilent() {
         final VirtualWorld.Client client = world(3);
         final List<String> told = new ArrayList<>();
-        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(tell(told))));
+        acquired(acquire(client,
+                AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(tell(told))));
         node(0).pause();
         node(1).pause();
         world.runMs(4_000);
@@ -357,7 +363,8 @@ class ExtendRegressionTest extends VirtualTest {
     void theWatchdogTriesAgainWhileValidityRemains() {
         final VirtualWorld.Client client = world(3);
         final List<String> told = new ArrayList<>();
-        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(tell(told))));
+        acquired(acquire(client,
+                AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(tell(told))));
         node(0).pause();
         node(1).pause();
         world.runMs(1_500);
@@ -370,7 +377,8 @@ class ExtendRegressionTest extends VirtualTest {
     void twoExtensionsAtOnceAreOneAfterTheOther() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 10_000_000));
-        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1))));
+        final Lease lease = acquired(
+                acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1))));
         world.runMs(1_005);
         final long startNs = world.nowNs();
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the automatic one is waited for");

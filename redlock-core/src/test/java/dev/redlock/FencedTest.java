@@ -295,7 +295,8 @@ class FencedTest extends VirtualTest {
     void validityThatTheRaiseUsedUpIsTooSlow() {
         nodesWithCounters(1, 5, 9);
         final AcquireOutcome outcome = acquire(client,
-                AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce()
+                AcquireOptions.ofTtl(Duration.ofSeconds(1))
+                        .tryOnce()
                         .fenced()
                         .minValidity(Duration.ofMillis(validityMs(1_000) - 3)));
         assertEquals(AcquireOutcome.Kind.TOO_SLOW, outcome.kind(), outcome::toString);

@@ -3,8 +3,6 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.redlock.engine.LeaseHandle;
-import dev.redlock.quorum.SeedSource;
-import dev.redlock.quorum.TokenStream;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;
 import io.netty.channel.EventLoop;
@@ -13,8 +11,6 @@ import io.netty.channel.local.LocalIoHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
-import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;

@@ -159,8 +159,11 @@ class LeaseStateTest extends VirtualTest {
                 .acquire(client.redlock().key("orders"), options().autoExtend(), lease,
                         outcome -> told[0] = outcome);
         world.runMs(3);
-        assertEquals("AcquireOutcome{orders, NOT_ACQUIRED, outcome OVERLOADED, attempts 0, votes 0 granted 0 refused 0 failed"
-                + " 0 unknown}", told[0].toString(), "nothing was sent the third time, so nobody has voted");
+        assertEquals(
+                "AcquireOutcome{orders, NOT_ACQUIRED, outcome OVERLOADED, attempts 0, votes 0 granted 0 refused 0"
+                + " failed"
+                        + " 0 unknown}",
+                told[0].toString(), "nothing was sent the third time, so nobody has voted");
     }
 
     /** What nodes say to something that is over moves no state: the timers of a released lease are stopped. */

@@ -19,7 +19,8 @@ class NodeStatusTest extends VirtualTest {
     private static List<Object> everyAccessor(final NodeStatus status) {
         final List<Object> all = new ArrayList<>(List.of(status.index(), status.address(), status.state(),
                 status.roundTripNs(), status.grantedCount(), status.refusedCount(), status.errorCount(),
-                status.disconnectCount(), status.clockJumpCount(), status.undeliveredReleaseCount(), status.undeliveredReleaseDroppedCount(),
+                status.disconnectCount(), status.clockJumpCount(), status.undeliveredReleaseCount(),
+                status.undeliveredReleaseDroppedCount(),
                 status.undeliveredReleaseDeliveredCount(), status.undeliveredReleaseRefusedCount()));
         all.add(status.problem());
         all.add(status.failingCode());

@@ -53,7 +53,8 @@ class RedlockBadInputTest {
         Refusal.ofState("\"r\" was not acquired: " + text + "; too few nodes vote: see voteText() and"
                 + " Redlock.nodes()", outcome::lease);
         assertEquals(
-                "AcquireOutcome{r, NOT_ACQUIRED, outcome NO_QUORUM, attempts 1, votes 0 granted 0 refused 3 failed 0 unknown,"
+                "AcquireOutcome{r, NOT_ACQUIRED, outcome NO_QUORUM, attempts 1, votes 0 granted 0 refused 3 failed"
+                        + " 0 unknown,"
                         + " node 0 failed: not connected, node 1 failed: not connected, node 2 failed: not connected}",
                 text);
     }

@@ -160,8 +160,10 @@ class ReleaseRegressionTest extends VirtualTest {
         world.settle();
         eachNode(node -> node.breakConnections());
         world.settle();
-        assertEquals(List.of(1L, 0L, 1L), List.of(status(client, 0).undeliveredReleaseCount(), status(client, 1).undeliveredReleaseCount(),
-                status(client, 2).undeliveredReleaseCount()), "what each node may hold");
+        assertEquals(List.of(1L, 0L, 1L),
+                List.of(status(client, 0).undeliveredReleaseCount(), status(client, 1).undeliveredReleaseCount(),
+                        status(client, 2).undeliveredReleaseCount()),
+                "what each node may hold");
     }
 
     /** An error will most likely be one again: the debt is given up, and somebody has to see that. */
@@ -178,7 +180,9 @@ class ReleaseRegressionTest extends VirtualTest {
         world.await("back", 3_000, () -> status(client, 2).state() == NodeState.READY);
         world.runMs(5_000);
         assertEquals(1, status(client, 2).undeliveredReleaseRefusedCount(), "once, and not again and again");
-        assertEquals(0, status(client, 2).undeliveredReleaseDeliveredCount() + status(client, 2).undeliveredReleaseCount(), "nothing else");
+        assertEquals(0,
+                status(client, 2).undeliveredReleaseDeliveredCount() + status(client, 2).undeliveredReleaseCount(),
+                "nothing else");
         assertNotNull(key(2), "its key ends with its ttl");
     }
 
@@ -196,7 +200,8 @@ class ReleaseRegressionTest extends VirtualTest {
             node(i).breakConnections();
         }
         world.settle();
-        assertEquals(0, status(client, 0).undeliveredReleaseCount() + status(client, 1).undeliveredReleaseCount(), "they have answered");
+        assertEquals(0, status(client, 0).undeliveredReleaseCount() + status(client, 1).undeliveredReleaseCount(),
+                "they have answered");
         assertEquals(1, status(client, 2).undeliveredReleaseCount(), "it has not");
     }
 

@@ -188,7 +188,8 @@ class RetryAtOnceTest extends VirtualTest {
     @ParameterizedTest
     @EnumSource
     void aLoopOfTheClientsOwnGoesOn(final IdlePolicy policy) {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
+                "retry-at-once");
         try (LiveNodes nodes = new LiveNodes(1)) {
             final TestClient live = new TestClient(new RedlockContext().nodes(nodes.addresses())
                     .restartGuard(RestartGuardMode.OFF), thread.loop(), nodes.newTransport(), NanoClock.system(), 1);
@@ -232,7 +233,8 @@ class RetryAtOnceTest extends VirtualTest {
     @ParameterizedTest
     @EnumSource
     void aLoopEndsAlthoughItsCallerGoesOn(final IdlePolicy policy) {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
+                "retry-at-once");
         final AtomicBoolean isOver = new AtomicBoolean();
         final AtomicInteger inside = new AtomicInteger();
         final AtomicInteger told = new AtomicInteger();

@@ -97,7 +97,8 @@ class WaitingRegressionTest extends VirtualTest {
     void aHandOverToAReusedLeaseOfAnotherResourceStillHappens() {
         final VirtualWorld.Client client = world(3);
         final Lease reused = client.redlock().newLease();
-        final AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2)).tryOnce()
+        final AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2))
+                .tryOnce()
                 .listener((lost, state) -> client
                         .redlock()
                         .acquire(client.redlock().key("other"), options(), lost, outcome -> {

@@ -49,7 +49,8 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return the copy
      */
     public AcquireSpec withWaitNs(final long newWaitNs) {
-        return new AcquireSpec(ttlMs, newWaitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, isFenced);
+        return new AcquireSpec(ttlMs, newWaitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
+                isFenced);
     }
 
     /**
@@ -59,7 +60,8 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return the copy
      */
     public AcquireSpec withMinValidityNs(final long newMinValidityNs) {
-        return new AcquireSpec(ttlMs, waitNs, newMinValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, isFenced);
+        return new AcquireSpec(ttlMs, waitNs, newMinValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
+                isFenced);
     }
 
     /**
@@ -69,7 +71,8 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return the copy
      */
     public AcquireSpec withRetryPolicy(final RetryPolicy newRetryPolicy) {
-        return new AcquireSpec(ttlMs, waitNs, minValidityNs, newRetryPolicy, listener, extensionCountMax, holdNsMax, isFenced);
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, newRetryPolicy, listener, extensionCountMax, holdNsMax,
+                isFenced);
     }
 
     /**
@@ -79,7 +82,8 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return the copy
      */
     public AcquireSpec withListener(final LeaseListener newListener) {
-        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, newListener, extensionCountMax, holdNsMax, isFenced);
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, newListener, extensionCountMax, holdNsMax,
+                isFenced);
     }
 
     /**

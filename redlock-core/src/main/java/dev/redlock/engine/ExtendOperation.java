@@ -106,7 +106,8 @@ final class ExtendOperation {
 
     /** Whether a renewed key is sure to stand for the ttl. */
     private boolean isProof(final Claim claim, final int nodeIndex) {
-        return conductor.node(nodeIndex).state() != NodeState.QUARANTINED && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
+        return conductor.node(nodeIndex).state() != NodeState.QUARANTINED
+                && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
     }
 
     private void decide(final Claim claim) {

@@ -24,7 +24,8 @@ final class HolderTtlQuery {
     void start(final Claim claim) {
         claim.phase = Claim.Phase.QUERYING_TTL;
         claim.askedMask = claim.acquireRound.refused();
-        conductor.startTimer(claim.roundTimer, conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+        conductor.startTimer(claim.roundTimer,
+                conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
         claim.expect(Long.bitCount(claim.askedMask));
         // Ended after all of them have been asked and sent the release.
         claim.isSending = true;

@@ -85,7 +85,8 @@ public final class LockEngine {
         final List<EventLoopRunner> threads = new ArrayList<>();
         for (int i = 0; i < conductors.length; i++) {
             final IoTransport transport = transports.get(i);
-            final EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(), config.loops().idlePolicy(),
+            final EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(),
+                    config.loops().idlePolicy(),
                     "redlock-" + i);
             threads.add(thread);
             conductors[i] = newConductor(config, thread.loop(), transport);

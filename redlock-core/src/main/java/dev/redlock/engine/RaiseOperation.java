@@ -32,7 +32,8 @@ final class RaiseOperation {
             }
         }
         conductor.counters().onRaised();
-        conductor.startTimer(claim.roundTimer, conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+        conductor.startTimer(claim.roundTimer,
+                conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
         claim.expect(Long.bitCount(lagging));
         conductor.fanOut().send(claim, CommandKind.RAISE, 0, lagging);
     }

@@ -189,7 +189,8 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     /** If one request throws, its caller gets an outcome, and the other requests are executed. */
     private void process(final Conductor owner, final int requests) {
         final short use = useCount;
-        // A callback may use the lease again, perhaps with another conductor: the remaining requests belong to this use.
+        // A callback may use the lease again, perhaps with another conductor: the remaining requests belong to this
+        // use.
         for (int left = requests; left != 0 && useCount == use; left &= left - 1) {
             final int request = Integer.lowestOneBit(left);
             try {

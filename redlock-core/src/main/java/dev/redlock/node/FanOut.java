@@ -29,7 +29,8 @@ public final class FanOut {
     private final Runnable flushTask = this::flush;
     private final int releaseBatchMax;
     private final ReleaseBatcher plain = new ReleaseBatcher(CommandKind.RELEASE, CommandKind.RELEASE_MANY);
-    private final ReleaseBatcher fenced = new ReleaseBatcher(CommandKind.RELEASE_FENCED, CommandKind.RELEASE_MANY_FENCED);
+    private final ReleaseBatcher fenced = new ReleaseBatcher(CommandKind.RELEASE_FENCED,
+            CommandKind.RELEASE_MANY_FENCED);
     private final ResourceFilter filter = new ResourceFilter();
     private final RejectedSends unsentCommands = new RejectedSends();
     private ByteBuf batch;
@@ -88,7 +89,8 @@ public final class FanOut {
     }
 
     /** Those nodes of a mask that are asked in the same form. */
-    private long alike(final LockRequest request, final CommandKind kind, final CommandEncoding encoding, final long mask) {
+    private long alike(final LockRequest request, final CommandKind kind, final CommandEncoding encoding,
+            final long mask) {
         long alike = 0;
         for (final Node node : nodes) {
             if (node.encodingOf(request, kind) == encoding) {
@@ -98,7 +100,8 @@ public final class FanOut {
         return alike & mask;
     }
 
-    private long sendAlike(final LockRequest request, final CommandKind kind, final CommandEncoding encoding, final int sequence,
+    private long sendAlike(final LockRequest request, final CommandKind kind, final CommandEncoding encoding,
+            final int sequence,
             final long mask) {
         final ByteBuf out = batchWithRoom(roomFor(request, kind));
         if (out == null) {

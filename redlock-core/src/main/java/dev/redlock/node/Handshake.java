@@ -279,7 +279,8 @@ final class Handshake {
             refuse("it refuses the lock scripts: " + codeOf(reply.asText()));
         } else if (scriptsLeft == 0) {
             isOver = true;
-            node.onIntroduced(runId, uptimeSeconds, ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply));
+            node.onIntroduced(runId, uptimeSeconds,
+                    ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply));
         }
     }
 

@@ -107,7 +107,8 @@ final class LockScripts {
         write(out, EVAL[kind.ordinal()], kind, request);
     }
 
-    private static void write(final ByteBuf out, final byte[] prefix, final CommandKind kind, final LockRequest request) {
+    private static void write(final ByteBuf out, final byte[] prefix, final CommandKind kind,
+            final LockRequest request) {
         out.writeBytes(prefix);
         out.writeBytes(request.resourceBulk());
         if (kind.hasCounter()) {

@@ -468,7 +468,8 @@ public final class Node {
     }
 
     /** Notes a request whose bytes stand in the shared batch, if this node takes it. */
-    VoteFailure enlist(final LockRequest request, final CommandKind kind, final CommandEncoding encoding, final int sequence) {
+    VoteFailure enlist(final LockRequest request, final CommandKind kind, final CommandEncoding encoding,
+            final int sequence) {
         final VoteFailure refusal = refusalOf(kind);
         if (refusal == VoteFailure.NONE && !connection.add(request, RequestRing.tag(kind, encoding, sequence, false))) {
             return VoteFailure.BACK_PRESSURE;

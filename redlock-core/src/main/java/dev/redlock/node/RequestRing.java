@@ -41,7 +41,8 @@ final class RequestRing {
         return value <= 1 ? 1 : Integer.highestOneBit(value - 1) << 1;
     }
 
-    static int tag(final CommandKind kind, final CommandEncoding encoding, final int sequence, final boolean isSecondTry) {
+    static int tag(final CommandKind kind, final CommandEncoding encoding, final int sequence,
+            final boolean isSecondTry) {
         return sequence << SEQUENCE_SHIFT | (isSecondTry ? SECOND_TRY_BIT : 0) | encoding.ordinal() << KIND_BITS
                 | kind.ordinal();
     }

@@ -37,7 +37,8 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
         final CommandEncoding release = isDelete(delex)
                 ? CommandEncoding.DELEX
                 : isDelete(delIfEqual) ? CommandEncoding.DELIFEQ : CommandEncoding.SCRIPT;
-        return new ServerCapabilities(release, isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT);
+        return new ServerCapabilities(release,
+                isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT);
     }
 
     /** A 1 would say that it deleted a key whose value was another one, or that there was none to delete. */

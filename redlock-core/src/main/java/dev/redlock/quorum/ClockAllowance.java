@@ -42,7 +42,6 @@ public final class ClockAllowance {
     /** How late a sample may come, with its round trip: the loop is busy, or the machine is. */
     public static final long LATENESS_MS = 100;
 
-
     private final Drift drift;
     private final long unseenNs;
 

@@ -57,7 +57,8 @@ class FanOutTest {
         }
 
         @Override
-        public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
+        public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence,
+                final VoteFailure failure) {
             told.add(name + " " + nodeIndex);
         }
     }

@@ -178,8 +178,10 @@ class LockScriptsTest {
     @Test
     void onlyReleasesAndQuestionsAreNoVotes() {
         for (final CommandKind kind : CommandKind.values()) {
-            assertEquals(!kind.name().startsWith("RELEASE") && kind != CommandKind.REMAINING_TTL, kind.isVote(), kind::name);
-            assertEquals(kind == CommandKind.ACQUIRE || kind == CommandKind.ACQUIRE_FENCED, kind.isAcquire(), kind::name);
+            assertEquals(!kind.name().startsWith("RELEASE") && kind != CommandKind.REMAINING_TTL, kind.isVote(),
+                    kind::name);
+            assertEquals(kind == CommandKind.ACQUIRE || kind == CommandKind.ACQUIRE_FENCED, kind.isAcquire(),
+                    kind::name);
         }
     }
 

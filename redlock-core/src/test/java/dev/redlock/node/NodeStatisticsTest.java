@@ -12,7 +12,8 @@ class NodeStatisticsTest {
         assertArrayEquals(expected,
                 new long[]{statistics.grantedCount(), statistics.refusedCount(), statistics.errorCount(),
                     statistics.disconnectCount(), statistics.clockJumpCount(), statistics.undeliveredReleaseCount(),
-                    statistics.undeliveredReleaseDroppedCount(), statistics.undeliveredReleaseDeliveredCount(), statistics.undeliveredReleaseRefusedCount()});
+                    statistics.undeliveredReleaseDroppedCount(), statistics.undeliveredReleaseDeliveredCount(),
+                    statistics.undeliveredReleaseRefusedCount()});
     }
 
     @Test

@@ -31,13 +31,19 @@ class ServerCapabilitiesTest {
 
     @Test
     void eachCommandDecidesAboutItself() {
-        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ), ServerCapabilities.of(ZERO, UNKNOWN, NULL));
-        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ), ServerCapabilities.of(UNKNOWN, ZERO, NULL));
-        assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ), ServerCapabilities.of(UNKNOWN, UNKNOWN, NULL));
-        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT), ServerCapabilities.of(UNKNOWN, ZERO, SYNTAX));
-        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SCRIPT), ServerCapabilities.of(ZERO, ZERO, SYNTAX), "either will do");
+        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ),
+                ServerCapabilities.of(ZERO, UNKNOWN, NULL));
+        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
+                ServerCapabilities.of(UNKNOWN, ZERO, NULL));
         assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
-                ServerCapabilities.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING)), "null as RESP2 has it");
+                ServerCapabilities.of(UNKNOWN, UNKNOWN, NULL));
+        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),
+                ServerCapabilities.of(UNKNOWN, ZERO, SYNTAX));
+        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SCRIPT), ServerCapabilities.of(ZERO, ZERO, SYNTAX),
+                "either will do");
+        assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
+                ServerCapabilities.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING)),
+                "null as RESP2 has it");
         assertScripts(UNKNOWN, UNKNOWN, SYNTAX);
     }
 
@@ -63,7 +69,8 @@ class ServerCapabilitiesTest {
                 ServerCapabilities.of(error(text), UNKNOWN, error(text)));
         assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
                 ServerCapabilities.of(UNKNOWN, error(text), error(text)));
-        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT), ServerCapabilities.of(UNKNOWN, error(text), SYNTAX));
+        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),
+                ServerCapabilities.of(UNKNOWN, error(text), SYNTAX));
         assertScripts(UNKNOWN, UNKNOWN, error(text));
     }
 
@@ -72,7 +79,8 @@ class ServerCapabilitiesTest {
         final ServerCapabilities both = dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ);
         assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ), both.without(CommandEncoding.DELIFEQ));
         assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT), both.without(CommandEncoding.SET_IFEQ));
-        assertEquals(ServerCapabilities.SCRIPTS, both.without(CommandEncoding.SET_IFEQ).without(CommandEncoding.DELIFEQ));
+        assertEquals(ServerCapabilities.SCRIPTS,
+                both.without(CommandEncoding.SET_IFEQ).without(CommandEncoding.DELIFEQ));
         assertSame(CommandEncoding.DELIFEQ, both.without(CommandEncoding.DELEX).releaseEncoding());
     }
 }

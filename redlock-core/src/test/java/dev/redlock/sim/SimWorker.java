@@ -8,7 +8,6 @@ import dev.redlock.LeaseListener;
 import dev.redlock.LeaseState;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.ResourceKey;
-import dev.redlock.TestClient;
 import dev.redlock.engine.TestEngine;
 import java.time.Duration;
 import java.util.SplittableRandom;
