@@ -32,8 +32,8 @@ class AcquireOutcomeTest extends VirtualTest {
         final VirtualWorld.Client client = world(1);
         node(0).redis().set("orders", "foreign", 2_500);
         final AcquireOutcome outcome = acquire(client, options());
-        final String text = "AcquireOutcome{orders, NOT_ACQUIRED, outcome CONTENDED, attempts 1, votes 0 granted 1 refused"
-                + " 0"
+        final String text = "AcquireOutcome{orders, NOT_ACQUIRED, outcome CONTENDED, attempts 1, votes 0 granted 1"
+                + " refused 0"
                 + " failed 0 unknown, shortest remaining ttl 2500 ms}";
         Refusal.ofState("\"orders\" was not acquired: " + text + "; another holder has the lock: wait longer, or"
                 + " retry after shortestRemainingTtlMs()", outcome::lease);

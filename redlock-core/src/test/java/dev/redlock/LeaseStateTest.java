@@ -161,7 +161,7 @@ class LeaseStateTest extends VirtualTest {
         world.runMs(3);
         assertEquals(
                 "AcquireOutcome{orders, NOT_ACQUIRED, outcome OVERLOADED, attempts 0, votes 0 granted 0 refused 0"
-                + " failed"
+                        + " failed"
                         + " 0 unknown}",
                 told[0].toString(), "nothing was sent the third time, so nobody has voted");
     }
