@@ -60,7 +60,7 @@ public final class Suite {
                 .map(key -> key + " " + run.getParams().getParam(key))
                 .collect(Collectors.joining(", "));
         final Result<?> time = run.getPrimaryResult();
-        // The median: what JMH itself allocates at the end of a run would stand in the mean.
+        // The median: the mean would include JMH's own allocation at the end of a run.
         final Result<?> bytes = run.getSecondaryResults().get("gc.alloc.rate.norm");
         table.append(String.format(Locale.ROOT, "| %s | %s | %.1f | %.1f | %.3f |%n", name, parameters, time.getScore(),
                 time.getScoreError(), bytes == null ? Double.NaN : bytes.getStatistics().getPercentile(50)));

@@ -14,8 +14,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What a connection remembers of a request until its answer: 64 go in, then 64 come out. One operation is one request.
- * The baseline is a queue of the JDK with a record for each.
+ * The in-flight requests of a connection: 64 go in, then 64 come out. One operation is one request. The baseline is a
+ * queue of the JDK with a record for each.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
@@ -34,7 +34,7 @@ public class RequestRingBenchmark {
     private final Object request = new Object();
 
     /**
-     * A request and what was asked.
+     * A request with its kind.
      *
      * @threading immutable
      */

@@ -28,7 +28,7 @@ class DocsCommandsTest {
             .compile("java -(?:jar|cp) jmh/target/jmh\\.jar(?: dev\\.redlock\\.jmh\\.(\\S+))?([^`|&;#\n]*)");
 
     @Test
-    void everyCallIsUnderstood() throws IOException, CommandLineOptionException {
+    void everyDocumentedCommandParses() throws IOException, CommandLineOptionException {
         int count = 0;
         for (final Path page : pages()) {
             final Matcher call = CALL.matcher(Files.readString(page).replaceAll("\\\\\n *", ""));

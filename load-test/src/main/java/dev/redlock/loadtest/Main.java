@@ -2,6 +2,16 @@ package dev.redlock.loadtest;
 
 import dev.redlock.loadtest.chaos.ChaosCommand;
 import dev.redlock.loadtest.chaos.ChaosWorkerCommand;
+import dev.redlock.loadtest.cli.BuildVersion;
+import dev.redlock.loadtest.cli.FailureHandler;
+import dev.redlock.loadtest.cli.NodesCommand;
+import dev.redlock.loadtest.cli.PlotsCommand;
+import dev.redlock.loadtest.compare.CompareCommand;
+import dev.redlock.loadtest.compare.CompareDriverCommand;
+import dev.redlock.loadtest.measure.ContentionCommand;
+import dev.redlock.loadtest.measure.LatencyCommand;
+import dev.redlock.loadtest.measure.SoakCommand;
+import dev.redlock.loadtest.measure.ThroughputCommand;
 import dev.redlock.loadtest.scenario.ScenariosCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -25,30 +35,17 @@ import picocli.CommandLine.Spec;
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
             PlotsCommand.class},
         synopsisSubcommandLabel = "[latency|throughput|compare|contention|soak|chaos|scenarios|nodes|plots]",
-        description = "Measures distributed locks over real Redis or Valkey nodes, and hurts them.",
+        description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {
             " 0:the run counts",
             " 1:the run failed: overlapping holders, failed calls, a missed rate, growth, or nothing measured",
             " 2:an option is unknown or out of range",
-            " 3:no nodes could be had or reached, or the results could not be written",
+            " 3:no nodes could be started or reached, or the results could not be written",
             " 4:nothing failed, but a scenario could not be played on this machine",
             "70:a bug of this program",
-            "130:interrupted (Ctrl-C), or 143 (SIGTERM); what was started has been stopped"})
+            "130:interrupted (Ctrl-C), or 143 (SIGTERM); the started nodes have been stopped"})
 public final class Main implements Runnable {
-    /** The run counts. */
-    public static final int EXIT_GOOD = 0;
-    /** The run failed. */
-    public static final int EXIT_FAILED = 1;
-    /** Nothing failed, and something that was asked for did not run. */
-    public static final int EXIT_NOT_PLAYED = 4;
-    /** No nodes. */
-    static final int EXIT_NO_NODES = 3;
-    /** A bug. */
-    static final int EXIT_BUG = 70;
-    /** Ctrl-C. */
-    static final int EXIT_INTERRUPTED = 130;
-
     private static final int USAGE_WIDTH = 100;
     private static final String DEFAULT_COMMAND = "latency";
     private static final Set<String> TOP_LEVEL = Set.of("-h", "--help", "-V", "--version");
@@ -82,7 +79,7 @@ public final class Main implements Runnable {
         return line;
     }
 
-    /** What all commands have in common stands in the help of each. */
+    /** The help of each command includes the exit codes. */
     private static void explain(CommandLine line, CommandLine command) {
         UsageMessageSpec own = command.getCommandSpec().usageMessage();
         UsageMessageSpec common = line.getCommandSpec().usageMessage();
@@ -91,7 +88,7 @@ public final class Main implements Runnable {
         own.exitCodeList(common.exitCodeList());
     }
 
-    /** The arguments with the command that they mean if they name none. */
+    /** The arguments, with the default command in front if they name none. */
     static String[] withCommand(String[] args) {
         boolean isTopLevel = args.length > 0 && (TOP_LEVEL.contains(args[0]) || !args[0].startsWith("-"));
         if (isTopLevel) {
@@ -102,7 +99,7 @@ public final class Main implements Runnable {
         return full.toArray(String[]::new);
     }
 
-    /** Not reached from the command line, where {@link #withCommand} names one. */
+    /** Unreachable from the command line: {@link #withCommand} always names a command. */
     @Override
     public void run() {
         spec.commandLine().usage(spec.commandLine().getOut());

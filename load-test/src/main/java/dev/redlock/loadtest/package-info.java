@@ -1,2 +1,5 @@
-/** The latency laboratory: what a quorum lock costs against the number of nodes, measured on real ones. */
+/**
+ * The latency laboratory: the cost of a quorum lock against the number of nodes, measured on real ones.
+ * {@link dev.redlock.loadtest.Main} depends on every other package, and none of them on it.
+ */
 package dev.redlock.loadtest;

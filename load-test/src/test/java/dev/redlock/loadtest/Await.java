@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Waits for conditions on real servers: looks again and again, up to a limit. */
 public final class Await {
-    private static final long LIMIT_NS = 20_000_000_000L;
+    private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(20);
     private static final long POLL_MS = 5;
 
     private Await() {
@@ -21,7 +21,7 @@ public final class Await {
         long deadlineNs = System.nanoTime() + LIMIT_NS;
         while (!condition.isMet()) {
             if (deadlineNs - System.nanoTime() < 0) {
-                throw new AssertionError("not within " + LIMIT_NS / 1_000_000 + " ms: " + what);
+                throw new AssertionError("not within " + TimeUnit.NANOSECONDS.toMillis(LIMIT_NS) + " ms: " + what);
             }
             new CountDownLatch(1).await(POLL_MS, TimeUnit.MILLISECONDS);
         }

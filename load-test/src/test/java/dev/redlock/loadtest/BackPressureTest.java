@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A node that reads nothing more while the client goes on: the kernel's buffers fill, then the channel's, and there it
+ * A node that stops reading while the client continues: the kernel's buffers fill, then the channel's, and there it
  * ends. Long names fill them soon.
  */
 class BackPressureTest {
@@ -62,7 +62,7 @@ class BackPressureTest {
     @ParameterizedTest
     @MethodSource("transports")
     @Timeout(120)
-    void aNodeThatReadsNothingCostsBoundedMemoryAndTheOthersNothing(String transport) throws Exception {
+    void nodeThatDoesNotReadUsesBoundedMemoryAndDoesNotSlowOthers(String transport) throws Exception {
         loop = new WatchedLoop(transport.equals("NIO") ? NioIoHandler.newFactory() : EpollIoHandler.newFactory());
         try (RedisNodes three = RequiredNodes.start(Source.PATH, 3)) {
             nodes = three;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.redlock.loadtest.cli.ExitCodes;
 import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -29,7 +30,7 @@ class ChaosTest {
     private Path folder;
 
     @Test
-    void locksHoldWhileAMinorityOfTheNodesIsHurt() throws Exception {
+    void locksHoldDuringFaultsOfAMinority() throws Exception {
         Path results = folder.resolve("results");
         String text = run("chaos", "--duration", "12s", "--output", results.toString());
         assertTrue(text.contains("left out: clock_step: needs --clock-steps"), text);
@@ -39,7 +40,7 @@ class ChaosTest {
         assertReported(results, text);
     }
 
-    /** The folder tells the same as the output: each fault, when it really was, and the sections beside it. */
+    /** The folder has the same data as the output: each fault with its real time, and the sections. */
     private static void assertReported(Path results, String text) throws Exception {
         JsonNode json = new ObjectMapper().readTree(Files.readString(results.resolve("results.json")));
         assertEquals("chaos PASS", json.get("command").asText() + " " + json.get("verdict").asText());
@@ -84,7 +85,7 @@ class ChaosTest {
                 "--resources", "4", "--workers", "2", "--threads", "6")) {
             int exitCode = program.awaitExit();
             String text = program.out();
-            assertEquals(Main.EXIT_FAILED, exitCode, () -> text + program.err());
+            assertEquals(ExitCodes.FAILED, exitCode, () -> text + program.err());
             assertTrue(text.contains("THE RESTART GUARD IS OFF"), text);
             assertTrue(text.contains("started again EMPTY"), text);
             assertTrue(TWO_PROCESSES.matcher(text).find(), text);
@@ -105,7 +106,7 @@ class ChaosTest {
 
     /** What cannot be done here is refused with its reason, not left out in silence. */
     @Test
-    void theKernelHurtsTheNetworkWhereItMayAndElseTheReasonIsTold() throws Exception {
+    void kernelNetworkFaultsRunOrReportWhyNot() throws Exception {
         Optional<String> refusal = NodeNetwork.refusal();
         if (refusal.isPresent()) {
             assertRefused(refusal.get(), "chaos", "--namespaces");
@@ -120,7 +121,7 @@ class ChaosTest {
     }
 
     @Test
-    void netemIsUsedWhereTheKernelHasItAndElseTheReasonIsTold() throws Exception {
+    void netemFaultsRunOrReportWhyNot() throws Exception {
         if (NodeNetwork.refusal().isPresent()) {
             assertRefused(NodeNetwork.refusal().get(), "chaos", "--namespaces", "--faults", "netem_loss");
             return;
@@ -178,26 +179,26 @@ class ChaosTest {
 
     /** A plan without room for a fault proves nothing. */
     @Test
-    void aRunInWhichNothingWasHurtFails() throws Exception {
+    void runWithoutAFaultFails() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         try (ChildProgram program = ChildProgram.start("chaos", "--duration", "150ms", "--faults", "wipe", "--nodes",
                 "3", "--workers", "1")) {
             int exitCode = program.awaitExit();
             String text = program.out();
-            assertEquals(Main.EXIT_FAILED, exitCode, () -> text + program.err());
+            assertEquals(ExitCodes.FAILED, exitCode, () -> text + program.err());
             assertTrue(text.contains("not in this plan: wipe"), text);
-            assertTrue(text.contains("FAIL: nothing was hurt"), text);
+            assertTrue(text.contains("FAIL: no fault was injected"), text);
         }
     }
 
     @Test
-    void theClientsAreToldHowToAsk() throws Exception {
+    void commandsOptionReachesTheClients() throws Exception {
         run("chaos", "--duration", "4s", "--seed", "3", "--commands", "native", "--faults", "kill,cut",
                 "--workers", "1");
     }
 
     @Test
-    void wallClocksJumpWhereTheyCanAndElseTheReasonIsTold() throws Exception {
+    void clockStepsRunOrReportWhyNot() throws Exception {
         if (ClockLibrary.find().isEmpty()) {
             assertRefused("libfaketime is missing (a Debian package of that name)", "chaos", "--clock-steps");
             return;

@@ -34,7 +34,7 @@ class CommandsTest {
     }
 
     @Test
-    void throughputSaysWhereItSaturates() throws IOException {
+    void throughputReportsTheSaturationStep() throws IOException {
         JsonNode root = run("throughput", "--nodes", "1", "--outstanding", "1,8,32", "--duration", "200ms", "--warmup",
                 "50ms", "--jvm-warmup", "100ms");
         assertTrue(out.toString().matches("(?s).*redlock, N = 1: (not )?saturated.* at \\d+ outstanding, .*"),
@@ -48,7 +48,7 @@ class CommandsTest {
     }
 
     @Test
-    void rateThatCannotBeKeptEndsTheSearchAndNotTheRun() throws IOException {
+    void missedRateEndsTheSearchWithoutFailingTheRun() throws IOException {
         JsonNode root = run("throughput", "--nodes", "1", "--driver", "set-nx", "--outstanding", "1", "--rate",
                 "100,1000000", "--duration", "300ms", "--warmup", "50ms", "--jvm-warmup", "100ms");
         assertTrue(out.toString().contains("the next rate was missed")
@@ -59,7 +59,7 @@ class CommandsTest {
     }
 
     @Test
-    void missedRateFailsALatencyRunAndNamesItsFilesSo() throws IOException {
+    void missedRateFailsALatencyRunAndMarksItsFiles() throws IOException {
         JsonNode root = run(1, "latency", "--nodes", "1", "--outstanding", "1", "--rate", "1000000", "--duration",
                 "200ms", "--warmup", "0ms", "--jvm-warmup", "100ms");
         assertEquals("FAIL", root.get("verdict").asText());
@@ -83,7 +83,7 @@ class CommandsTest {
     }
 
     @Test
-    void contentionMakesDriversWaitThatCannot() throws IOException {
+    void rigRetriesForDriversThatCannotWait() throws IOException {
         JsonNode root = run("contention", "--nodes", "1", "--driver", "set-nx", "--outstanding", "4", "--duration",
                 "300ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/figures/refusedAttempts").asDouble() > 0, root::toString);
@@ -106,7 +106,7 @@ class CommandsTest {
     }
 
     @Test
-    void interruptedSoakWritesWhatThereIs() throws Exception {
+    void interruptedSoakWritesItsResultsSoFar() throws Exception {
         try (ChildProgram program = ChildProgram.start("soak", "--nodes", "1", "--outstanding", "8", "--duration", "1h",
                 "--sample", "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms")) {
             program.awaitLine("heap");
@@ -144,7 +144,7 @@ class CommandsTest {
     }
 
     @Test
-    void versusDelayHasToSaySomethingElse() {
+    void versusDelayEqualToDelayIsRejected() {
         assertEquals(2, Main.run(new PrintWriter(out, true), new PrintWriter(err, true), "latency", "--nodes", "3",
                 "--versus-delay", "3=1ms"));
         assertTrue(err.toString().startsWith("--versus-delay names node 3: there are 3, counted from 0"),

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.loadtest.docs.DocBlock;
 import dev.redlock.loadtest.docs.DocPages;
+import dev.redlock.loadtest.measure.LabCommand;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +29,7 @@ class DocsCommandsTest {
             + "|java -(cp|jar) jmh/target/jmh\\.jar)( .*)?";
 
     @Test
-    void everyCallOfThisProgramIsUnderstood() throws IOException {
+    void everyDocumentedCommandParses() throws IOException {
         List<String> problems = new ArrayList<>();
         List<MatchResult> calls = inAllPages(LOAD_TEST);
         calls.forEach(call -> problems.addAll(problems(call.group(1))));
@@ -37,7 +38,7 @@ class DocsCommandsTest {
     }
 
     @Test
-    void everyExampleOfAHelpIsUnderstood() {
+    void everyHelpExampleParses() {
         List<String> problems = new ArrayList<>();
         int count = 0;
         for (CommandLine command : Main.commandLine().getSubcommands().values()) {
@@ -53,7 +54,7 @@ class DocsCommandsTest {
     }
 
     @Test
-    void wrongCallsAreFound() {
+    void wrongCommandsAreDetected() {
         assertEquals(List.of(), problems("--nodes 3"));
         assertEquals(List.of(), problems("nodes 3 --config 'requirepass secret'"));
         assertTrue(problems("latency --noodles 3").toString().contains("--noodles"));
@@ -63,7 +64,7 @@ class DocsCommandsTest {
     }
 
     @Test
-    void everyCallOfMavenNamesWhatIsThere() throws Exception {
+    void everyDocumentedMavenCommandNamesExistingTargets() throws Exception {
         List<MatchResult> calls = inAllPages(MAVEN);
         String pom = DocPages.text("pom.xml");
         String poms = pom + DocPages.text("redlock-core/pom.xml");
@@ -85,7 +86,7 @@ class DocsCommandsTest {
 
     /** Blocks of other commands say why no test runs them, and even those have no slip in their quotes. */
     @Test
-    void aShellCanReadEveryBlockAndTheirProgramsAreKnown() throws Exception {
+    void everyShellBlockParsesAndUsesKnownPrograms() throws Exception {
         for (Path page : DocPages.all()) {
             for (DocBlock block : DocBlock.in(page)) {
                 if (block.language().equals("sh")) {

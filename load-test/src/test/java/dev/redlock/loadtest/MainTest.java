@@ -124,7 +124,7 @@ class MainTest {
     }
 
     @Test
-    void givenNodesThatDoNotVoteYetAreSaidBeforeTheRun() {
+    void nodesInQuarantineFailTheRunAtItsStart() {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1))) {
             String[] addresses = {"--addresses", nodes.addresses()[0], "--output", output.resolve("young").toString()};
             assertEquals(3, run(addresses));
@@ -165,13 +165,13 @@ class MainTest {
         "--duration 5|'5' is not a duration: expected a number and a unit",
         "--duration 1ms|--duration is 1ms: expected at least 10ms", "--ttl 99ms|--ttl is 99ms: expected at least",
         "--driver none|--driver: 'none': expected one of", "--driver redlock,redlock|--driver names one twice",
-        "--driver set-nx --fenced|--fenced cannot be had from driver set-nx",
-        "--driver set-nx --transport nio|--transport cannot be had from driver set-nx",
-        "--driver set-nx --unix-sockets|--unix-sockets cannot be had from driver set-nx",
-        "--driver set-nx --commands scripts|--commands cannot be had from driver set-nx",
-        "--driver redlock-scripts --commands native|--commands cannot be had from driver redlock-scripts",
+        "--driver set-nx --fenced|--fenced is not supported by driver set-nx",
+        "--driver set-nx --transport nio|--transport is not supported by driver set-nx",
+        "--driver set-nx --unix-sockets|--unix-sockets is not supported by driver set-nx",
+        "--driver set-nx --commands scripts|--commands is not supported by driver set-nx",
+        "--driver redlock-scripts --commands native|--commands is not supported by driver redlock-scripts",
         "--commands lua|expected one of [AUTO, SCRIPTS, NATIVE]",
-        "--driver set-nx --hand-overs 1|--hand-overs cannot be had from driver set-nx",
+        "--driver set-nx --hand-overs 1|--hand-overs is not supported by driver set-nx",
         "--hand-overs -1|--hand-overs is -1: expected 0 to 4194304",
         "--transport tcp|expected one of [AUTO, IO_URING, EPOLL, KQUEUE, NIO]",
         "--event-loops 0|--event-loops is 0: expected 1 to 64", "--clients 65|--clients is 65: expected 1 to 64",
@@ -193,13 +193,13 @@ class MainTest {
         "soak --outstanding 1,2|soak keeps up one load", "soak --sample 2h|expected less than --duration",
         "soak --sample 1ms|--sample is 1ms: expected at least 100ms",
         "nodes 0|N is 0: expected 1 to 63", "nodes 3 --source given|this command starts nodes",
-        "--addresses nohost|malformed node address 'nohost': expected host:port",
+        "--addresses nohost|node address \"nohost\" is malformed: host or port is missing; write host:port",
         "--addresses a:1,redis://a:1|--addresses names a server twice",
         "--addresses a:1 --nodes 3|--nodes asks for 3 nodes and --addresses names 1",
         "--source path --addresses a:1|--source and --addresses exclude each other",
         "--source given|name the servers with --addresses", "--colour|Unknown option: '--colour'",
         "measure|Unmatched argument at index 0: 'measure'", "latency more|Unmatched argument"})
-    void wrongOptionsSayWhatIsRight(String args, String message) {
+    void wrongOptionsReportTheRule(String args, String message) {
         assertEquals(2, run(args.split(" ")));
         assertTrue(err.toString().contains(message), err::toString);
         assertEquals("", out.toString());

@@ -25,7 +25,7 @@ class PublishedPatternTest {
 
     @ParameterizedTest
     @EnumSource(names = {"PATH", "EMBEDDED"})
-    void locksOfRedisCliExcludeOurs(Source source) throws Exception {
+    void redisCliLocksExcludeRedlock(Source source) throws Exception {
         RedisCli.require();
         try (RedisNodes nodes = RequiredNodes.start(source, 3); Redlock redlock = connect(nodes)) {
             assertTrue(RedisCli.trySet(nodes.node(0), RESOURCE, "their-token", TTL.toMillis()));
@@ -41,7 +41,7 @@ class PublishedPatternTest {
 
     @ParameterizedTest
     @EnumSource(names = {"PATH", "EMBEDDED"})
-    void oursExcludeThoseOfRedisCli(Source source) throws Exception {
+    void redlockLocksExcludeRedisCli(Source source) throws Exception {
         RedisCli.require();
         try (RedisNodes nodes = RequiredNodes.start(source, 3); Redlock redlock = connect(nodes)) {
             Lease lease = redlock.acquire(RESOURCE, TTL).lease();

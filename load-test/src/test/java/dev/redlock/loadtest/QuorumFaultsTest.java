@@ -73,7 +73,7 @@ class QuorumFaultsTest {
     }
 
     @Test
-    void threeOfFivePausedGiveNoQuorumAndTheLateGrantsAreTakenBack() throws Exception {
+    void threeOfFivePausedGiveNoQuorumAndLateGrantsAreReleased() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(Source.PATH, 5); Redlock redlock = connect(nodes)) {
             assertTrue(redlock.acquire("before", TTL).isAcquired());
             List<RedisNode> frozen = List.of(nodes.node(0), nodes.node(2), nodes.node(3));

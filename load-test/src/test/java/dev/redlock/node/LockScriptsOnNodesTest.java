@@ -4,12 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
-import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -30,10 +29,10 @@ class LockScriptsOnNodesTest {
     /** A server names each script as this client does, so that EVALSHA finds what SCRIPT LOAD has left there. */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void aServerNamesEachScriptAsWeDo(final Source source) throws IOException {
+    void serverComputesTheSameScriptNames(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
-                RawRedis redis = nodes.node(0).connect()) {
-            for (final Verb verb : LockScripts.VERBS) {
+                AdminClient redis = nodes.node(0).connect()) {
+            for (final CommandKind verb : LockScripts.VERBS) {
                 final String script = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
                 assertEquals(LockScripts.sha1Hex(LockScripts.source(verb)), redis.call("SCRIPT", "LOAD", script),
                         verb::name);
@@ -45,7 +44,7 @@ class LockScriptsOnNodesTest {
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void anExtensionNeverSetsAnEarlierExpiry(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
-                RawRedis redis = nodes.node(0).connect()) {
+                AdminClient redis = nodes.node(0).connect()) {
             redis.call("SET", "r", "token", "PX", "600000");
             assertEquals(1L, extend(redis, "60000"), "ours");
             assertExpiry(redis, 600_000);
@@ -64,11 +63,11 @@ class LockScriptsOnNodesTest {
         }
     }
 
-    private static Object extend(final RawRedis redis, final String ttlMs) throws IOException {
-        return redis.call("EVAL", script(Verb.EXTEND), "1", "r", "token", ttlMs);
+    private static Object extend(final AdminClient redis, final String ttlMs) throws IOException {
+        return redis.call("EVAL", script(CommandKind.EXTEND), "1", "r", "token", ttlMs);
     }
 
-    private static void assertExpiry(final RawRedis redis, final long ttlMs) throws IOException {
+    private static void assertExpiry(final AdminClient redis, final long ttlMs) throws IOException {
         final long leftMs = (long) redis.call("PTTL", "r");
         assertTrue(leftMs <= ttlMs && leftMs > ttlMs - 50_000, "about " + ttlMs + " ms: " + leftMs);
     }
@@ -77,13 +76,13 @@ class LockScriptsOnNodesTest {
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void manyReleasesInOneCallEachDeleteTheirOwn(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
-                RawRedis redis = nodes.node(0).connect()) {
+                AdminClient redis = nodes.node(0).connect()) {
             redis.call("SET", "ours", "token-1");
             redis.call("SET", "theirs", "somebody else's");
             redis.call("HSET", "a hash", "token-3", "token-3");
             redis.call("SET", "ours too", "token-5");
             assertEquals(List.of(1L, 0L, 0L, 0L, 1L),
-                    redis.call("EVAL", script(Verb.RELEASE_MANY), "5", "ours", "theirs", "a hash", "missing",
+                    redis.call("EVAL", script(CommandKind.RELEASE_MANY), "5", "ours", "theirs", "a hash", "missing",
                             "ours too",
                             "token-1", "token-2", "token-3", "token-4", "token-5"));
             assertEquals(2L, redis.call("EXISTS", "ours", "theirs", "a hash", "ours too"), "the foreign ones stand");
@@ -94,12 +93,12 @@ class LockScriptsOnNodesTest {
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void manyFencedReleasesInOneCallEachDeleteTheirOwnAndRaiseTheirCounter(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
-                RawRedis redis = nodes.node(0).connect()) {
+                AdminClient redis = nodes.node(0).connect()) {
             redis.call("MSET", "a", "token-a", "b", "somebody else's", "d", "token-d", "e", "token-e", "f", "token-f",
                     "ca", "5", "cb", "6", "cd", "7", "cf", "no number");
             redis.call("HSET", "ce", "field", "a counter of another type");
             assertEquals(List.of(1L, 0L, 0L, 1L, 1L, 1L),
-                    redis.call("EVAL", script(Verb.RELEASE_MANY_FENCED), "12", "a", "b", "c", "d", "e", "f",
+                    redis.call("EVAL", script(CommandKind.RELEASE_MANY_FENCED), "12", "a", "b", "c", "d", "e", "f",
                             "ca", "cb", "cc", "cd", "ce", "cf",
                             "token-a", "token-b", "token-c", "token-d", "token-e", "token-f",
                             "5", "9", "3", "6", "8", "8", DAY_MS));
@@ -111,12 +110,14 @@ class LockScriptsOnNodesTest {
             assertTrue((long) redis.call("PTTL", "cb") > 0, "a raised one expires");
             // The same counter twice, as two attempts of one resource in one turn may have it.
             redis.call("SET", "cx", "10");
-            assertEquals(List.of(0L, 0L), redis.call("EVAL", script(Verb.RELEASE_MANY_FENCED), "4", "x", "x", "cx",
-                    "cx", "token-1", "token-2", "12", "11", DAY_MS));
+            assertEquals(List.of(0L, 0L),
+                    redis.call("EVAL", script(CommandKind.RELEASE_MANY_FENCED), "4", "x", "x", "cx",
+                            "cx", "token-1", "token-2", "12", "11", DAY_MS));
             assertEquals("12", redis.call("GET", "cx"));
             // Beyond what Lua counts exactly nothing is written.
-            assertEquals(List.of(0L), redis.call("EVAL", script(Verb.RELEASE_MANY_FENCED), "2", "x", "cx", "token-1",
-                    "9007199254740993", DAY_MS));
+            assertEquals(List.of(0L),
+                    redis.call("EVAL", script(CommandKind.RELEASE_MANY_FENCED), "2", "x", "cx", "token-1",
+                            "9007199254740993", DAY_MS));
             assertEquals("12", redis.call("GET", "cx"));
         }
     }
@@ -124,84 +125,78 @@ class LockScriptsOnNodesTest {
     /** What a server answers to the probes of the handshake is what it does then, whichever server it is. */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void aServerThatIsProbedChangesNothingAndTellsWhatItHas(final Source source) throws IOException {
+    void probeChangesNothingAndReportsCapabilities(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
-                RawRedis redis = nodes.node(0).connect()) {
+                AdminClient redis = nodes.node(0).connect()) {
             redis.call("SET", "probe", "a token of 20 bytes.");
             for (final String key : List.of("probe", "missing")) {
                 probed(redis, key);
             }
             assertEquals("a token of 20 bytes.", redis.call("GET", "probe"), "somebody's key");
             assertEquals(1L, redis.call("DBSIZE"), "nothing is set");
-            final Dialect dialect = probed(redis, "missing");
+            final ServerCapabilities dialect = probed(redis, "missing");
             final List<?> known = (List<?>) redis.call("COMMAND", "INFO", "delex", "delifeq");
-            assertEquals(known.get(0) != null, dialect.releaseForm() == CommandEncoding.DELEX, dialect::toString);
-            assertEquals(known.get(1) != null, dialect.releaseForm() == CommandEncoding.DELIFEQ, dialect::toString);
-            assertTrue(dialect.releaseForm() == CommandEncoding.SCRIPT || dialect.extendForm() == CommandEncoding.SET_IFEQ,
+            assertEquals(known.get(0) != null, dialect.releaseEncoding() == CommandEncoding.DELEX, dialect::toString);
+            assertEquals(known.get(1) != null, dialect.releaseEncoding() == CommandEncoding.DELIFEQ, dialect::toString);
+            assertTrue(
+                    dialect.releaseEncoding() == CommandEncoding.SCRIPT
+                            || dialect.extendEncoding() == CommandEncoding.SET_IFEQ,
                     "each server with a conditional delete has the conditional set: " + dialect);
             assertDoesWhatItTells(redis, dialect);
         }
     }
 
-    private static Dialect probed(final RawRedis redis, final String key) throws IOException {
+    private static ServerCapabilities probed(final AdminClient redis, final String key) throws IOException {
         final String value = "redlock:probe";
-        return Dialect.of(reply(redis.call("DELEX", key, "IFEQ", value)), reply(redis.call("DELIFEQ", key, value)),
-                reply(redis.call("SET", key, value, "IFEQ", value, "PX", "1")));
+        return ServerCapabilities.of(redis.send("DELEX", key, "IFEQ", value), redis.send("DELIFEQ", key, value),
+                redis.send("SET", key, value, "IFEQ", value, "PX", "1"));
     }
 
-    private static RespValue reply(final Object reply) {
-        if (reply instanceof RawRedis.ReplyError error) {
-            return RespValue.text(RespType.SIMPLE_ERROR, error.message());
-        }
-        if (reply instanceof Long number) {
-            return RespValue.integer(number);
-        }
-        return reply == null
-                ? RespValue.nullOf(RespType.BULK_STRING)
-                : RespValue.text(RespType.SIMPLE_STRING, reply.toString());
-    }
-
-    private static void assertDoesWhatItTells(final RawRedis redis, final Dialect dialect) throws IOException {
+    private static void assertDoesWhatItTells(final AdminClient redis, final ServerCapabilities dialect)
+            throws IOException {
         redis.call("SET", "ours", "token", "PX", "60000");
-        if (dialect.extendForm() == CommandEncoding.SET_IFEQ) {
+        if (dialect.extendEncoding() == CommandEncoding.SET_IFEQ) {
             assertNull(redis.call("SET", "ours", "other", "IFEQ", "other", "PX", "90000"), "somebody else's");
             assertEquals("OK", redis.call("SET", "ours", "token", "IFEQ", "token", "PX", "90000"));
             assertTrue((long) redis.call("PTTL", "ours") > 60_000, "extended");
         }
-        if (dialect.releaseForm() != CommandEncoding.SCRIPT) {
+        if (dialect.releaseEncoding() != CommandEncoding.SCRIPT) {
             assertEquals(0L, release(redis, dialect, "other"), "somebody else's");
             assertEquals(1L, release(redis, dialect, "token"));
             assertEquals(0L, redis.call("EXISTS", "ours"));
         }
     }
 
-    private static Object release(final RawRedis redis, final Dialect dialect, final String token) throws IOException {
-        return dialect.releaseForm() == CommandEncoding.DELEX
+    private static Object release(final AdminClient redis, final ServerCapabilities dialect, final String token)
+            throws IOException {
+        return dialect.releaseEncoding() == CommandEncoding.DELEX
                 ? redis.call("DELEX", "ours", "IFEQ", token)
                 : redis.call("DELIFEQ", "ours", token);
     }
 
     /** The server's clock stands at a second of the test's choice; everything else is the script's own. */
-    private static Object acquireFencedAt(final RawRedis redis, final long second, final String resource)
+    private static Object acquireFencedAt(final AdminClient redis, final long second, final String resource)
             throws IOException {
-        final String script = script(Verb.ACQUIRE_FENCED);
+        final String script = script(CommandKind.ACQUIRE_FENCED);
         final String clock = "redis.call('TIME')[1]";
         assertEquals(1, script.split(Pattern.quote(clock), -1).length - 1, "the one place where the clock is read");
         return redis.call("EVAL", script.replace(clock, "'" + second + "'"), "2", resource, counter(resource), "token",
                 "60000", DAY_MS);
     }
 
-    private static Object acquireFenced(final RawRedis redis, final String resource) throws IOException {
-        return redis.call("EVAL", script(Verb.ACQUIRE_FENCED), "2", resource, counter(resource), "token", "60000",
+    private static Object acquireFenced(final AdminClient redis, final String resource) throws IOException {
+        return redis.call("EVAL", script(CommandKind.ACQUIRE_FENCED), "2", resource, counter(resource), "token",
+                "60000",
                 DAY_MS);
     }
 
-    private static Object valued(final RawRedis redis, final Verb verb, final String resource, final String value)
+    private static Object valued(final AdminClient redis, final CommandKind verb, final String resource,
+            final String value)
             throws IOException {
         return redis.call("EVAL", script(verb), "2", resource, counter(resource), "token", value, DAY_MS);
     }
 
-    private static String script(final Verb verb) {
+    private static String script(final CommandKind verb) {
         return new String(LockScripts.source(verb), StandardCharsets.UTF_8);
     }
 
@@ -209,9 +204,9 @@ class LockScriptsOnNodesTest {
         return resource + ":redlock:fence:{" + resource + "}";
     }
 
-    private static void assertRefused(final RawRedis redis, final String resource, final String reason,
+    private static void assertRefused(final AdminClient redis, final String resource, final String reason,
             final Object counterBefore, final Object reply) throws IOException {
-        assertTrue(reply instanceof RawRedis.ReplyError error && error.message().contains(reason),
+        assertTrue(reply instanceof RespValue error && error.asText().contains(reason),
                 () -> reason + " was expected: " + reply);
         assertNull(redis.call("GET", resource), "no lock is left behind");
         assertEquals(counterBefore, redis.call("GET", counter(resource)), "the counter is as it was");
@@ -229,7 +224,7 @@ class LockScriptsOnNodesTest {
         assertEquals(2242, Instant.ofEpochSecond(1L << 33).atZone(ZoneOffset.UTC).getYear());
         assertEquals(1_048_576, 1L << 20, "counts a second that the seed outruns");
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
-                RawRedis redis = nodes.node(0).connect()) {
+                AdminClient redis = nodes.node(0).connect()) {
             final long lastSecond = (1L << 33) - 1;
             assertEquals(lastSecond << 20, acquireFencedAt(redis, lastSecond, "last"));
             assertEquals(Long.toString(lastSecond << 20), redis.call("GET", counter("last")));
@@ -241,9 +236,9 @@ class LockScriptsOnNodesTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void aNumberThatIsNotExactIsNeverHandedOut(final Source source) throws IOException {
+    void inexactCounterIsNeverReturned(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
-                RawRedis redis = nodes.node(0).connect()) {
+                AdminClient redis = nodes.node(0).connect()) {
             redis.call("SET", counter("r"), Long.toString(FENCE_MAX - 1));
             assertEquals(FENCE_MAX, acquireFenced(redis, "r"), "the last one");
             redis.call("DEL", "r");
@@ -262,8 +257,8 @@ class LockScriptsOnNodesTest {
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void countersAreRaisedExactlyAndNotBeyondTheEnd(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
-                RawRedis redis = nodes.node(0).connect()) {
-            for (final Verb verb : new Verb[]{Verb.RAISE, Verb.RELEASE_FENCED}) {
+                AdminClient redis = nodes.node(0).connect()) {
+            for (final CommandKind verb : new CommandKind[]{CommandKind.RAISE, CommandKind.RELEASE_FENCED}) {
                 for (final long value : new long[]{1, 999_999_999_999_999L, FENCE_MAX - 1, FENCE_MAX}) {
                     redis.call("SET", "r", "token");
                     redis.call("SET", counter("r"), "0");
@@ -273,17 +268,20 @@ class LockScriptsOnNodesTest {
                 for (final String value : List.of("9007199254740992", "9007199254740993", "9223372036854775807")) {
                     redis.call("SET", "r", "token");
                     redis.call("SET", counter("r"), "5");
-                    assertEquals(verb == Verb.RAISE ? 0L : 1L, valued(redis, verb, "r", value), verb + " to " + value);
+                    assertEquals(verb == CommandKind.RAISE ? 0L : 1L, valued(redis, verb, "r", value),
+                            verb + " to " + value);
                     assertEquals("5", redis.call("GET", counter("r")), "left alone");
                 }
                 redis.call("SET", "r", "token");
                 redis.call("DEL", counter("r"));
                 redis.call("HSET", counter("r"), "not", "a string");
-                assertTrue(valued(redis, verb, "r", "7") instanceof RawRedis.ReplyError, "no string");
-                assertEquals(verb == Verb.RAISE ? 1L : 0L, redis.call("EXISTS", "r"), "the lock is given back first");
+                assertTrue(valued(redis, verb, "r", "7") instanceof RespValue, "no string");
+                assertEquals(verb == CommandKind.RAISE ? 1L : 0L, redis.call("EXISTS", "r"),
+                        "the lock is given back first");
                 redis.call("SET", "r", "token");
                 redis.call("SET", counter("r"), "many");
-                assertEquals(verb == Verb.RAISE ? 0L : 1L, valued(redis, verb, "r", "7"), verb + " of no number");
+                assertEquals(verb == CommandKind.RAISE ? 0L : 1L, valued(redis, verb, "r", "7"),
+                        verb + " of no number");
                 assertEquals("many", redis.call("GET", counter("r")), "left alone");
             }
         }

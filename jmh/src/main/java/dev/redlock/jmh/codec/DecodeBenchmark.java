@@ -17,8 +17,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What all decoders have in common: one read in a direct buffer, read again from its beginning by each operation, our
- * parser with a visitor that adds up, and Lettuce's.
+ * The base of the decoder benchmarks: one read in a direct buffer, decoded from its start by each operation, with this
+ * codec's parser and a summing visitor, and with Lettuce's.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
@@ -36,10 +36,10 @@ public abstract class DecodeBenchmark {
     private final SumVisitor visitor = new SumVisitor();
 
     DecodeBenchmark() {
-        // The fields hold it all.
+        // Fields have their defaults.
     }
 
-    /** What the read holds, on the wire. */
+    /** The bytes of the read. */
     abstract String text();
 
     /** Writes the read once. */
@@ -48,13 +48,13 @@ public abstract class DecodeBenchmark {
         wire = Wires.direct(text());
     }
 
-    /** Gives the buffer back. */
+    /** Releases the buffer. */
     @TearDown
     public void release() {
         wire.release();
     }
 
-    /** Our parser over the whole read, each value visited as a range of the buffer. */
+    /** Parses the whole read; each value is visited as a range of the buffer. */
     final long visit(long expected) {
         wire.readerIndex(0);
         visitor.reset();

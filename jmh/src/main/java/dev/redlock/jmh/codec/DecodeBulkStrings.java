@@ -8,8 +8,8 @@ import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 
 /**
- * One bulk string reply. Ours and Netty's hand on a range of the read buffer, Lettuce's a byte array; {@code
- * redlockCopied} makes that copy too, for a like comparison with Lettuce.
+ * One bulk string reply. This codec and Netty's pass on a range of the read buffer, Lettuce's a byte array; {@code
+ * redlockCopied} also makes that copy, for a fair comparison with Lettuce.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
@@ -27,7 +27,7 @@ public class DecodeBulkStrings extends DecodeBenchmark {
     }
 
     /**
-     * Ours, as a range of the buffer.
+     * This codec, as a range of the buffer.
      *
      * @return bytes
      */
@@ -37,7 +37,7 @@ public class DecodeBulkStrings extends DecodeBenchmark {
     }
 
     /**
-     * Ours, copied out.
+     * This codec, with a copy.
      *
      * @return the copy
      */

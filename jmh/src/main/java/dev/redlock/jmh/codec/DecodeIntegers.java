@@ -10,14 +10,14 @@ import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 
 /**
- * The replies of lock commands: integers, one or 64 in a read. One operation is the whole read. Each decoder hands
- * every number on; Lettuce is given one new output for each reply, as its command handler does, and Netty makes one
- * message for each.
+ * The replies of lock commands: integers, one or 64 in a read. One operation is the whole read. Each decoder passes on
+ * every number; Lettuce gets one new output for each reply, as from its command handler, and Netty makes one message
+ * for each.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
 public class DecodeIntegers extends DecodeBenchmark {
-    /** What the read holds: one grant; 64 grants; 64 fence counters of four to five digits; 64 refusals. */
+    /** The content of the read: one grant; 64 grants; 64 fence counters of four to five digits; 64 refusals. */
     @Param({"one", "grants64", "counters64", "refusals64"})
     public String replies;
 
@@ -40,7 +40,7 @@ public class DecodeIntegers extends DecodeBenchmark {
     }
 
     /**
-     * Ours.
+     * This codec.
      *
      * @return the sum of the replies
      */

@@ -34,7 +34,7 @@ public class DecodeNested extends DecodeBenchmark {
     }
 
     /**
-     * Ours, visited.
+     * This codec, visited.
      *
      * @return the sum
      */
@@ -44,7 +44,7 @@ public class DecodeNested extends DecodeBenchmark {
     }
 
     /**
-     * Ours, as a tree.
+     * This codec, as a tree.
      *
      * @return the tree
      */

@@ -31,8 +31,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * One acquire: {@code EVALSHA <sha> 1 <resource> <token, 20 bytes> <ttlMs>}, 117 bytes. Ours and Lettuce's write into a
- * buffer that is there; Netty's encoder wants a pipeline, which is in its figure, and makes buffers of its own.
+ * One acquire: {@code EVALSHA <sha> 1 <resource> <token, 20 bytes> <ttlMs>}, 117 bytes. This codec and Lettuce's write
+ * into an existing buffer. Netty's encoder needs a pipeline, which is part of its figure, and allocates buffers.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
@@ -57,7 +57,7 @@ public class EncodeAcquire {
     private final EmbeddedChannel channel = new EmbeddedChannel(new RedisEncoder());
     private long ttlMs = 30_000;
 
-    /** Gives the buffers back. */
+    /** Releases the buffers. */
     @TearDown
     public void release() {
         out.release();
@@ -65,7 +65,7 @@ public class EncodeAcquire {
     }
 
     /**
-     * Ours, from a template.
+     * This codec, from a template.
      *
      * @return bytes written
      */

@@ -11,8 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Netty's decoder without a pipeline around it, so that it is compared as a decoder. Its decode method is protected and
- * its class final; a constant method handle costs nothing once compiled.
+ * Netty's decoder without a pipeline, for a fair comparison. Its decode method is protected and its class final; a
+ * constant method handle has no cost once compiled.
  *
  * @threading caller-confined
  */
@@ -32,7 +32,7 @@ final class NettyDecoder {
         }
     }
 
-    /** Decodes all that is readable; the messages are the caller's to release. */
+    /** Decodes all readable bytes; the caller releases the messages. */
     List<Object> decode(ByteBuf in) {
         messages.clear();
         try {

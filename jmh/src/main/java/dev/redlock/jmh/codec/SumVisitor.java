@@ -4,7 +4,7 @@ import dev.redlock.resp.RespVisitor;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Adds up what it sees, so that no decoding can be optimised away and the sum can be checked.
+ * Sums all values, so that the compiler cannot remove the decoding and the benchmark can check the sum.
  *
  * @threading caller-confined
  */

@@ -5,7 +5,7 @@ import io.netty.buffer.PooledByteBufAllocator;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Wire bytes where a socket would put them: in a pooled direct buffer.
+ * Wire bytes in a pooled direct buffer, as after a socket read.
  *
  * @threading any thread
  */

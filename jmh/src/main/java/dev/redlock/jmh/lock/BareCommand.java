@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One command of one lock, prepared but for its token.
+ * One command of one lock, encoded except for its token.
  *
  * @threading immutable
  */

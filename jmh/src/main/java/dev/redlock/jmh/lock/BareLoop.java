@@ -2,6 +2,7 @@ package dev.redlock.jmh.lock;
 
 import dev.redlock.IdlePolicy;
 import dev.redlock.Redlock;
+import dev.redlock.loadtest.rig.SendSchedule;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -13,10 +14,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * The work of a lock and nothing else: one thread, a selector, a bare socket to each node. A slot draws a token, sends
- * the acquire command to all nodes, counts to a majority, sends the release command to all nodes, counts, and starts
- * again. What one turn of the selector brings about leaves in one write for each node; answers are matched in their
- * order. No timeouts, no reconnects, no API. A cycle allocates nothing.
+ * The minimum of work for a lock: one thread, a selector, a bare socket to each node. A slot draws a token, sends the
+ * acquire command to all nodes, counts to a majority, sends the release command to all nodes, counts, and starts again.
+ * The commands of one selector turn leave in one write for each node; replies are matched in their order. No timeouts,
+ * no reconnects, no API. A cycle allocates nothing.
  *
  * @threading any thread; one runs the loop
  */
@@ -36,7 +37,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     private final int majority;
     private final Selector selector;
     private final ByteBuffer batch;
-    /** Which slot, and which round of it, sent the command of that number; all nodes get the same commands. */
+    /** The slot and its round for each command by number; all nodes get the same commands. */
     private final long[] sent;
     private final SplittableRandom random = new SplittableRandom();
     private final Consumer<SelectionKey> onReady = this::onReady;
@@ -47,7 +48,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     private long sentCount;
     private long lostVoteCount;
     private long refusedCount;
-    // Written by the loop alone, and read by whoever asks how far it is.
+    // Written by the loop alone; read by other threads for the progress.
     private volatile int idleCount;
     private volatile long begun;
     private volatile boolean isDropping;
@@ -92,7 +93,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         }
     }
 
-    /** The scripts that the client itself runs: both sides ask the nodes for the same. */
+    /** The scripts of the client: both sides send the nodes the same commands. */
     static byte[] script(final String name) throws IOException {
         try (InputStream in = Redlock.class.getResourceAsStream("node/" + name + ".lua")) {
             if (in == null) {
@@ -116,7 +117,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         thread.start();
     }
 
-    /** The loop itself sees what is due, also when a slot becomes free; it only has to be awake. */
+    /** Wakes up the loop, which starts the due cycles itself. */
     @Override
     public boolean onDue(final long nowNs) {
         selector.wakeup();
@@ -181,7 +182,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         }
     }
 
-    /** Over when nothing is in flight: neither a cycle nor the answer of a node that came after the majority's. */
+    /** Over when nothing is in flight: no cycle, and no late reply of a node outside the majority. */
     private boolean isOver() {
         if (!isEnding || idleCount < slots.length
                 || schedule != null && !isDropping && begun < schedule.total()) {

@@ -1,6 +1,6 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -14,7 +14,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A bare socket to one node. Nothing is allocated once it is registered, unless the node takes less than it is sent.
+ * A bare socket to one node. It allocates nothing after its registration, unless a write is incomplete.
  *
  * @threading event-loop-confined
  */
@@ -24,7 +24,7 @@ final class BareNode implements AutoCloseable {
     private static final int SHA1_REPLY_BYTES = 47;
 
     final NodeAddress address;
-    /** How many commands it has answered. */
+    /** The number of its replies. */
     long answered;
 
     private final SocketChannel channel;
@@ -40,7 +40,7 @@ final class BareNode implements AutoCloseable {
 
     static BareNode connect(final String text) throws IOException {
         final NodeAddress address = NodeAddress.parse(text);
-        if (address.password().isPresent()) {
+        if (address.password() != null) {
             throw new IllegalArgumentException(
                     address + " has a password, and the yardstick cannot authenticate: name a node without one");
         }
@@ -54,7 +54,7 @@ final class BareNode implements AutoCloseable {
         return new BareNode(address, channel);
     }
 
-    /** Puts a script into the node's cache, before the node is registered; returns the name that it has there. */
+    /** Loads a script into the node's cache, before the registration; returns its name. */
     String load(final byte[] script) throws IOException {
         final byte[] head = ("*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$" + script.length + "\r\n")
                 .getBytes(StandardCharsets.US_ASCII);
@@ -71,12 +71,12 @@ final class BareNode implements AutoCloseable {
         }
         final String text = new String(reply.array(), 0, reply.position(), StandardCharsets.US_ASCII);
         if (!text.startsWith("$40\r\n")) {
-            throw new IOException(address + " does not take the script: " + text.strip());
+            throw new IOException(address + " rejects the script: " + text.strip());
         }
         return text.substring(5, 45);
     }
 
-    /** From here on nothing blocks; what is sent will stand in the batch. */
+    /** Switches to non-blocking mode; commands are sent from the batch. */
     void register(final Selector selector, final ByteBuffer batch) throws IOException {
         channel.configureBlocking(false);
         key = channel.register(selector, SelectionKey.OP_READ, this);
@@ -84,7 +84,7 @@ final class BareNode implements AutoCloseable {
         backlog = ByteBuffer.allocateDirect(batch.capacity());
     }
 
-    /** Sends the first bytes of the batch, all in one write if the node takes them. */
+    /** Sends the first bytes of the batch, in one write if the socket accepts them. */
     void send(final int length) throws IOException {
         view.limit(length).position(0);
         if (backlog.position() == 0) {
@@ -99,7 +99,7 @@ final class BareNode implements AutoCloseable {
         }
     }
 
-    /** Sends what the node did not take before. */
+    /** Sends the rest of an incomplete write. */
     void onWritable() throws IOException {
         backlog.flip();
         channel.write(backlog);
@@ -109,7 +109,7 @@ final class BareNode implements AutoCloseable {
         }
     }
 
-    /** Reads what has come, and tells the loop of each answer. */
+    /** Reads replies, and notifies the loop of each. */
     void onReadable(final BareLoop loop) throws IOException {
         if (channel.read(in) < 0) {
             throw new EOFException(address + " hung up");
@@ -132,7 +132,7 @@ final class BareNode implements AutoCloseable {
         }
     }
 
-    /** {@code :1} and {@code +OK} are votes; {@code :0}, {@code :-n}, {@code $-1} and {@code -ERR} are none. */
+    /** {@code :1} and {@code +OK} are votes; {@code :0}, {@code :-n}, {@code $-1} and {@code -ERR} are not. */
     private void onReply(final BareLoop loop, final int start, final int end) {
         final byte type = in.get(start);
         final boolean isVote = type == '+' || type == ':' && in.get(start + 1) == '1' && in.get(start + 2) == '\r';

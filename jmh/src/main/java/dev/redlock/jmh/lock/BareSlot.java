@@ -1,7 +1,7 @@
 package dev.redlock.jmh.lock;
 
 /**
- * One lock that is taken and given back again and again.
+ * One lock, acquired and released repeatedly.
  *
  * @threading event-loop-confined
  */
@@ -14,7 +14,7 @@ final class BareSlot {
     long high;
     long middle;
     int low;
-    /** The round of votes that is under way; answers to earlier ones decide nothing any more. */
+    /** The current round of votes; replies of earlier rounds are ignored. */
     int epoch;
     boolean isReleasing;
     int goodCount;

@@ -28,8 +28,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A cycle on real nodes: one uncontended lock acquired with a majority and released on all. One operation is one cycle.
- * With {@code -prof gc} the bytes are those of all threads of the fork, the event loop's among them.
+ * A cycle on real nodes: one uncontended lock, acquired with a majority and released on all. One operation is one
+ * cycle. With {@code -prof gc} the bytes are those of all threads of the fork, including the event loop.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
@@ -45,11 +45,11 @@ public class CallbackCycleBenchmark {
     private static final int CYCLES = 100;
     private static final long TTL_MS = 30_000;
 
-    /** How many nodes the lock is spread over. */
+    /** The number of nodes. */
     @Param({"1", "3", "5", "7"})
     public int nodeCount;
 
-    /** How bytes travel. */
+    /** The network transport. */
     @Param("EPOLL")
     public TransportKind transport;
 
@@ -65,7 +65,7 @@ public class CallbackCycleBenchmark {
     private CallbackLane late;
     private final CallbackLane[] lanes = new CallbackLane[OUTSTANDING];
 
-    /** Starts nodes, connects and makes everything that is used again and again. */
+    /** Starts nodes, connects and creates all reused objects. */
     @Setup
     public void connect() throws InterruptedException {
         nodes = RedisNodes.start(nodeCount);
@@ -83,8 +83,8 @@ public class CallbackCycleBenchmark {
         single = lane("single", options, AcquireOutcome.Kind.ACQUIRED, 0);
         extending = lane("extending", options, AcquireOutcome.Kind.ACQUIRED, TTL_MS);
         refused = lane("refused", options, AcquireOutcome.Kind.CONTENDED, 0);
-        // One nanosecond less than can be left at best: every grant comes too late and is rolled back.
-        // All but a nanosecond of what is left of the ttl: 1 % of 10 s and of twice 60.1 s, and 2 ms, are taken off it.
+        // One nanosecond less than the greatest possible rest: every grant comes too late and is rolled back.
+        // The rest of the ttl less a nanosecond: the drift takes off 1 % of 10 s and of twice 60.1 s, and 2 ms.
         late = lane("late",
                 AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce().minValidity(Duration.ofNanos(8_695_999_999L)),
                 AcquireOutcome.Kind.TOO_SLOW, 0);
@@ -98,7 +98,7 @@ public class CallbackCycleBenchmark {
         return new CallbackLane(redlock, redlock.key(resource), laneOptions, expected, extendTtlMs);
     }
 
-    /** Gives everything back. */
+    /** Closes the client and the nodes. */
     @TearDown
     public void close() throws IOException {
         holder.close();
@@ -107,14 +107,14 @@ public class CallbackCycleBenchmark {
         nodes.close();
     }
 
-    /** One outstanding, each cycle begun on the event loop. */
+    /** One outstanding, each cycle started on the event loop. */
     @Benchmark
     @OperationsPerInvocation(CYCLES)
     public void oneOutstanding() {
         single.runOnLoop(CYCLES);
     }
 
-    /** One outstanding, each cycle begun by this thread, which parks until it has ended. */
+    /** One outstanding, each cycle started by this thread, which parks until its end. */
     @Benchmark
     public void oneOutstandingFromCaller() {
         single.runOnLoop(1);
@@ -139,14 +139,14 @@ public class CallbackCycleBenchmark {
         extending.runOnLoop(CYCLES);
     }
 
-    /** An acquire that a holder's keys refuse; it is rolled back. */
+    /** An acquire that fails because of a holder's keys, and is rolled back. */
     @Benchmark
     @OperationsPerInvocation(CYCLES)
     public void refused() {
         refused.runOnLoop(CYCLES);
     }
 
-    /** An acquire that was granted with too little validity left; it is rolled back. */
+    /** An acquire that is granted with too little validity, and is rolled back. */
     @Benchmark
     @OperationsPerInvocation(CYCLES)
     public void rolledBack() {

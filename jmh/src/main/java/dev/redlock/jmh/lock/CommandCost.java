@@ -1,10 +1,10 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.transport.NodeAddress;
 import java.io.BufferedInputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -28,14 +28,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * What one lock costs a server in each form of the commands: CPU time of its main thread over pipelined calls with the
- * product's own scripts, divided by the locks. Every call has to succeed, which the keys that are left show.
+ * The cost of a lock for a server in each form of the commands: CPU time of its main thread over pipelined calls with
+ * the scripts of {@code redlock-core}, divided by the locks. Every call must succeed, which the remaining keys prove.
  *
  * @threading caller-confined
  */
 @Command(name = "command-cost", mixinStandardHelpOptions = true, description = {
-    "CPU time that a lock costs a server, for each form of the commands: one node is started, asked in pipelines of 64 "
-            + "locks, and ended. Needs /proc."})
+    "CPU time of a lock on a server, for each form of the commands. Starts one node, sends pipelines of 64 locks, "
+            + "and ends the node. Needs /proc."})
 public final class CommandCost implements Callable<Integer> {
 
     private static final int LOCKS_PER_PIPELINE = 64;
@@ -47,7 +47,7 @@ public final class CommandCost implements Callable<Integer> {
     private static final byte[] END = "$3\r\nend\r\n".getBytes(StandardCharsets.US_ASCII);
 
     /**
-     * What stands on the node before a form is measured.
+     * The keys on the node before the measurement of a form.
      *
      * @threading immutable
      */
@@ -65,7 +65,7 @@ public final class CommandCost implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    private RawRedis control;
+    private AdminClient control;
     private Socket socket;
     private long pid;
 
@@ -102,7 +102,7 @@ public final class CommandCost implements Callable<Integer> {
                     "--repetitions is " + repetitions + ": expected at least 1");
         }
         try (RedisNodes nodes = RedisNodes.start(new RedisNodesContext().count(1));
-                RawRedis connected = nodes.node(0).connect()) {
+                AdminClient connected = nodes.node(0).connect()) {
             final RedisNode node = nodes.node(0);
             pid = node.pid().orElseThrow();
             control = connected;
@@ -135,10 +135,10 @@ public final class CommandCost implements Callable<Integer> {
     /**
      * One form.
      *
-     * @param name      as it is printed
-     * @param locks     how many one command is about
-     * @param before    what has to stand on the node
-     * @param left      keys that it leaves for each lock, counters among them
+     * @param name      the printed name
+     * @param locks     the locks of one command
+     * @param before    the keys on the node before
+     * @param left      the remaining keys for each lock, counters included
      * @param command   the words of the command whose first lock has this number
      * @threading immutable
      */
@@ -228,7 +228,7 @@ public final class CommandCost implements Callable<Integer> {
         return tookNs / 1e3 / locks;
     }
 
-    /** Asks for all locks, a pipeline at a time. */
+    /** Sends the commands of all locks, a pipeline at a time. */
     private void run(final int locksPerCommand, final IntFunction<String> command) throws IOException {
         final InputStream in = new BufferedInputStream(socket.getInputStream());
         for (int first = 0; first < locks; first += LOCKS_PER_PIPELINE) {

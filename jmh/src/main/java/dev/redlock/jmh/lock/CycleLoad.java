@@ -1,34 +1,35 @@
 package dev.redlock.jmh.lock;
 
+import dev.redlock.loadtest.rig.SendSchedule;
+
 /**
- * Cycles on nodes, begun and ended by a {@link CycleMeter}, which they tell what they took.
+ * A load of cycles on nodes. A {@link CycleMeter} starts and ends it, and gets its latencies.
  *
  * @threading any thread
  */
 interface CycleLoad {
 
     /**
-     * Begins, for the first time or again after the end.
-     *
-     * @param schedule when which cycle is to begin; null for a closed loop, in which each begins when the one before it
-     *                 in its slot has ended
+     * Starts the load, for the first time or again after its end.
+     * @param schedule the start times of the cycles; null for a closed loop, in which each cycle starts at the end of
+     *                 the one before it in its slot
      */
     void begin(SendSchedule schedule);
 
     /**
-     * Begins what is due by the schedule, as far as slots are free.
+     * Starts the due cycles of the schedule while slots are free.
      *
-     * @return true if something is due that found no slot, and this has to be called again for it
+     * @return true if a due cycle found no slot, so that the caller must call again
      */
     boolean onDue(long nowNs);
 
-    /** How many cycles are due by the schedule and have not ended. */
+    /** The number of due cycles of the schedule that have not ended. */
     long unfinished(long nowNs);
 
     /**
-     * Begins nothing more but what is due by the schedule. Returns when all has ended.
+     * Ends the load: starts only cycles that are due already. Returns when all cycles have ended.
      *
-     * @param isDropping whether what is due and has not begun is given up
+     * @param isDropping whether to drop due cycles that have not started
      */
     void end(boolean isDropping) throws InterruptedException;
 }

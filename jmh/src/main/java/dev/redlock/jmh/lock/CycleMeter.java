@@ -1,11 +1,14 @@
 package dev.redlock.jmh.lock;
 
+import dev.redlock.loadtest.rig.Pacer;
+import dev.redlock.loadtest.rig.SendSchedule;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -16,19 +19,17 @@ import java.util.stream.Collectors;
 import org.HdrHistogram.Histogram;
 
 /**
- * Runs a load for as long as asked and prints one line of figures, so that all programs that measure cycles measure and
- * print in the same way. A closed loop counts what ends in the measured time; an open loop what was meant to begin in
- * it, even if it ends later. A failure ends the run.
+ * Runs a load for a given time and prints one line of figures, the same for all programs that measure cycles. A closed
+ * loop counts the cycles that end in the measured time. An open loop counts the cycles that it intended to start in
+ * that time, even if they end later. A failure ends the run.
  *
  * @threading any thread; {@link #run} once
  */
 final class CycleMeter {
 
-    /** What may be under way when an open loop ends: a hundredth of it, and what comes in a tenth of a second. */
-    private static final double UNFINISHED_SHARE_MAX = 0.01;
-    private static final double UNFINISHED_SECONDS_MAX = 0.1;
-
-    /** What comes before the measured time of a turn: all lanes are under way then. */
+    /** The pause before a send that found no slot is tried again. */
+    private static final long BACKLOG_NS = 20_000;
+    /** The time before the measured time of a turn, until all lanes are busy. */
     private static final long SETTLE_NS = 200_000_000;
 
     private final CycleOptions options;
@@ -48,8 +49,8 @@ final class CycleMeter {
     /**
      * A meter for one run.
      *
-     * @param label          what stands in the first column, unless the options say otherwise
-     * @param loopNamePrefix how the names of the event loops' threads begin
+     * @param label          the default of the first column
+     * @param loopNamePrefix the prefix of the event loops' thread names
      */
     CycleMeter(final CycleOptions options, final String label, final String loopNamePrefix) {
         this.options = options;
@@ -67,12 +68,12 @@ final class CycleMeter {
         return times;
     }
 
-    /** Where the calling thread writes down what it sees. */
+    /** The histograms of the calling thread. */
     PhaseTimes times() {
         return timesOfThread.get();
     }
 
-    /** Where something belongs that began, or was meant to begin, at that time and ends now. */
+    /** The phase of a cycle that started, or was intended to start, at that time and ends now. */
     int phaseOf(final long startNs) {
         if (!isOpen) {
             return phase;
@@ -83,7 +84,7 @@ final class CycleMeter {
         return startNs - toNs < 0 ? PhaseTimes.MEASURED : PhaseTimes.AFTER;
     }
 
-    /** Something went wrong: the run is over and has failed. */
+    /** Records a failure, which ends the run. */
     void fail(final String what) {
         failureCount.increment();
         synchronized (firstFailures) {
@@ -95,10 +96,10 @@ final class CycleMeter {
     }
 
     /**
-     * Runs the load and prints its figures, once, or in turns if the options say so.
+     * Runs the load and prints its figures, once or in turns.
      *
-     * @param turns each line asks for a turn
-     * @param out   where to
+     * @param turns each line starts a turn
+     * @param out   gets the figures
      * @return the exit code: 0, or 1 if anything failed or the rate was missed
      * @throws IOException          if the kernel's figures cannot be read
      * @throws InterruptedException if the thread is interrupted
@@ -130,9 +131,11 @@ final class CycleMeter {
         final long startNs = System.nanoTime();
         fromNs = startNs + warmupNs;
         toNs = fromNs + options.measuredNs();
-        final SendSchedule schedule = schedule(startNs, warmupNs);
+        final SendSchedule schedule = isOpen
+                ? SendSchedule.of(startNs, options.rate(), warmupNs + options.measuredNs())
+                : null;
         load.begin(schedule);
-        final Pacer pacer = isOpen ? new Pacer(load, schedule) : null;
+        final Pacer pacer = isOpen ? new Pacer(new Sends(load, schedule), schedule.periodNs()) : null;
         if (pacer != null) {
             pacer.start();
         }
@@ -143,7 +146,7 @@ final class CycleMeter {
         phase = PhaseTimes.AFTER;
         final CycleUsage used = CycleUsage.now(options.serverPids(), loopNamePrefix).since(before);
         if (pacer != null) {
-            checkRate(load.unfinished(System.nanoTime()));
+            checkRate(load.unfinished(System.nanoTime()), schedule);
             if (failureCount.sum() > 0) {
                 pacer.stop();
             }
@@ -153,27 +156,18 @@ final class CycleMeter {
         return used;
     }
 
-    private SendSchedule schedule(final long startNs, final long warmupNs) {
-        if (!isOpen) {
-            return null;
-        }
-        final double periodNs = 1e9 / options.rate();
-        return new SendSchedule(startNs, periodNs,
-                Math.max(1, (long) Math.ceil((warmupNs + options.measuredNs()) / periodNs)));
-    }
-
-    /** Ends early when something has failed. */
+    /** Returns early after a failure. */
     private void awaitUntil(final long untilNs) throws InterruptedException {
         failed.await(untilNs - System.nanoTime(), TimeUnit.NANOSECONDS);
     }
 
-    private void checkRate(final long unfinished) {
+    private void checkRate(final long unfinished, final SendSchedule schedule) {
         final double intended = options.rate() * options.measuredNs() / 1e9;
-        final double unfinishedMax = Math.ceil(
-                intended * UNFINISHED_SHARE_MAX + options.rate() * UNFINISHED_SECONDS_MAX);
+        final long unfinishedMax = schedule.unfinishedMax(intended, Duration.ZERO);
         if (unfinished > unfinishedMax) {
-            fail(String.format(Locale.ROOT, "missed the rate: of %.0f cycles meant to begin, %d had not ended when the "
-                    + "time was up (at most %.0f may be under way); ask for a lower rate or more outstanding", intended,
+            fail(String.format(Locale.ROOT, "missed the rate: of %.0f cycles intended to start, %d had not ended at "
+                    + "the end of the time (at most %d may be unfinished); use a lower rate or more "
+                    + "outstanding", intended,
                     unfinished, unfinishedMax));
         }
     }
@@ -205,7 +199,7 @@ final class CycleMeter {
                 : "";
     }
 
-    /** How the cycles were spread over several loops. */
+    /** The shares of several loops. */
     private String shares(final double count) {
         return loopTimes.size() < 2
                 ? ""
@@ -222,5 +216,73 @@ final class CycleMeter {
 
     private static double us(final Histogram histogram, final double percentile) {
         return histogram.getValueAtPercentile(percentile) / 1e3;
+    }
+
+    /** Records the cycles of one lane. */
+    CycleRecorder newRecorder() {
+        return new LaneTimes();
+    }
+
+    /**
+     * The lane's cycles in the times of the thread that runs it, which is always the same.
+     *
+     * @threading any thread; one call at a time
+     */
+    private final class LaneTimes implements CycleRecorder {
+        private PhaseTimes times;
+
+        @Override
+        public void onStarted(final long intendedNs, final long nowNs) {
+            CycleTimes.record(CycleMeter.this.times().of(phaseOf(intendedNs)).lates(), nowNs - intendedNs);
+        }
+
+        @Override
+        public void onAcquired(final long startNs) {
+            final long nowNs = System.nanoTime();
+            CycleTimes.record(timesOf(startNs).acquires(), nowNs - startNs);
+        }
+
+        @Override
+        public long onReleased(final long startNs) {
+            final long nowNs = System.nanoTime();
+            CycleTimes.record(timesOf(startNs).cycles(), nowNs - startNs);
+            return nowNs;
+        }
+
+        private CycleTimes timesOf(final long startNs) {
+            if (times == null) {
+                times = CycleMeter.this.times();
+            }
+            return times.of(phaseOf(startNs));
+        }
+    }
+
+    /**
+     * Starts the cycles of an open loop, and tries again soon where no slot was free.
+     *
+     * @threading caller-confined to the pacing thread
+     */
+    private static final class Sends implements Pacer.Target {
+        private final CycleLoad load;
+        private final SendSchedule schedule;
+        private boolean isBehind;
+        private long due;
+
+        Sends(final CycleLoad load, final SendSchedule schedule) {
+            this.load = load;
+            this.schedule = schedule;
+        }
+
+        @Override
+        public boolean onDue(final long nowNs) {
+            isBehind = load.onDue(nowNs);
+            due = schedule.due(nowNs);
+            return isBehind || due < schedule.total();
+        }
+
+        @Override
+        public long nextNs() {
+            return isBehind ? System.nanoTime() + BACKLOG_NS : schedule.intendedNs(due);
+        }
     }
 }

@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * What every program that measures cycles is told: which nodes, how much load, for how long.
+ * The options of all programs that measure cycles: nodes, load and time.
  *
  * @threading caller-confined
  */
@@ -23,46 +23,46 @@ final class CycleOptions {
     private static final int SECONDS_MAX = 3_600;
     private static final double RATE_MAX = 1_000_000;
 
-    @Option(names = "--nodes", split = ",", description = "addresses of nodes that run: host:port or unix:///path")
+    @Option(names = "--nodes", split = ",", description = "addresses of running nodes: host:port or unix:///path")
     private List<String> nodes = List.of();
 
-    @Option(names = "--start", description = "start so many nodes instead, and end them afterwards")
+    @Option(names = "--start", description = "start this number of nodes instead, and end them afterwards")
     private int startCount;
 
-    @Option(names = "--in-process", description = "no servers, but so many model nodes inside each event loop; for "
-            + "cycle-run alone")
+    @Option(names = "--in-process", description = "no servers, but this number of model nodes inside each event "
+            + "loop; for cycle-run only")
     private int inProcessCount;
 
-    @Option(names = "--unix-sockets", description = "talk to the started nodes over Unix sockets")
+    @Option(names = "--unix-sockets", description = "connect to the started nodes over Unix sockets")
     private boolean isUnix;
 
-    @Option(names = "--server-pids", split = ",", description = "whose CPU time counts as the servers'; known where "
-            + "the nodes are started")
+    @Option(names = "--server-pids", split = ",", description = "processes whose CPU time counts as the servers'; "
+            + "not needed with --start")
     private List<Long> serverPids = List.of();
 
     @Option(names = "--outstanding", defaultValue = "64", description = "cycles in flight, with --rate at most "
             + "(${DEFAULT-VALUE})")
     private int outstanding;
 
-    @Option(names = "--rate", description = "open loop: begin so many cycles a second, whatever became of those "
-            + "before them; latency counts from the intended time. Default: closed loop")
+    @Option(names = "--rate", description = "open loop: start this many cycles a second, regardless of "
+            + "unfinished ones; latency counts from the intended time. Default: closed loop")
     private double rate;
 
-    @Option(names = "--warmup", defaultValue = "8", description = "seconds before it counts (${DEFAULT-VALUE})")
+    @Option(names = "--warmup", defaultValue = "8", description = "seconds before the measured time (${DEFAULT-VALUE})")
     private double warmupSeconds;
 
-    @Option(names = "--seconds", defaultValue = "8", description = "seconds that count (${DEFAULT-VALUE})")
+    @Option(names = "--seconds", defaultValue = "8", description = "measured seconds (${DEFAULT-VALUE})")
     private double seconds;
 
     @Option(names = "--turns", description = "after the warm-up, print \"ready\", and measure once for each line of "
-            + "standard input, with nothing under way in between; its end ends the run")
+            + "standard input, idle in between; its end ends the run")
     private boolean isInTurns;
 
     @Option(names = "--idle", defaultValue = "BLOCK", description = "${COMPLETION-CANDIDATES}")
     private IdlePolicy idlePolicy;
 
     @Option(names = "--keys",
-            description = "what the names of the resources begin with (default: differs with each run)")
+            description = "prefix of the names of the resources (default: different for each run)")
     private String keyPrefix = String.format(Locale.ROOT, "cycle:%04x:", System.nanoTime() >>> 20 & 0xFFFF);
 
     @Option(names = "--label", description = "first column")
@@ -100,28 +100,28 @@ final class CycleOptions {
                 "--seconds is " + seconds + ": expected " + SECONDS_MIN + " to " + SECONDS_MAX);
     }
 
-    /** Refuses an option with picocli's error. */
+    /** Throws picocli's error unless the condition holds. */
     void require(final boolean isRight, final String message) {
         if (!isRight) {
             throw new CommandLine.ParameterException(spec.commandLine(), message);
         }
     }
 
-    /** Starts nodes if it was asked for. */
+    /** Starts nodes for {@code --start}. */
     void startNodes() {
         if (startCount > 0) {
             started = RedisNodes.start(new RedisNodesContext().count(startCount).unixSocket(isUnix));
         }
     }
 
-    /** Ends what was started. */
+    /** Ends the started nodes. */
     void endNodes() {
         if (started != null) {
             started.close();
         }
     }
 
-    /** Where the nodes are, once they are started. */
+    /** The addresses of the nodes, once they are started. */
     String[] addresses() {
         if (isInProcess()) {
             return IntStream.range(0, inProcessCount).mapToObj(i -> "in-process-" + i + ":1").toArray(String[]::new);
@@ -137,7 +137,7 @@ final class CycleOptions {
                 : started.addresses();
     }
 
-    /** The processes of the nodes, once they are started, as far as they are known. */
+    /** The known processes of the nodes, once they are started. */
     long[] serverPids() {
         return started == null
                 ? serverPids.stream().mapToLong(Long::longValue).toArray()
@@ -149,7 +149,7 @@ final class CycleOptions {
         return inProcessCount > 0;
     }
 
-    /** The name of a resource: always as long, so that the commands are. */
+    /** The name of a resource. All names have the same length, and so have the commands. */
     String resource(final int index) {
         return keyPrefix + String.format(Locale.ROOT, "%06d", index);
     }

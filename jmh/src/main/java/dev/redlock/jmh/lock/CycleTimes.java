@@ -3,16 +3,16 @@ package dev.redlock.jmh.lock;
 import org.HdrHistogram.Histogram;
 
 /**
- * The latencies that one thread has seen, in nanoseconds.
+ * The latencies of one thread, in nanoseconds.
  *
- * @param acquires from the beginning of a cycle to the majority's grant
- * @param cycles   from there to the majority's answer to the release
- * @param lates    from the intended time to the beginning, in an open loop
+ * @param acquires from the start of a cycle to the majority's grant
+ * @param cycles   from the start of a cycle to the majority's reply to the release
+ * @param lates    from the intended time to the start, in an open loop
  * @threading caller-confined
  */
 record CycleTimes(Histogram acquires, Histogram cycles, Histogram lates) {
 
-    /** Room for ten seconds from the start, so that no histogram grows while it counts; more counts as ten. */
+    /** Histograms have room for ten seconds, so that they do not grow later; longer latencies count as ten seconds. */
     private static final long HIGHEST_NS = 10_000_000_000L;
 
     static CycleTimes empty() {

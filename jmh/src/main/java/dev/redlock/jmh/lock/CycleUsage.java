@@ -10,14 +10,14 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * What was used so far.
+ * The resources used so far.
  *
  * @param ns        the time
  * @param clientNs  CPU time of this process
  * @param loopsNs   CPU time of its event loops
  * @param serversNs CPU time of the servers' main threads
  * @param busyNs    CPU time of everything on this machine
- * @param heapBytes allocated by all threads that live
+ * @param heapBytes allocated by all live threads
  * @threading immutable
  */
 record CycleUsage(long ns, long clientNs, long loopsNs, long serversNs, long busyNs, long heapBytes) {
@@ -47,7 +47,7 @@ record CycleUsage(long ns, long clientNs, long loopsNs, long serversNs, long bus
         return sum;
     }
 
-    /** What all cores have done so far, in the ticks of 10 ms that Linux counts. */
+    /** The CPU time of all cores so far, in Linux' ticks of 10 ms. */
     private static long allBusyNs() throws IOException {
         final String[] ticks = Files.readAllLines(Path.of("/proc/stat")).get(0).trim().split(" +");
         long busy = 0;
@@ -62,7 +62,7 @@ record CycleUsage(long ns, long clientNs, long loopsNs, long serversNs, long bus
                 serversNs - before.serversNs, busyNs - before.busyNs, heapBytes - before.heapBytes);
     }
 
-    /** Cores that neither the client nor the servers kept busy. */
+    /** The number of cores that other processes kept busy. */
     double otherCores() {
         return (double) (busyNs - clientNs - serversNs) / ns;
     }

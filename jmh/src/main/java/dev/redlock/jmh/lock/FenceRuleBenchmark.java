@@ -18,8 +18,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The fencing rule over one round: every node grants, and the token is asked for after each grant. The baseline sorts
- * the values anew each time.
+ * The fencing rule over one round: every node grants, and the token is computed after each grant. The baseline sorts
+ * the values again each time.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
@@ -33,11 +33,11 @@ public class FenceRuleBenchmark {
 
     private static final long VALUE = 1_800_000_000L << 20;
 
-    /** How many nodes grant. */
+    /** The number of granting nodes. */
     @Param({"3", "5", "7"})
     public int nodeCount;
 
-    /** How many of them are one behind. */
+    /** The number of nodes that are one behind. */
     @Param({"0", "1"})
     public int laggingCount;
 
@@ -56,7 +56,7 @@ public class FenceRuleBenchmark {
         return nodeIndex < laggingCount ? VALUE - 1 : VALUE;
     }
 
-    /** Ours. */
+    /** The client's rule. */
     @Benchmark
     public long counted() {
         rule.reset();

@@ -23,16 +23,16 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The node's end of a connection inside an event loop: it reads commands as a server does and keeps its answers until
- * the loop looks at its channels again. It knows what a client needs for cycles, {@code SET NX PX} and the scripts that
- * acquire and release, and what is asked in a handshake; anything else is answered by an error.
+ * The node's end of a connection inside an event loop: it reads commands like a server and holds its replies until the
+ * loop polls its channels again. It supports the commands of cycles, {@code SET NX PX} and the scripts that acquire and
+ * release, and those of a handshake. It replies to other commands with an error.
  *
  * @threading event-loop-confined
  */
 final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
 
     /**
-     * What a command turns out to be.
+     * The kind of a command.
      *
      * @threading immutable
      */
@@ -41,7 +41,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
     }
 
     /**
-     * The scripts that are run here.
+     * The supported scripts.
      *
      * @threading immutable
      */
@@ -70,7 +70,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
     private final LoopNode node;
     private final String runId;
     private final Channel channel;
-    /** The first eight digits of each script's name, as a number; zero until it is loaded. */
+    /** The first eight digits of each script's name as a number; zero until it is loaded. */
     private final long[] scriptNames = new long[Script.values().length];
     private final int[] locks = new int[LOCKS_MAX];
     private final long[] highs = new long[LOCKS_MAX];
@@ -92,7 +92,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
                 .addLast(new RespInboundHandler(RespParser.forRequests(RespLimits.defaults()), this, this));
     }
 
-    /** Sends the answers to what has come since it was called last. */
+    /** Sends the replies to all commands since the last call. */
     boolean answer() {
         if (replies == null) {
             return false;
@@ -138,7 +138,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
             lockCount = 1;
             locks[0] = numberAt(buf, index + length - NUMBER_DIGITS, NUMBER_DIGITS);
         } else if (at == 2) {
-            // A handshake tries whether the node has SET with IFEQ; its value is no token.
+            // A handshake probes SET with IFEQ; its value is no token.
             isProbe = length != TOKEN_BYTES;
             if (!isProbe) {
                 readToken(0, buf, index, length);
@@ -176,12 +176,12 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         lows[which] = buf.getInt(index + 16);
     }
 
-    // ---- its answer -------------------------------------------------------------------------------------------------
+    // ---- its reply --------------------------------------------------------------------------------------------------
 
     @Override
     public void onReplyEnd() {
         if (replies == null) {
-            // Of arenas that belong to threads, so that what the loops share is not the allocator of the model.
+            // From thread-local arenas, so that the loops do not share the allocator of the model.
             replies = PooledByteBufAllocator.DEFAULT.directBuffer(REPLY_BYTES);
         }
         switch (kind) {

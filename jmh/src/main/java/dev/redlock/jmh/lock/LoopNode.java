@@ -3,22 +3,22 @@ package dev.redlock.jmh.lock;
 import java.util.Arrays;
 
 /**
- * A node inside an event loop: what a server keeps of the locks that this loop asks for, at next to no cost. A lock is
- * known by the number that its name ends with ({@link CycleOptions#resource}), so that looking it up is one access to
- * an array. Nothing expires: runs in which a ttl could end are not what it is for.
+ * A node inside an event loop: it stores the locks of this loop at almost no cost. The number at the end of a lock's
+ * name ({@link CycleOptions#resource}) is its array index, so a lookup is one array access. Nothing expires: it is for
+ * runs shorter than any ttl.
  *
  * @threading event-loop-confined
  */
 final class LoopNode {
 
     private static final int LONGS_PER_LOCK = 3;
-    /** Set in the third word of a token that is held, which has 32 bits of its own. */
+    /** Marks a held token in its third word, which uses only 32 bits. */
     private static final long HELD = 1L << 32;
 
     private long[] tokens = new long[LONGS_PER_LOCK * 1024];
     private int heldCount;
 
-    /** Takes a lock if nobody holds it. */
+    /** Acquires a lock if it is free. */
     boolean acquire(final int lock, final long high, final long middle, final int low) {
         final int at = lock * LONGS_PER_LOCK;
         if (at >= tokens.length) {
@@ -34,7 +34,7 @@ final class LoopNode {
         return true;
     }
 
-    /** Gives a lock back if that token holds it. */
+    /** Releases a lock if that token holds it. */
     boolean release(final int lock, final long high, final long middle, final int low) {
         final int at = lock * LONGS_PER_LOCK;
         if (at >= tokens.length || tokens[at] != high || tokens[at + 1] != middle
@@ -46,7 +46,7 @@ final class LoopNode {
         return true;
     }
 
-    /** Locks that are held now. */
+    /** The number of held locks. */
     int heldCount() {
         return heldCount;
     }

@@ -25,9 +25,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 
 /**
- * The nodes of one event loop, inside it: what the client sends is read at once, and what the nodes answer arrives when
- * the loop looks at its channels the next time, as it does from sockets. Nothing of it is shared with another loop, and
- * the kernel has no part in it.
+ * The nodes of one event loop, inside the loop. They read the client's commands at once, and their replies arrive when
+ * the loop polls its channels the next time, as from sockets. It shares nothing with another loop, and bypasses the
+ * kernel.
  *
  * @threading event-loop-confined, except {@link #newIoHandlerFactory}; {@link #heldCount} when the loop has ended
  */
@@ -39,7 +39,7 @@ final class LoopTransport implements IoTransport {
     private final Map<String, LocalAddress> places = new LinkedHashMap<>();
     private final List<LoopConnection> connections = new ArrayList<>();
 
-    /** Locks that the nodes hold. */
+    /** The number of held locks on the nodes. */
     int heldCount() {
         return nodes.values().stream().mapToInt(LoopNode::heldCount).sum();
     }
@@ -61,10 +61,10 @@ final class LoopTransport implements IoTransport {
 
     @Override
     public void tune(final Bootstrap bootstrap, final NodeAddress address, final int userTimeoutMs) {
-        // There is nothing to set.
+        // No socket options.
     }
 
-    /** A node listens as soon as somebody asks for it. */
+    /** Creates the node of an address on first use. */
     @Override
     public void resolve(final NodeAddress address, final EventLoop loop,
             final BiConsumer<SocketAddress, Throwable> answer) {
@@ -91,7 +91,7 @@ final class LoopTransport implements IoTransport {
     }
 
     /**
-     * A turn of the loop begins with what the nodes have answered.
+     * A turn of the loop starts with the replies of the nodes.
      *
      * @threading event-loop-confined, except {@link #wakeup}
      */

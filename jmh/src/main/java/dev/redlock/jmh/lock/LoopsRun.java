@@ -1,6 +1,5 @@
 package dev.redlock.jmh.lock;
 
-import dev.redlock.AcquireOptions;
 import dev.redlock.CommandMode;
 import dev.redlock.LoopClient;
 import dev.redlock.Redlock;
@@ -27,26 +26,24 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * Whether the event loops of one client hold each other up: each works alone for a while, then all of them at once, and
- * so on in turns, in one process, so that what the compiler made of the code is the same for both. The baseline is as
- * many clients with a loop each, which share nothing but the process and take turns too: what they do at once is what
- * there is to get.
+ * Measures whether the event loops of one client delay each other. Each loop works alone, then all of them work at
+ * once, in turns. All turns are in one process, so that the compiled code is the same. The baseline is as many clients
+ * with one loop each, which share nothing but the process: their throughput at once is the most that the machine can
+ * do.
  *
  * @threading caller-confined
  */
 @Command(name = "loops-run", mixinStandardHelpOptions = true, description = {
-    "Event loops of one client, one by one and all at once, in turns, on model nodes inside the loops: closed loops of "
-            + "lock cycles. As many clients with a loop each take turns with them: the baseline. It wants as many idle "
-            + "cores as there are loops.",
+    "Closed loops of lock cycles on the event loops of one client, one by one and all at once, in turns, on model "
+            + "nodes inside the loops. As many clients with a loop each take turns with them: the baseline. It needs "
+            + "as many idle cores as loops.",
     "Prints cycles per second and CPU time of the loops per cycle of one loop, of all loops of the client, and of the "
-            + "clients apart, and how many times one loop the others are."})
+            + "clients apart, and their ratios to one loop."})
 public final class LoopsRun implements Callable<Integer> {
 
     private static final String LOOP_NAME_PREFIX = "redlock-";
     private static final long[] NO_SERVERS = {};
     private static final long SETTLE_MS = 50;
-    private static final long END_LIMIT_MS = 10_000;
-    private static final long POLL_MS = 1;
     private static final int LOOPS_MAX = 64;
     private static final int NODES_MAX = 63;
     private static final int OUTSTANDING_MAX = 1024;
@@ -67,7 +64,7 @@ public final class LoopsRun implements Callable<Integer> {
     @Option(names = "--release-batch", defaultValue = "64", description = "releases in one script call, at most")
     private int releaseBatchMax;
 
-    @Option(names = "--warmup", defaultValue = "10", description = "seconds of all loops at once before it counts "
+    @Option(names = "--warmup", defaultValue = "10", description = "seconds of all loops at once before the first turn "
             + "(${DEFAULT-VALUE})")
     private double warmupSeconds;
 
@@ -164,11 +161,21 @@ public final class LoopsRun implements Callable<Integer> {
     // ---- measuring --------------------------------------------------------------------------------------------------
 
     /**
+     * The cycles of one event loop.
+     *
+     * @param lanes   the cycles
+     * @param counter counts them
+     * @threading immutable
+     */
+    private record LoopLoad(CycleLanes lanes, CycleCounter counter) {
+    }
+
+    /**
      * One turn.
      *
-     * @param perSecond  cycles
+     * @param perSecond  cycles per second
      * @param loopsUs    CPU time of the loops' threads for each cycle
-     * @param otherCores cores that something else kept busy
+     * @param otherCores cores that other processes kept busy
      * @threading immutable
      */
     private record Turn(double perSecond, double loopsUs, double otherCores) {
@@ -203,7 +210,7 @@ public final class LoopsRun implements Callable<Integer> {
     private List<Repetition> measure(final List<LoopLoad> loads, final List<LoopLoad> apart)
             throws IOException, InterruptedException {
         for (final List<LoopLoad> some : List.of(loads, apart)) {
-            some.forEach(LoopLoad::begin);
+            begin(some);
             TimeUnit.MICROSECONDS.sleep((long) (warmupSeconds * 1e6 / 2));
             end(some);
         }
@@ -226,30 +233,25 @@ public final class LoopsRun implements Callable<Integer> {
         return all;
     }
 
-    /** The same number of resources for each loop. Those of one loop lie among those of the others, as in a program. */
     private List<LoopLoad> loads(final Redlock redlock, final int loopCount) throws InterruptedException {
-        CycleRun.awaitReady(redlock);
-        final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
+        CycleLanes.awaitReady(redlock);
         final Map<Thread, LoopLoad> loads = new LinkedHashMap<>();
-        for (int i = 0, full = 0; full < loopCount; i++) {
-            final String name = String.format(Locale.ROOT, "loops:%06d", i);
-            final LoopLoad load = loads.computeIfAbsent(CycleRun.loopOf(redlock, name, options),
-                    thread -> new LoopLoad(redlock, options, failures::add));
-            if (load.length() < outstanding) {
-                load.add(name);
-                full += load.length() == outstanding ? 1 : 0;
-            }
-        }
+        CycleLanes.share(redlock, loopCount, outstanding, i -> String.format(Locale.ROOT, "loops:%06d", i),
+                (loop, name) -> {
+                    final LoopLoad load = loads.computeIfAbsent(loop, thread -> new LoopLoad(
+                            new CycleLanes(redlock, CycleLanes.OPTIONS, failures::add), new CycleCounter()));
+                    load.lanes.add(name, load.counter);
+                });
         return List.copyOf(loads.values());
     }
 
     private Turn turn(final List<LoopLoad> loads) throws IOException, InterruptedException {
-        loads.forEach(LoopLoad::begin);
+        begin(loads);
         TimeUnit.MILLISECONDS.sleep(SETTLE_MS);
         final CycleUsage before = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX);
-        final long countBefore = loads.stream().mapToLong(LoopLoad::cycleCount).sum();
+        final long countBefore = loads.stream().mapToLong(load -> load.counter.count()).sum();
         TimeUnit.MICROSECONDS.sleep((long) (seconds * 1e6));
-        final double count = loads.stream().mapToLong(LoopLoad::cycleCount).sum() - countBefore;
+        final double count = loads.stream().mapToLong(load -> load.counter.count()).sum() - countBefore;
         final CycleUsage used = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX).since(before);
         end(loads);
         if (count == 0) {
@@ -258,15 +260,13 @@ public final class LoopsRun implements Callable<Integer> {
         return new Turn(count / used.ns() * 1e9, used.loopsNs() / 1e3 / count, used.otherCores());
     }
 
-    private void end(final List<LoopLoad> loads) throws InterruptedException {
-        loads.forEach(LoopLoad::stop);
-        final long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(END_LIMIT_MS);
-        while (!loads.stream().allMatch(LoopLoad::isIdle)) {
-            if (deadlineNs - System.nanoTime() < 0) {
-                failures.add("cycles have not ended in " + TimeUnit.MILLISECONDS.toSeconds(END_LIMIT_MS) + " s");
-                return;
-            }
-            TimeUnit.MILLISECONDS.sleep(POLL_MS);
+    private static void begin(final List<LoopLoad> loads) {
+        loads.forEach(load -> load.lanes.begin(null));
+    }
+
+    private static void end(final List<LoopLoad> loads) throws InterruptedException {
+        for (final LoopLoad load : loads) {
+            load.lanes.end(false);
         }
     }
 
@@ -276,7 +276,7 @@ public final class LoopsRun implements Callable<Integer> {
                 turns.stream().mapToDouble(Turn::otherCores).average().orElseThrow());
     }
 
-    // ---- telling ----------------------------------------------------------------------------------------------------
+    // ---- printing ---------------------------------------------------------------------------------------------------
 
     private void report(final List<Repetition> all, final PrintWriter out) {
         for (final Repetition one : all) {

@@ -1,9 +1,9 @@
 package dev.redlock.jmh.lock;
 
 /**
- * The latencies that one thread has seen, apart for what came before the measured time, in it, and after it. What does
- * not count is written down all the same: a branch that is first taken when it counts would make the compiler throw
- * away its best code at that moment.
+ * The latencies of one thread, separate for the time before, in and after the measured time. Latencies outside the
+ * measured time are recorded too: a branch that is first taken in the measured time would make the compiler discard
+ * optimised code at that moment.
  *
  * @threading caller-confined
  */
@@ -15,14 +15,14 @@ final class PhaseTimes {
 
     private final CycleTimes[] phases = {CycleTimes.empty(), CycleTimes.empty(), CycleTimes.empty()};
 
-    /** Forgets everything; nobody may be writing. */
+    /** Discards all latencies, while no thread records. */
     void reset() {
         for (final CycleTimes times : phases) {
             times.reset();
         }
     }
 
-    /** Where to write down what belongs to a phase. */
+    /** The latencies of a phase. */
     CycleTimes of(final int phase) {
         return phases[phase];
     }

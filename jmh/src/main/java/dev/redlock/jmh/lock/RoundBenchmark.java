@@ -20,8 +20,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * One whole round: every node votes, and the decision is asked for after each vote. The baseline keeps its votes in a
- * map and counts them anew each time, as a straightforward implementation does.
+ * One whole round: every node votes, and the decision is computed after each vote. The baseline keeps its votes in a
+ * map and counts them again each time, like a straightforward implementation.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
@@ -33,7 +33,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(1)
 public class RoundBenchmark {
 
-    /** How many nodes vote. */
+    /** The number of voting nodes. */
     @Param({"3", "5", "7"})
     public int nodeCount;
 
@@ -50,7 +50,7 @@ public class RoundBenchmark {
         }
     }
 
-    /** Ours. */
+    /** The client's vote count. */
     @Benchmark
     public Decision bitMasks() {
         round.reset();

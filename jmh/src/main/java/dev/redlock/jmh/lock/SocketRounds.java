@@ -8,8 +8,8 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The least that a round over N nodes can be: one small command to each over a plain blocking socket, then one answer
- * from each. It decides nothing and checks nothing but the answers.
+ * The lower bound of a round over N nodes: one small command to each over a plain blocking socket, then one reply from
+ * each. It checks the replies only.
  *
  * @threading caller-confined
  */
@@ -48,7 +48,7 @@ final class SocketRounds implements AutoCloseable {
                 channel.read(in);
             }
             if (in.get(0) != '+' || in.position() != PONG_LENGTH) {
-                throw new IllegalStateException("PING was answered with something else");
+                throw new IllegalStateException("the reply to PING is not PONG");
             }
         }
     }

@@ -27,8 +27,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The way from a caller's thread to the event loop and back, without any node: an acquire that is decided at once,
- * because its node is not there. The baseline is a bare task on such a loop that unparks its caller.
+ * The way from a caller's thread to the event loop and back, without a node: an acquire that fails at once, because its
+ * node is down. The baseline is a bare task on such a loop that unparks its caller.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
@@ -47,7 +47,7 @@ public class SubmitHopBenchmark {
     private final Runnable answer = this::onRun;
     private volatile Thread waiter;
 
-    /** A client of a node that is not there, and a loop for the baseline. */
+    /** A client of a node that is down, and a loop for the baseline. */
     @Setup
     public void connect() throws IOException {
         final int deadPort;
@@ -64,14 +64,14 @@ public class SubmitHopBenchmark {
                 AcquireOutcome.Kind.NO_QUORUM, 0);
     }
 
-    /** Gives everything back. */
+    /** Closes the client and the loop. */
     @TearDown
     public void close() {
         redlock.close();
         group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }
 
-    /** Ours: submit, decide, call back, unpark. */
+    /** The client: submit, decide, call back, unpark. */
     @Benchmark
     public void acquireThatIsDecidedAtOnce() {
         lane.runOnLoop(1);

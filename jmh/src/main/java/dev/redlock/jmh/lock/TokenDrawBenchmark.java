@@ -17,7 +17,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * One token of twenty random bytes, against the plain way to get them.
+ * One token of twenty random bytes, against {@code SecureRandom}.
  *
  * @threading caller-confined; the harness gives each thread its own
  */
@@ -37,10 +37,10 @@ public class TokenDrawBenchmark {
     private long first;
     private long last;
 
-    /** Ours: the next twenty bytes of a key stream. */
+    /** The client: the next twenty bytes of a key stream. */
     @Benchmark
     public long tokenStream() {
-        // A microsecond from draw to draw, so that a new key is part of it as it is in a busy client.
+        // A microsecond from draw to draw, so that the figure includes new keys as in a busy client.
         nowNs += 1_000;
         stream.next(token, nowNs);
         last = token.high();

@@ -13,19 +13,19 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * The yardstick: what {@link CycleRun} measures, done over bare sockets and by nothing that could be left out. It sends
- * the nodes the same commands, byte for byte but for the tokens.
+ * The yardstick for {@link CycleRun}: the same cycles over bare sockets with the minimum of work. It sends the nodes
+ * the same commands, byte for byte except for the tokens.
  *
  * @threading caller-confined
  */
 @Command(name = "yardstick-run", mixinStandardHelpOptions = true, description = {
-    "Lock cycles over bare sockets: the least that a Java client can do. It sends what cycle-run sends with --commands "
-            + "scripts (or native) --release-batch 1, and measures and prints in the same way.",
-    "An acquire that is refused, or a node that does not vote for one, fails the run."})
+    "Lock cycles over bare sockets: the lower bound for a Java client. It sends the same commands as cycle-run "
+            + "with --commands scripts (or native) --release-batch 1, and measures and prints in the same way.",
+    "A rejected acquire, or a node that does not vote, fails the run."})
 public final class YardstickRun implements Callable<Integer> {
 
     /**
-     * How a lock is asked for. It is given back by the script in both.
+     * The command that acquires. Both release by the script.
      *
      * @threading immutable
      */
@@ -77,9 +77,9 @@ public final class YardstickRun implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         options.check();
-        options.require(!options.isInProcess(), "--in-process has no sockets, and this program nothing else");
+        options.require(!options.isInProcess(), "--in-process has no sockets, and this program uses nothing else");
         options.require(options.idlePolicy() != IdlePolicy.BACK_OFF,
-                "--idle is BACK_OFF: expected BLOCK, YIELD or BUSY_SPIN, which is all that this program can do");
+                "--idle is BACK_OFF: expected BLOCK, YIELD or BUSY_SPIN, which this program supports");
         try {
             options.startNodes();
             final CycleMeter meter = new CycleMeter(options,

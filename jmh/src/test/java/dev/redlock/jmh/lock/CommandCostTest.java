@@ -23,7 +23,7 @@ class CommandCostTest {
     }
 
     @Test
-    void everyFormDoesWhatItIsMeasuredBy() {
+    void everyCommandFormHasTheMeasuredEffect() {
         assertEquals(0, run("--locks", "640", "--repetitions", "1"), out::toString);
         // Servers of later versions add commands of their own to what all of them have.
         final long nativeCount = out.toString().lines().filter(line -> line.matches("(DELEX|DELIFEQ|SET IFEQ).*")).count();
@@ -35,7 +35,7 @@ class CommandCostTest {
 
     @ParameterizedTest
     @CsvSource({"--locks, 100", "--locks, 0", "--locks, 1000064", "--repetitions, 0"})
-    void valuesOutOfRangeAreRefused(final String option, final String value) {
+    void valuesOutOfRangeAreRejected(final String option, final String value) {
         assertEquals(2, run(option, value), out::toString);
         assertTrue(out.toString().contains(option + " is " + value), out::toString);
     }

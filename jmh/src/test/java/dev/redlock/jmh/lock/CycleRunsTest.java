@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import java.io.ByteArrayInputStream;
@@ -63,7 +63,7 @@ class CycleRunsTest {
     private long asked(final String field) throws IOException {
         long sum = 0;
         for (int i = 0; i < nodes.size(); i++) {
-            try (RawRedis redis = RawRedis.connect(nodes.node(i).address(), LIMIT)) {
+            try (AdminClient redis = AdminClient.connect(nodes.node(i).address(), LIMIT)) {
                 sum += Long.parseLong(redis.info(field));
             }
         }
@@ -71,7 +71,7 @@ class CycleRunsTest {
     }
 
     private void hold(final int node, final String key) throws IOException {
-        try (RawRedis redis = RawRedis.connect(nodes.node(node).address(), LIMIT)) {
+        try (AdminClient redis = AdminClient.connect(nodes.node(node).address(), LIMIT)) {
             assertEquals("OK", redis.call("SET", key, "somebody", "PX", "60000"));
         }
     }
@@ -91,7 +91,7 @@ class CycleRunsTest {
                         + "  cycle p50 .*client cpu [0-9.]+ us \\(loops [0-9.]+\\)  servers [0-9.]+ us  heap .*"),
                 out::toString);
         for (int i = 0; i < nodes.size(); i++) {
-            try (RawRedis redis = RawRedis.connect(nodes.node(i).address(), LIMIT)) {
+            try (AdminClient redis = AdminClient.connect(nodes.node(i).address(), LIMIT)) {
                 assertEquals(List.of(), redis.call("KEYS", "closed:*"), "keys are left");
             }
         }
@@ -99,7 +99,7 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @CsvSource({"true, ''", "false, ''", "true, --rate=200", "false, --rate=200", "false, --blocking"})
-    void aTurnIsMeasuredForEachLine(final boolean isYardstick, final String option) {
+    void eachInputLineStartsOneMeasuredTurn(final boolean isYardstick, final String option) {
         final InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
         assertEquals(0, run(isYardstick, turns, option.isEmpty() ? "--outstanding=8" : option, "--turns", "--label",
                 "turn"), out::toString);
@@ -116,7 +116,7 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aTurnThatFailsIsTheLast(final boolean isYardstick) throws IOException {
+    void failedTurnEndsTheRun(final boolean isYardstick) throws IOException {
         final InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
         hold(2, "turns:000000");
         assertEquals(1, run(isYardstick, turns, "--outstanding", "8", "--turns", "--keys", "turns:"), out::toString);
@@ -124,14 +124,14 @@ class CycleRunsTest {
         assertTrue(out.toString().matches("(?s).*FAIL: .* votes were lost.*"), out::toString);
     }
 
-    /** Were the yardstick to ask for less than the client does, it would be none. */
+    /** The comparison is fair only if the yardstick sends the same commands as the client. */
     @Test
-    void theYardstickSendsWhatTheClientSends() throws IOException {
+    void yardstickSendsTheSameBytesAsTheClient() throws IOException {
         final double client = bytesPerCommand(false, "--release-batch=1");
         assertEquals(client, bytesPerCommand(true, "--idle=block"), client * 0.02, "bytes per command");
     }
 
-    /** What a longer run sends more than a short one, so that what is said at the start does not count. */
+    /** Bytes that a longer run sends beyond a short one, so that the handshake does not count. */
     private double bytesPerCommand(final boolean isYardstick, final String option) throws IOException {
         final long[] bytes = new long[3];
         final long[] commands = new long[3];
@@ -172,14 +172,14 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aVoteThatIsMissingFailsTheRunThoughTheMajorityIsThere(final boolean isYardstick) throws IOException {
+    void missingVoteFailsTheRunDespiteAMajority(final boolean isYardstick) throws IOException {
         hold(2, "held:000000");
         assertEquals(1, run(isYardstick, "--outstanding", "8", "--keys", "held:"), out::toString);
         assertTrue(out.toString().matches("(?s).*FAIL: .* votes were lost.*"), out::toString);
     }
 
     @Test
-    void theYardstickStartsNodesAndWorksOverTheirUnixSocketsWithPlainSetAndWithoutSleeping() {
+    void yardstickRunsOverUnixSocketsWithPlainSetAndBusySpin() {
         assertEquals(0, YardstickRun.commandLine()
                 .setOut(new PrintWriter(out, true))
                 .execute("--start", "1", "--unix-sockets", "--commands", "set", "--idle", "busy_spin", "--outstanding",
@@ -205,14 +205,14 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(strings = {"--commands=auto", "--commands=scripts --release-batch=1",
         "--commands=scripts --outstanding=1", "--blocking --outstanding=4", "--rate=200"})
-    void nodesInsideTheLoopsAnswerLikeServers(final String options) {
+    void inProcessNodesReplyLikeServers(final String options) {
         assertEquals(0, runInProcess(options.split(" ")), out::toString);
         assertTrue(cyclesPerSecond() > 0, out::toString);
         assertTrue(out.toString().contains("servers 0.00 us"), out::toString);
     }
 
     @Test
-    void eachLoopHasNodesOfItsOwnInside() {
+    void eachLoopHasItsOwnInProcessNodes() {
         assertEquals(0, runInProcess("--loops", "2", "--outstanding", "8"), out::toString);
         assertTrue(out.toString().matches("(?s).*n=3 out=8 .*by loop \\d+ %, \\d+ %.*"), out::toString);
     }
@@ -220,7 +220,7 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(strings = {"--start=3", "--fenced", "--transport=nio", "--server-pids=1", "--unix-sockets",
         "--in-process=-1"})
-    void whatNodesInsideTheLoopsCannotDoIsRefused(final String option) {
+    void inProcessNodesRejectUnsupportedOptions(final String option) {
         final StringWriter err = new StringWriter();
         final CommandLine line = CycleRun.commandLine().setErr(new PrintWriter(err, true));
         final String[] arguments = option.startsWith("--in-process")
@@ -231,7 +231,7 @@ class CycleRunsTest {
     }
 
     @Test
-    void theYardstickHasNoNodesInside() {
+    void yardstickRejectsInProcessNodes() {
         final StringWriter err = new StringWriter();
         assertEquals(2, YardstickRun.commandLine().setErr(new PrintWriter(err, true)).execute("--in-process=3"),
                 err::toString);
@@ -242,7 +242,7 @@ class CycleRunsTest {
     @ValueSource(strings = {"--seconds=0", "--outstanding=0", "--rate=-1", "--start=3", "--unix-sockets",
         "--warmup=-1", "--idle=back_off",
         "--nodes=127.0.0.1:1"})
-    void whatIsOutOfRangeIsRefused(final String option) {
+    void optionsOutOfRangeAreRejected(final String option) {
         final StringWriter err = new StringWriter();
         final CommandLine line = YardstickRun.commandLine().setErr(new PrintWriter(err, true));
         assertEquals(2, line.execute("--nodes", "127.0.0.1:1", option), err::toString);

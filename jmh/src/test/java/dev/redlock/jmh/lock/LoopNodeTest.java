@@ -34,14 +34,14 @@ class LoopNodeTest {
     }
 
     @Test
-    void aTokenOfZerosHoldsLikeAnyOther() {
+    void tokenOfZerosHoldsALock() {
         assertTrue(node.acquire(0, 0, 0, 0));
         assertFalse(node.acquire(0, 1, 2, 3));
         assertTrue(node.release(0, 0, 0, 0));
     }
 
     @Test
-    void anyNumberHasItsPlace() {
+    void anyResourceNumberIsStored() {
         assertFalse(node.release(999_999, 1, 2, 3));
         assertTrue(node.acquire(999_999, 1, 2, 3));
         assertTrue(node.acquire(1_024, 1, 2, 3));

@@ -38,7 +38,7 @@ class LoopsRunTest {
     @ParameterizedTest
     @ValueSource(strings = {"--in-process=0", "--loops=65", "--outstanding=0", "--warmup=-1", "--seconds=0.01",
         "--repetitions=0"})
-    void whatIsOutOfRangeIsRefused(final String option) {
+    void optionsOutOfRangeAreRejected(final String option) {
         assertEquals(2, run(option), err::toString);
         assertTrue(err.toString().startsWith(option.substring(0, option.indexOf('=')) + " is "), err::toString);
     }

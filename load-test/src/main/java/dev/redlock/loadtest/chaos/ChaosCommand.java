@@ -1,10 +1,11 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.loadtest.BuildVersion;
-import dev.redlock.loadtest.LabVersions;
-import dev.redlock.loadtest.Main;
-import dev.redlock.loadtest.Options;
-import dev.redlock.loadtest.Reports;
+import dev.redlock.loadtest.cli.BuildVersion;
+import dev.redlock.loadtest.cli.ChildJvm;
+import dev.redlock.loadtest.cli.ExitCodes;
+import dev.redlock.loadtest.cli.LabVersions;
+import dev.redlock.loadtest.cli.Options;
+import dev.redlock.loadtest.cli.Reports;
 import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.faults.NetworkRun;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -27,17 +28,17 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
 /**
- * Hurts real nodes while worker processes lock over them, and says whether the lock held.
+ * Injects faults into real nodes while worker processes lock over them, and reports whether the lock held.
  *
  * @threading caller-confined
  */
 @Command(name = "chaos", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         description = "Kills, restarts, wipes, pauses and cuts off real nodes, and pauses and kills processes that "
-                + "lock over them; then proves from their records whether two ever held one lock.",
+                + "lock over them; then checks from their records whether two ever held one lock.",
         footer = {"", "Examples:", "  load-test chaos --duration 30s        a short run",
             "  load-test chaos --seed 42 --duration 30s   the same plan again",
             "  load-test chaos --majority-loss --duration 10m",
-            "  load-test chaos --namespaces --duration 60s   the kernel loses packets (as root)",
+            "  load-test chaos --namespaces --duration 60s   the kernel drops packets (as root)",
             "  load-test chaos --faults kill,pause --resources 1 --fenced all"})
 public final class ChaosCommand implements Callable<Integer> {
     private static final long END_LIMIT_SECONDS = 15;
@@ -67,7 +68,7 @@ public final class ChaosCommand implements Callable<Integer> {
             Path shown = folder.finish(result);
             isMeasured = true;
             spec.commandLine().getOut().println("Results: " + shown);
-            return result.verdict() == Verdict.PASS ? Main.EXIT_GOOD : Main.EXIT_FAILED;
+            return result.verdict() == Verdict.PASS ? ExitCodes.GOOD : ExitCodes.FAILED;
         } finally {
             if (!isMeasured) {
                 folder.abandon();
@@ -94,10 +95,11 @@ public final class ChaosCommand implements Callable<Integer> {
         List<String> arguments = new ArrayList<>(
                 spec.root().commandLine().getParseResult().originalArgs());
         arguments.addAll(List.of("--inside", prefix));
-        return NetworkRun.run(prefix, options.nodes(), Main.class, arguments);
+        return NetworkRun.run(prefix, options.nodes(), ChildJvm.command(
+                List.of("-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir")), arguments));
     }
 
-    /** Runs when the JVM is told to end. */
+    /** Runs on the shutdown of the JVM. */
     private void cancel(ChaosRun run) {
         run.cancel();
         try {

@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.chaos;
 
 import dev.redlock.CommandMode;
-import dev.redlock.loadtest.DurationConverter;
-import dev.redlock.loadtest.Options;
+import dev.redlock.loadtest.cli.DurationConverter;
+import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -22,7 +22,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Option;
 
 /**
- * What the user can set for a chaos run.
+ * The options of a chaos run.
  *
  * @threading caller-confined
  */
@@ -30,19 +30,19 @@ final class ChaosOptions {
     private static final Duration TTL_MIN = Duration.ofMillis(200);
 
     @Option(names = "--duration", paramLabel = "TIME", defaultValue = "60s", converter = DurationConverter.class,
-            description = "How long nodes are hurt (default: ${DEFAULT-VALUE}).")
+            description = "Duration of the faults (default: ${DEFAULT-VALUE}).")
     private Duration duration;
 
     @Option(names = "--seed", paramLabel = "N",
-            description = "Replays the plan of that seed (default: random, and printed).")
+            description = "Repeats the plan of this seed (default: random, and printed).")
     private Long seed;
 
     @Option(names = "--nodes", paramLabel = "N", defaultValue = "5",
-            description = "How many nodes, 3 to 9 (default: ${DEFAULT-VALUE}).")
+            description = "Number of nodes, 3 to 9 (default: ${DEFAULT-VALUE}).")
     private int nodes;
 
     @Option(names = "--workers", paramLabel = "N", defaultValue = "3",
-            description = "How many worker processes, 1 to 32 (default: ${DEFAULT-VALUE}).")
+            description = "Number of worker processes, 1 to 32 (default: ${DEFAULT-VALUE}).")
     private int workers;
 
     @Option(names = "--threads", paramLabel = "N", defaultValue = "3",
@@ -50,7 +50,7 @@ final class ChaosOptions {
     private int threads;
 
     @Option(names = "--resources", paramLabel = "N", defaultValue = "4",
-            description = "How many resources they fight for, 1 to 1000 (default: ${DEFAULT-VALUE}).")
+            description = "Number of resources they contend for, 1 to 1000 (default: ${DEFAULT-VALUE}).")
     private int resources;
 
     @Option(names = "--fenced", paramLabel = "WHICH", defaultValue = "half",
@@ -67,40 +67,39 @@ final class ChaosOptions {
     private Duration nodeTimeout;
 
     @Option(names = "--commands", paramLabel = "MODE", defaultValue = "auto",
-            description = "How the clients put locks to the nodes: auto, scripts or native (default: "
-                    + "${DEFAULT-VALUE}).")
+            description = "Commands that the clients send: auto, scripts or native (default: ${DEFAULT-VALUE}).")
     private CommandMode commands;
 
     @Option(names = "--faults", paramLabel = "FAULT", split = ",",
-            description = "What may be done: ${COMPLETION-CANDIDATES} (default: all that "
-                    + "the other options allow; the run says which are left out and why).")
+            description = "Faults to choose from: ${COMPLETION-CANDIDATES} (default: all that "
+                    + "the other options allow; the run prints the excluded faults and the reasons).")
     private List<Fault> faults = List.of();
 
     @Option(names = "--clock-steps",
-            description = "The wall clocks of nodes jump too. Needs libfaketime (a Debian package of that name); one "
-                    + "node is bad at a time then.")
+            description = "The wall clocks of nodes jump too. Needs libfaketime (a Debian package of that name); then "
+                    + "one node is bad at a time.")
     private boolean isClockStepped;
 
     @Option(names = "--namespaces",
-            description = "Each node gets a network namespace of its own, and the kernel hurts the network below TCP: "
+            description = "Each node gets a network namespace of its own, and the kernel injects faults below TCP: "
                     + "devices down, black holes, narrow paths, and netem's delay, loss and reordering where the "
-                    + "kernel has it. Needs root, ip and tc; takes the place of the faults of the proxies.")
+                    + "kernel has it. Needs root, ip and tc; replaces the faults of the proxies.")
     private boolean isNamespaced;
 
-    @Option(names = "--inside", hidden = true, description = "The program's own: runs in this network.")
+    @Option(names = "--inside", hidden = true, description = "Internal: runs in this network.")
     private String inside;
 
     @Option(names = "--hold", paramLabel = "TIME", defaultValue = "15ms", converter = DurationConverter.class,
-            description = "How long a section lasts at most, the few that overstay aside (default: ${DEFAULT-VALUE}).")
+            description = "Longest section, except for the few that overstay (default: ${DEFAULT-VALUE}).")
     private Duration hold;
 
     @Option(names = "--without-guard",
             description = "Clients trust nodes that come back empty. With wipes the lock does not hold then, and the "
-                    + "run has to fail: it shows that the audit sees what it is there for.")
+                    + "run must fail: it shows that the audit detects it.")
     private boolean isUnguarded;
 
     @Option(names = "--output", paramLabel = "FOLDER",
-            description = "An empty folder for the results, or one to be made. Default: a new one under "
+            description = "An empty or missing folder for the results. Default: a new one under "
                     + "load-test-results.")
     private Path output;
 
@@ -187,7 +186,7 @@ final class ChaosOptions {
         return context;
     }
 
-    /** How much longer than its ttl a key may stay: a node whose clock jumps back keeps it longer. */
+    /** The time that a key may outlive its ttl: a node whose clock jumps back keeps it longer. */
     long keyRoomMs() {
         return isClockStepped ? ChaosPlan.STEP_MS_MAX : 0;
     }
@@ -224,7 +223,7 @@ final class ChaosOptions {
         return ttl;
     }
 
-    /** Whether this program has to be run again inside a network of its own. */
+    /** Whether this program must run again inside a network of its own. */
     boolean isNetworkWanted() {
         return isNamespaced && !isInside();
     }
@@ -233,12 +232,12 @@ final class ChaosOptions {
         return inside != null;
     }
 
-    /** The nodes' own network, if this program runs inside of one. */
+    /** The network of the nodes, if this program runs inside of one. */
     Optional<NodeNetwork> network() {
         return Optional.ofNullable(inside).map(prefix -> new NodeNetwork(prefix, nodes));
     }
 
-    /** Which faults are not among those of this run, and why. */
+    /** The faults that this run excludes, with the reasons. */
     List<String> leftOut() {
         return leftOut.entrySet().stream().map(why -> String.join(", ", why.getValue()) + ": " + why.getKey()).toList();
     }
@@ -263,7 +262,7 @@ final class ChaosOptions {
         return output;
     }
 
-    /** The one series that a run is. */
+    /** A run is one series. */
     SeriesSpec spec() {
         return new SeriesSpec("redlock", nodes, LoopKind.CLOSED, workers * threads, 0, 1);
     }

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * What is done to which node and when: a pure function of the seed and the terms. Each fault begins and ends inside the
- * plan's duration, a target bears one at a time, and no more nodes than allowed are bad at once, where a node that was
- * restarted counts as bad until the restart guard lets it vote again.
+ * The faults of a run with their targets and times: a pure function of the seed and the terms. Each fault starts and
+ * ends inside the plan's duration, a target has one fault at a time, and no more nodes than allowed are bad at once. A
+ * restarted node counts as bad until the restart guard accepts its votes again.
  *
  * @threading immutable
  */
@@ -21,11 +21,11 @@ final class ChaosPlan {
     private static final int STEP_MS_MIN = 100;
     /** The longest step of a clock. */
     static final int STEP_MS_MAX = 3000;
-    /** A client tries to reconnect at least this often, with some room. */
+    /** The longest time between two connection attempts of a client, with a margin. */
     private static final int RECONNECT_MS = 500;
-    /** TCP doubles the time until it sends again what was lost: a path that is whole again is used later. */
+    /** TCP doubles its retransmission timeout, so a healed path carries data only after a while. */
     private static final int RESEND_MS = 4000;
-    /** Room for the start of a server, the whole seconds of its uptime, and the guard's own rounding. */
+    /** A margin for the start of a server, the whole seconds of its uptime, and the rounding of the guard. */
     private static final int GUARD_MS = 3000;
 
     private final ChaosTerms terms;

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import java.io.IOException;
@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a run is told to have been: counts, the keys left on the nodes, and the verdict.
+ * The report of a run: counts, the keys left on the nodes, and the verdict.
  *
  * @threading caller-confined
  */
@@ -18,7 +18,7 @@ final class ChaosReport {
     private static final String COUNTER_MARK = ":redlock:fence";
     private static final long POLL_MS = 20;
     private static final long EXPIRY_ROOM_MS = 500;
-    /** A paused or starved process makes a call look long; beyond this a call is stuck. */
+    /** The bound of a stuck call: a paused or starved process makes shorter calls look long. */
     private static final long STUCK_MS = 10_000;
 
     private final ChaosOptions options;
@@ -33,7 +33,7 @@ final class ChaosReport {
         this.audit = audit;
     }
 
-    /** Looks at each node directly, at once and again when every ttl must have passed. */
+    /** Reads the keys of each node directly, now and again after the longest ttl. */
     void keys(RedisNodes nodes) throws IOException, InterruptedException {
         long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(lifeMsMax() + EXPIRY_ROOM_MS);
         for (RedisNode node : nodes.nodes()) {
@@ -57,7 +57,7 @@ final class ChaosReport {
 
     private List<String> lockKeys(RedisNode node) throws IOException {
         List<String> keys = new ArrayList<>();
-        try (RawRedis redis = node.connect()) {
+        try (AdminClient redis = node.connect()) {
             for (Object key : (List<?>) redis.call("KEYS", "*")) {
                 String name = key.toString();
                 long ttlMs = (Long) redis.call("PTTL", name);
@@ -81,14 +81,15 @@ final class ChaosReport {
         audit.refusals().forEach((name, amount) -> out.printf("%10d  %s%n", amount, name));
         out.println("counted by the workers" + (killedWorkers == 0
                 ? ""
-                : ", without what " + killedWorkers + " killed processes had counted"));
+                : ", without the counts of " + killedWorkers + " killed processes"));
         tally.counts().forEach((name, amount) -> out.printf("%10d  %s%n", amount, name));
         out.println("audit");
         out.printf("%10d  sections, %d of them fenced, %d left after their validity, %d without an end%n",
                 audit.sectionCount(), audit.fencedCount(), audit.overstayedCount(), audit.unfinishedCount());
         out.printf("%10d  ms, the longest time in which no worker entered a section%n",
-                audit.longestGapNs() / 1_000_000);
-        out.printf("%10d  ms, the longest acquire, waiting included%n", tally.longestAcquireNs() / 1_000_000);
+                TimeUnit.NANOSECONDS.toMillis(audit.longestGapNs()));
+        out.printf("%10d  ms, the longest acquire, waiting included%n",
+                TimeUnit.NANOSECONDS.toMillis(tally.longestAcquireNs()));
         keyLines.forEach(out::println);
         out.println();
         List<String> failures = failures();
@@ -104,7 +105,7 @@ final class ChaosReport {
         out.flush();
     }
 
-    /** Why the run failed; empty if it did not. */
+    /** The reasons of a failed run; empty if it passed. */
     List<String> failures() {
         List<String> failures = new ArrayList<>(audit.failures());
         if (audit.failureCount() > failures.size()) {
@@ -115,7 +116,7 @@ final class ChaosReport {
         if (audit.sectionCount() == 0) {
             failures.add("no section was entered at all");
         }
-        if (tally.longestAcquireNs() / 1_000_000 > STUCK_MS) {
+        if (TimeUnit.NANOSECONDS.toMillis(tally.longestAcquireNs()) > STUCK_MS) {
             failures.add("an acquire took longer than " + STUCK_MS + " ms");
         }
         return failures;

@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * One run: workers start, the plan is carried out, everything is healed, the workers stop, and the evidence is checked.
+ * One run: it starts workers, carries out the plan, heals every fault, stops the workers, and audits the records.
  *
  * @threading caller-confined, except for {@link #cancel}
  */
@@ -47,7 +47,7 @@ final class ChaosRun implements AutoCloseable {
     private long startNs;
     private boolean isKept;
 
-    /** A run whose results count time from {@code zeroNs}. */
+    /** A run whose offsets count from {@code zeroNs}. */
     ChaosRun(ChaosOptions options, RedisNodes nodes, PrintWriter out, long zeroNs) throws IOException {
         this.options = options;
         this.faults = new FaultLog(zeroNs);
@@ -60,7 +60,7 @@ final class ChaosRun implements AutoCloseable {
         }
     }
 
-    /** Does it all; the failures say whether everything held. */
+    /** Carries out the run. It passed if the result has no failures. */
     ChaosResult run(IntervalLog log) throws IOException, InterruptedException {
         List<ChaosStep> plan = ChaosPlan.of(options.seed(), options.terms());
         announce(plan);
@@ -83,7 +83,7 @@ final class ChaosRun implements AutoCloseable {
         ChaosReport report = new ChaosReport(options, tally, audit);
         report.keys(nodes);
         if (faults.marks().isEmpty()) {
-            tally.problem("nothing was hurt: the plan has no fault, or was cut short before the first (a longer "
+            tally.problem("no fault was injected: the plan has none, or was cut short before the first (a longer "
                     + "--duration has room for some)");
         }
         if (!isBusyAgain) {
@@ -91,7 +91,8 @@ final class ChaosRun implements AutoCloseable {
         }
         boolean isCancelled = cancelled.getCount() == 0;
         if (isCancelled) {
-            notes.add("cut short, " + (endNs - startNs) / 1_000_000 + " ms after the beginning of the plan");
+            notes.add("cut short, " + TimeUnit.NANOSECONDS.toMillis(endNs - startNs)
+                    + " ms after the beginning of the plan");
         }
         report.print(out, killedCount, isCancelled);
         isKept = !report.failures().isEmpty();
@@ -132,7 +133,7 @@ final class ChaosRun implements AutoCloseable {
     private WorkerProcess startWorker() throws IOException {
         List<String> addresses = proxies.isEmpty()
                 ? List.of(nodes.addresses())
-                : proxies.stream().map(proxy -> proxy.address().uri()).toList();
+                : proxies.stream().map(proxy -> proxy.address().toString()).toList();
         int number = workerCount++;
         return WorkerProcess.start(number, folder,
                 ChaosWorkerCommand.arguments(number, addresses, records, options));
@@ -164,7 +165,7 @@ final class ChaosRun implements AutoCloseable {
                     .count();
             if (entered >= wanted || awaitCancelled(20)) {
                 out.printf("%9.3f s  locking as before, %d ms after the end of the plan%n", sinceStart(),
-                        (System.nanoTime() - timeNs) / 1_000_000);
+                        TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - timeNs));
                 return true;
             }
         }
@@ -200,7 +201,7 @@ final class ChaosRun implements AutoCloseable {
     }
 
     private boolean awaitUntil(long ms) throws InterruptedException {
-        return awaitCancelled(ms - (System.nanoTime() - startNs) / 1_000_000);
+        return awaitCancelled(ms - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs));
     }
 
     private void begin(ChaosStep step) throws IOException, InterruptedException {
@@ -243,7 +244,7 @@ final class ChaosRun implements AutoCloseable {
         }
     }
 
-    /** After the whole plan there is nothing to heal; a cancelled one leaves something. */
+    /** Ends the faults that a cancelled plan has left open. */
     private void heal() throws IOException {
         proxies.forEach(FaultProxy::pass);
         for (int i = 0; options.network().isPresent() && i < options.nodes(); i++) {
@@ -259,7 +260,7 @@ final class ChaosRun implements AutoCloseable {
     }
 
     private void stopWorkers() throws IOException, InterruptedException {
-        workers.forEach(WorkerProcess::tellToStop);
+        workers.forEach(WorkerProcess::requestStop);
         long deadlineNs = System.nanoTime() + STOP_LIMIT.toNanos();
         for (WorkerProcess worker : workers) {
             worker.collect(tally, deadlineNs);
@@ -267,7 +268,7 @@ final class ChaosRun implements AutoCloseable {
         workers.clear();
     }
 
-    /** Ends the plan early; what was recorded so far is still checked. */
+    /** Ends the plan early; the records so far are still audited. */
     void cancel() {
         cancelled.countDown();
     }
@@ -288,11 +289,11 @@ final class ChaosRun implements AutoCloseable {
     }
 
     /**
-     * The beginning or the end of a step.
+     * The start or the end of a step.
      *
-     * @param atMs    when
-     * @param step    which
-     * @param isBegin which of the two
+     * @param atMs    the time
+     * @param step    the step
+     * @param isBegin whether the step starts
      * @threading immutable
      */
     private record Moment(long atMs, ChaosStep step, boolean isBegin) {

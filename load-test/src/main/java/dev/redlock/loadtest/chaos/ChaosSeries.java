@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 import org.HdrHistogram.Histogram;
 
 /**
- * A chaos run over time: the same records that the audit judges, in intervals, beside the faults.
+ * A chaos run as a time series: the records of the audit in intervals, with the faults.
  *
  * @threading caller-confined
  */
@@ -31,7 +31,7 @@ final class ChaosSeries {
     private static final long INTERVAL_MS_MIN = 200;
     private static final long INTERVAL_MS_MAX = 10_000;
     private static final String RELEASE = "release ";
-    /** What workers call the outcomes of releases. */
+    /** The prefix of the outcomes of releases in the counts of workers. */
     private static final Set<String> RELEASES = Arrays.stream(ReleaseOutcome.values())
             .map(outcome -> RELEASE + outcome)
             .collect(Collectors.toSet());
@@ -46,12 +46,12 @@ final class ChaosSeries {
     private final List<Sample> samples = new ArrayList<>();
 
     /**
-     * Sorts what was recorded.
+     * Sorts the records.
      *
-     * @param all    the evidence
-     * @param faults what was done when
-     * @param fromNs the beginning of the plan
-     * @param toNs   its end
+     * @param all    the records
+     * @param faults the faults with their times
+     * @param fromNs the start of the plan
+     * @param toNs   the end of the plan
      */
     ChaosSeries(List<SectionRecord> all, FaultLog faults, long fromNs, long toNs) {
         this.records = all.stream()

@@ -6,17 +6,17 @@ import java.util.stream.Collectors;
 /**
  * One fault of a plan.
  *
- * @param atMs      when it begins, from the start of the plan
- * @param fault     what is done
+ * @param atMs      its start, from the start of the plan
+ * @param fault     the fault
  * @param targets   the indices of the nodes, or of the worker
- * @param lengthMs  until it is undone
- * @param healthyMs until the target does its work again, from the beginning of the fault
+ * @param lengthMs  until it is ended
+ * @param healthyMs from the start of the fault until the target works again
  * @param amountMs  delay of each packet, or step of the clock
  * @threading immutable
  */
 record ChaosStep(long atMs, Fault fault, List<Integer> targets, long lengthMs, long healthyMs, int amountMs) {
 
-    /** Of a fault that is done to one node or worker. */
+    /** The target of a fault of one node or worker. */
     int target() {
         return targets.get(0);
     }

@@ -4,15 +4,15 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What a plan is made for. Equal terms and an equal seed give an equal plan.
+ * The parameters of a plan. Equal terms and an equal seed give an equal plan.
  *
- * @param nodes         how many nodes
- * @param workers       how many worker processes
+ * @param nodes         number of nodes
+ * @param workers       number of worker processes
  * @param duration      of the faults
  * @param maxTtl        of the clients, which bounds the quarantine after a restart
- * @param faults        what may be done
+ * @param faults        the faults to choose from
  * @param isMajorityLoss whether a majority of the nodes may be bad at once
- * @param isGuarded     whether clients keep nodes that restarted from voting for a while
+ * @param isGuarded     whether clients quarantine restarted nodes
  * @threading immutable
  */
 record ChaosTerms(int nodes, int workers, Duration duration, Duration maxTtl, List<Fault> faults,
@@ -23,7 +23,7 @@ record ChaosTerms(int nodes, int workers, Duration duration, Duration maxTtl, Li
     }
 
     /**
-     * A step of a clock is noticed at the next sample, and until then only the other nodes keep the lock: with steps,
+     * The clock watch detects a step at the next sample. Until then only the other nodes keep the lock, so with steps
      * one node is bad at a time.
      */
     int badNodesMax() {

@@ -4,7 +4,7 @@ import dev.redlock.CommandMode;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
-import dev.redlock.loadtest.DurationConverter;
+import dev.redlock.loadtest.cli.DurationConverter;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,8 +19,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * One worker process of a chaos run. It works until its standard input ends, so that it never outlives its parent, then
- * prints its tally.
+ * One worker process of a chaos run. It works until its standard input ends, so that it never outlives its parent. Then
+ * it prints its tally.
  *
  * @threading caller-confined
  */
@@ -60,7 +60,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         // picocli fills the fields.
     }
 
-    /** The command line that {@link #call} understands. */
+    /** The command line of this command. */
     static List<String> arguments(int worker, List<String> nodes, Path records, ChaosOptions options) {
         return List.of("chaos-worker", "--worker", Integer.toString(worker), "--nodes", String.join(",", nodes),
                 "--records", records.toString(), "--threads", Integer.toString(options.threads()), "--resources",
@@ -73,7 +73,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        // Nodes that come and go are what this is about; whatever else is logged fails the run.
+        // Losing and finding nodes is expected; any other log message fails the run.
         Logger.getLogger("").setLevel(Level.WARNING);
         WorkerTally tally = new WorkerTally();
         try (SectionFile file = SectionFile.append(records)) {
@@ -122,7 +122,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         try {
             System.in.readAllBytes();
         } catch (IOException e) {
-            // The parent is gone: as good as the end.
+            // The parent has ended, which is the end of input too.
             return;
         }
     }

@@ -3,7 +3,7 @@ package dev.redlock.loadtest.chaos;
 import java.util.List;
 
 /**
- * What can be done to a node, or to a worker process.
+ * The faults of a node or a worker process.
  *
  * @threading immutable
  */
@@ -16,21 +16,21 @@ public enum Fault {
     WIPE_MAJORITY(true, false, 100, 800),
     /** SIGSTOP, later SIGCONT. */
     PAUSE(false, false, 200, 3500),
-    /** The network is silent, and what was sent meanwhile arrives late. */
+    /** The network is silent, and data sent meanwhile arrives late. */
     STALL(false, false, 200, 3500),
     /** The network is slow. */
     SLOW(false, false, 500, 3000),
     /** Requests arrive, replies do not. */
     MUTE(false, false, 200, 3000),
-    /** Connections are closed, and new ones too. */
+    /** All connections are closed, new ones included. */
     CUT(false, false, 100, 2500),
     /** In namespaces: the node's device is down, nothing arrives either way. */
     LINK_DOWN(false, false, 200, 3500),
-    /** In namespaces: the node's way back is a black hole, requests arrive and replies do not. */
+    /** In namespaces: the node's route back is a black hole, requests arrive and replies do not. */
     BLACKHOLE(false, false, 200, 3000),
     /** In namespaces: a narrow path with a queue in front of it, in both directions. */
     NARROW(false, false, 500, 3000),
-    /** In namespaces with netem: packets take long, and not equally long. */
+    /** In namespaces with netem: packets have a long and varying delay. */
     NETEM_DELAY(false, false, 500, 3000),
     /** In namespaces with netem: a fifth of the packets is lost. */
     NETEM_LOSS(false, false, 500, 3000),
@@ -40,7 +40,7 @@ public enum Fault {
     CLOCK_STEP(false, false, 500, 3000),
     /** SIGSTOP to a worker process, later SIGCONT: longer than the ttl at times. */
     WORKER_PAUSE(false, true, 500, 3500),
-    /** kill -9 of a worker process; another one takes its place. */
+    /** kill -9 of a worker process; another one replaces it. */
     WORKER_KILL(false, true, 100, 500);
 
     private final boolean isRestart;
@@ -55,17 +55,17 @@ public enum Fault {
         this.lengthMsMax = lengthMsMax;
     }
 
-    /** Whether clients keep the node from voting for a while after the end of the fault. */
+    /** Whether clients quarantine the node after the end of the fault. */
     boolean isQuarantined() {
         return isRestart || this == CLOCK_STEP;
     }
 
-    /** Whether the node's process is another one afterwards. */
+    /** Whether the fault replaces the node's process. */
     boolean isRestart() {
         return isRestart;
     }
 
-    /** Whether the proxies do it, which stand before the nodes on loopback. */
+    /** Whether the proxies before the nodes inject the fault. */
     boolean isOfProxy() {
         return switch (this) {
             case STALL, SLOW, MUTE, CUT -> true;
@@ -73,12 +73,12 @@ public enum Fault {
         };
     }
 
-    /** Whether the kernel does it, in the nodes' own network. */
+    /** Whether the kernel injects the fault, in the network of the nodes. */
     boolean isOfNetwork() {
         return this == LINK_DOWN || this == BLACKHOLE || this == NARROW || isOfNetem();
     }
 
-    /** What {@code netem} is told; empty for the other faults. */
+    /** The arguments of {@code netem}; empty for the other faults. */
     List<String> netem() {
         return switch (this) {
             case NETEM_DELAY -> List.of("delay", "40ms", "30ms", "distribution", "normal");

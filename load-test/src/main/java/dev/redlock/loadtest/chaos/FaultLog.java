@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * When each fault really began and ended, for the report.
+ * The real start and end of each fault, for the report.
  *
  * @threading caller-confined
  */
@@ -32,7 +32,7 @@ final class FaultLog {
         marks.add(new Mark(beganMs, offsetMs(nowNs) - beganMs, step.whole()));
     }
 
-    /** What a plan that was cut short has left open ends here. */
+    /** Ends the faults that a plan that was cut short has left open. */
     void healed(long nowNs) {
         open.forEach((step, beganMs) -> marks.add(
                 new Mark(beganMs, offsetMs(nowNs) - beganMs, step.begins() + ", cut short")));
@@ -43,7 +43,7 @@ final class FaultLog {
         return TimeUnit.NANOSECONDS.toMillis(timeNs - zeroNs);
     }
 
-    /** In the order in which they began. */
+    /** The faults in the order of their start. */
     List<Mark> marks() {
         return marks.stream().sorted(Comparator.comparingLong(Mark::offsetMs)).toList();
     }

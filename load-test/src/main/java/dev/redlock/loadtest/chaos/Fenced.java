@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.chaos;
 
 /**
- * Which resources are locked with fencing tokens. All grants of one resource are of one kind.
+ * The share of the resources that are locked with fencing tokens. All grants of one resource are of one kind.
  *
  * @threading immutable
  */

@@ -8,9 +8,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Decides from the evidence alone. A section claims its resource from its beginning to its end, or to the end of its
- * validity where that is earlier: a holder that overstays is outside the guarantee. Two claims on one resource that
- * overlap are a failure; so are two equal fencing tokens, and one that is not greater than all before it.
+ * Audits the records of a run. A section claims its resource from its start to its end, or to the end of its validity
+ * if that is earlier: a holder that overstays is outside the guarantee. Two overlapping claims on one resource are a
+ * failure. So is a fencing token that is not greater than all before it.
  *
  * @threading caller-confined
  */
@@ -61,9 +61,9 @@ final class SectionAudit {
     /**
      * Checks a whole run.
      *
-     * @param records in any order that keeps each process's own
-     * @param fromNs  when the run began, for the longest unavailability
-     * @param toNs    when the workers were told to stop
+     * @param records in any order that keeps the order of each process
+     * @param fromNs  the start of the run, for the longest unavailability
+     * @param toNs    the time of the stop request to the workers
      */
     static SectionAudit of(List<SectionRecord> records, long fromNs, long toNs) {
         SectionAudit audit = new SectionAudit();
@@ -178,12 +178,12 @@ final class SectionAudit {
         return fencedCount;
     }
 
-    /** Sections that were left only after their validity had ended. */
+    /** Sections that ended after their validity. */
     int overstayedCount() {
         return overstayedCount;
     }
 
-    /** Sections without an end: their process was killed inside. */
+    /** Sections without an end, because their process was killed. */
     int unfinishedCount() {
         return unfinishedCount;
     }

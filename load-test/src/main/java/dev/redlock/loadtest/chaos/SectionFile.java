@@ -10,10 +10,11 @@ import java.util.List;
 
 /**
  * The shared file to which every process appends its records. It is opened for appending, and each record is one write
- * of a fixed size, so that records of several processes never mix; a process that is killed leaves whole records.
+ * of a fixed size. So records of several processes never mix, and a killed process leaves whole records.
  *
  * <p>Times are {@link System#nanoTime()}, which on Linux is CLOCK_MONOTONIC: one clock for all processes of the
- * machine, not touched by steps of the wall clock. Where each JVM has a clock of its own the audit means nothing.
+ * machine, not touched by steps of the wall clock. On a system where each JVM has a clock of its own, the audit has no
+ * meaning.
  *
  * @threading any thread
  */
@@ -43,7 +44,7 @@ final class SectionFile implements AutoCloseable {
         return readFrom(file, 0);
     }
 
-    /** Reads the records from a byte position on; records that are written meanwhile may be among them. */
+    /** Reads the records from a byte position on, possibly with records written meanwhile. */
     static List<SectionRecord> readFrom(Path file, long position) throws IOException {
         List<SectionRecord> records = new ArrayList<>();
         try (FileChannel in = FileChannel.open(file, StandardOpenOption.READ)) {

@@ -4,16 +4,16 @@ import dev.redlock.AcquireOutcome;
 import java.nio.ByteBuffer;
 
 /**
- * One line of the evidence, {@value #BYTES} bytes.
+ * One record of the shared file, {@value #BYTES} bytes.
  *
- * @param kind          what happened
+ * @param kind          the event
  * @param worker        the process that wrote it
  * @param resource      the resource's number
  * @param section       the critical section, unique in the process
- * @param timeNs        when, on the machine-wide monotonic clock
- * @param validityEndNs until when the holder may rely on its lease, on the same clock
+ * @param timeNs        the time on the machine-wide monotonic clock
+ * @param validityEndNs the end of the lease's validity on the same clock
  * @param fence         the fencing token; 0 without one
- * @param acquireUs     of a beginning: how long the acquire took, waiting included, in microseconds
+ * @param acquireUs     of a start: the duration of the acquire, waiting included, in microseconds
  * @threading immutable
  */
 record SectionRecord(Kind kind, int worker, int resource, long section, long timeNs, long validityEndNs, long fence,
@@ -25,22 +25,25 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
     private static final AcquireOutcome.Kind[] OUTCOMES = AcquireOutcome.Kind.values();
 
     /**
-     * What a record says.
+     * The kind of a record.
      *
      * @threading immutable
      */
     enum Kind {
-        /** The section begins. */
+        /** The section starts. */
         ENTER,
         /** The lease was extended inside the section; the record carries the new end of its validity. */
         EXTEND,
         /** The section is over; the lease has not been released yet. */
         LEAVE,
-        /** There was no section: the lock was not acquired. The section's number tells why, see {@link #refusal}. */
+        /**
+         * There was no section: the lock was not acquired. The section's number encodes the reason, see {@link
+         * #refusal}.
+         */
         REFUSED
     }
 
-    /** What is no beginning, or one whose acquire nobody timed. */
+    /** A record of another kind than a start, or a start without the duration of its acquire. */
     SectionRecord(Kind kind, int worker, int resource, long section, long timeNs, long validityEndNs, long fence) {
         this(kind, worker, resource, section, timeNs, validityEndNs, fence, 0);
     }
@@ -50,7 +53,7 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
         return new SectionRecord(Kind.REFUSED, worker, resource, why, timeNs, 0, 0);
     }
 
-    /** Why there was no section, for people. */
+    /** The reason why there was no section, as text. */
     String refusal() {
         AcquireOutcome.Kind outcome = OUTCOMES[(int) section / OUTCOMES.length];
         AcquireOutcome.Kind reason = OUTCOMES[(int) section % OUTCOMES.length];

@@ -13,10 +13,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 
 /**
- * One thread of a worker process: takes locks, writes down what it does with them, gives them back. Most sections are
- * short; some are extended, a few overstay the validity, which the lock cannot prevent and the audit allows for.
+ * One thread of a worker process: it acquires locks, records its sections, and releases the locks. Most sections are
+ * short, some extend their lease, and a few overstay the validity, which the lock cannot prevent and the audit accepts.
  *
  * @threading caller-confined to its own thread, except for {@link #stop}
  */
@@ -111,7 +112,7 @@ final class SectionWorker implements Runnable {
                 fence, acquireUs));
         hold(resource, section, fence, lease);
         long leftNs = System.nanoTime();
-        // The keys of a lost lease are given back before we can know: it was ours only when we last looked.
+        // The keys of a lost lease may be released at any time after this check, so only the time before counts.
         write(SectionRecord.Kind.LEAVE, resource, section, lease.state() == LeaseState.LOST ? lastHeldNs : leftNs, 0,
                 fence);
     }
@@ -144,10 +145,10 @@ final class SectionWorker implements Runnable {
     }
 
     private void stay(Lease lease, long ms) throws InterruptedException {
-        long endNs = System.nanoTime() + ms * 1_000_000;
-        for (long leftNs = ms * 1_000_000; leftNs > 0; leftNs = endNs - System.nanoTime()) {
+        long endNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
+        for (long leftNs = TimeUnit.MILLISECONDS.toNanos(ms); leftNs > 0; leftNs = endNs - System.nanoTime()) {
             look(lease);
-            Thread.sleep(Math.min(SLICE_MS, leftNs / 1_000_000 + 1));
+            Thread.sleep(Math.min(SLICE_MS, TimeUnit.NANOSECONDS.toMillis(leftNs) + 1));
         }
     }
 

@@ -1,24 +1,22 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.loadtest.Main;
+import dev.redlock.loadtest.cli.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One worker process, seen from its parent: started from the parent's own class path, hurt and ended by process id.
+ * One worker process, seen from its parent, which starts it from its own class path and signals it by process id.
  *
  * @threading caller-confined
  */
 final class WorkerProcess {
     private static final Duration KILL_LIMIT = Duration.ofSeconds(10);
-
-    /** From this version on the JVM warns, on standard error, about what Netty does. */
-    private static final int WARNING_JDK = 24;
+    private static final List<String> JVM_OPTIONS = List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            "-Dio.netty.leakDetection.level=paranoid");
 
     private final int number;
     private final Path out;
@@ -35,19 +33,12 @@ final class WorkerProcess {
     static WorkerProcess start(int number, Path folder, List<String> arguments) throws IOException {
         Path out = folder.resolve("worker-" + number + ".out");
         Path err = folder.resolve("worker-" + number + ".err");
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx128m", "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1", "-Dio.netty.leakDetection.level=paranoid"));
-        if (Runtime.version().feature() >= WARNING_JDK) {
-            command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"));
-        }
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
-        command.addAll(arguments);
+        List<String> command = ChildJvm.command(JVM_OPTIONS, arguments);
         Process process = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
         return new WorkerProcess(number, out, err, process);
     }
 
-    /** Freezes it. The shell that does so also thaws it, so that no frozen process stays behind a killed parent. */
+    /** Freezes the process. The same shell thaws it, so that a killed parent leaves no frozen process. */
     void pause(long ms) throws IOException {
         String seconds = ms / 1000 + "." + String.format("%03d", ms % 1000);
         String pid = Long.toString(process.pid());
@@ -78,28 +69,31 @@ final class WorkerProcess {
         return Files.readString(err).trim();
     }
 
-    /** kill -9; returns when it has ended. */
+    /** kill -9; returns when the process has ended. */
     void kill() throws InterruptedException {
         process.destroyForcibly();
         process.waitFor(KILL_LIMIT.toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    /** kill -9, without waiting for it. */
+    /** kill -9, without waiting for the end of the process. */
     void abandon() {
         process.destroyForcibly();
     }
 
-    /** Ends its input, which tells it to finish. */
-    void tellToStop() {
+    /** Closes the standard input of the process, which requests its end. */
+    void requestStop() {
         try {
             process.getOutputStream().close();
         } catch (IOException e) {
-            // It has ended already; its exit code will be looked at.
+            // The process has ended already; its exit code is checked later.
             return;
         }
     }
 
-    /** Waits for its end and adds what it counted; a worker that does not end, or not well, is a problem. */
+    /**
+     * Waits for the end of the process and adds its counts. A worker that does not end, or ends with an error, is a
+     * problem.
+     */
     void collect(WorkerTally tally, long deadlineNs) throws IOException, InterruptedException {
         if (!process.waitFor(deadlineNs - System.nanoTime(), TimeUnit.NANOSECONDS)) {
             signal("QUIT");

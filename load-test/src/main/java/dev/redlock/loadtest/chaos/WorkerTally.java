@@ -9,7 +9,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What one worker process counted, and the lines in which it tells its parent.
+ * The counts of one worker process, and their text form for its parent.
  *
  * @threading any thread
  */
@@ -45,7 +45,7 @@ final class WorkerTally {
         out.flush();
     }
 
-    /** Adds what another process printed; unknown lines are problems. */
+    /** Adds the printed counts of another process; unknown lines are problems. */
     void addPrinted(List<String> lines) {
         for (String line : lines) {
             if (line.startsWith(COUNT)) {
@@ -54,7 +54,7 @@ final class WorkerTally {
             } else if (line.startsWith(LONGEST)) {
                 acquireTook(Long.parseLong(line.substring(LONGEST.length())));
             } else {
-                problem(line.startsWith(PROBLEM) ? line.substring(PROBLEM.length()) : "a worker said: " + line);
+                problem(line.startsWith(PROBLEM) ? line.substring(PROBLEM.length()) : "a worker printed: " + line);
             }
         }
     }

@@ -1,5 +1,5 @@
 /**
- * Real chaos: worker processes take locks on real nodes while a seeded plan hurts the nodes, and an audit that trusts
- * none of them decides from a shared file whether two sections overlapped.
+ * Fault injection into real nodes: worker processes lock over them while a seeded plan injects faults, and an
+ * independent audit checks from a shared file whether two sections overlapped.
  */
 package dev.redlock.loadtest.chaos;

@@ -1,23 +1,23 @@
 package dev.redlock.loadtest.driver;
 
 /**
- * How an acquire ended, in the words of the algorithm; peers' outcomes are mapped onto these.
+ * The outcome of an acquire in the terms of the algorithm. The outcomes of other clients are mapped to these.
  *
  * @threading immutable
  */
 public enum AcquireVerdict {
     /** A majority granted in time. */
     ACQUIRED,
-    /** Others hold it. */
+    /** Another client holds the lock. */
     CONTENDED,
     /** Nodes are down, quarantined or silent. */
     NO_QUORUM,
-    /** A majority granted, too late to be of use. */
+    /** A majority granted too late. */
     TOO_SLOW,
     /** The wait budget is used up. */
     TIMED_OUT,
-    /** A limit was reached before anything was sent. */
+    /** A limit was reached before the command was sent. */
     OVERLOADED,
-    /** The client is closed, or gave up for a reason of its own. */
+    /** The client is closed, or failed for another reason. */
     CLOSED
 }

@@ -3,7 +3,7 @@ package dev.redlock.loadtest.driver;
 import java.util.Locale;
 
 /**
- * The ways in which {@code redlock-core} can be called.
+ * The forms of the API of {@code redlock-core}.
  *
  * @threading immutable
  */

@@ -3,7 +3,7 @@ package dev.redlock.loadtest.driver;
 import java.time.Duration;
 
 /**
- * A handle over calls that block.
+ * A handle over blocking calls.
  *
  * @threading caller-confined between a call and its outcome
  */
@@ -19,12 +19,12 @@ abstract class BlockingHandle implements LockHandle {
         this.listener = listener;
     }
 
-    /** One attempt; sets {@link #validUntilNs} when it was acquired. */
+    /** Makes one attempt; sets {@link #validUntilNs} if it acquires the lock. */
     abstract AcquireVerdict tryAcquire() throws InterruptedException;
 
     abstract ReleaseVerdict tryRelease();
 
-    /** For libraries that say no validity: what is left of the ttl, counted from before the call. */
+    /** For libraries that report no validity: the rest of the ttl, counted from before the call. */
     final void validUntil(long startNs, Duration ttl) {
         validUntilNs = startNs + ttl.toNanos();
     }

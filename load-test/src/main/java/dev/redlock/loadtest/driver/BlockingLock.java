@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The blocking variant of a {@link LockHandle}, over any driver.
+ * The blocking form of a {@link LockHandle}, over any driver.
  *
  * @threading caller-confined
  */
@@ -21,7 +21,7 @@ public final class BlockingLock {
      *
      * @param session  the client
      * @param resource the resource to lock
-     * @param ttl      what is written to Redis
+     * @param ttl      the time to live of the lock
      * @param limit    the longest wait for one outcome; an outcome later than this is a bug of the driver
      */
     public BlockingLock(LockSession session, String resource, Duration ttl, Duration limit) {
@@ -32,8 +32,8 @@ public final class BlockingLock {
     /**
      * One attempt.
      *
-     * @return how it ended
-     * @throws InterruptedException if interrupted; the attempt goes on and this object is of no further use
+     * @return the outcome
+     * @throws InterruptedException if interrupted; the attempt continues and this object is no longer usable
      * @throws TimeoutException     if no outcome came within the limit
      */
     public AcquireVerdict acquire() throws InterruptedException, TimeoutException {
@@ -42,9 +42,9 @@ public final class BlockingLock {
     }
 
     /**
-     * Gives the lock back.
+     * Releases the lock.
      *
-     * @return how it ended
+     * @return the outcome
      * @throws InterruptedException if interrupted
      * @throws TimeoutException     if no outcome came within the limit
      */

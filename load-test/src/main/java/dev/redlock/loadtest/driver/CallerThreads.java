@@ -8,14 +8,13 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Threads for clients whose calls block: one for each operation under way, as in an application that blocks. A call
- * that is made by one of them stays on it, so that a cycle which starts its next step from its own listener never
- * changes threads.
+ * Threads for clients with blocking calls: one for each operation in flight, as in a blocking application. A call by
+ * one of them stays on it, so a cycle that starts its next step from its listener does not change threads.
  *
  * @threading any thread
  */
 final class CallerThreads implements AutoCloseable {
-    /** More blocked threads than this would measure the machine's scheduler. */
+    /** With more blocked threads the measurement would be of the machine's scheduler. */
     static final int THREADS_MAX = 1024;
     private static final long IDLE_SECONDS = 10;
 
@@ -30,12 +29,12 @@ final class CallerThreads implements AutoCloseable {
                 task -> new Caller(this, task, name));
     }
 
-    /** The same thread for every call, for libraries whose locks belong to threads. */
+    /** Uses the same thread for every call, for libraries whose locks belong to threads. */
     static CallerThreads one(String name) {
         return new CallerThreads(name, 1, 1, new LinkedBlockingQueue<>());
     }
 
-    /** Runs the task now if this is one of the threads, else soon on one of them. */
+    /** Runs the task now if this is one of the threads, otherwise soon on one of them. */
     void run(Runnable task) {
         if (Thread.currentThread() instanceof Caller caller && caller.owner == this) {
             task.run();
@@ -52,7 +51,7 @@ final class CallerThreads implements AutoCloseable {
         }
     }
 
-    /** Interrupts what is under way. */
+    /** Interrupts the operations in flight. */
     @Override
     public void close() {
         pool.shutdownNow();

@@ -1,25 +1,25 @@
 package dev.redlock.loadtest.driver;
 
 /**
- * What a driver can be told beyond the nodes and the ttl. A driver that does not name an option refuses it, so that
- * nobody compares two clients of which one did not do what was asked.
+ * The options of a driver beyond the nodes and the ttl. A driver rejects an option that it does not name, so that a
+ * comparison never includes a client that ignored an option.
  *
  * @threading immutable
  */
 public enum DriverOption {
-    /** Which transport carries the bytes. */
+    /** The network transport. */
     TRANSPORT,
-    /** How many event loops it runs. */
+    /** The number of event loops. */
     EVENT_LOOPS,
-    /** What its event loop does when idle. */
+    /** The behaviour of an idle event loop. */
     IDLE_POLICY,
-    /** How locks are put to the nodes: by scripts or by commands of the nodes' own. */
+    /** The commands that it sends: scripts or native ones. */
     COMMANDS,
-    /** How many times in a row its waiters hand a lock on among themselves. */
+    /** The number of handoffs in a row between its own waiters. */
     HAND_OVERS,
     /** Fencing tokens. */
     FENCED,
-    /** Waits by itself until a lock is free; for other drivers the rig tries again. */
+    /** Waits in the client until a lock is free; for other drivers the rig retries. */
     WAIT,
     /** Nodes on Unix sockets. */
     UNIX_SOCKET

@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.util.List;
 
 /**
- * A quorum lock written by hand over Jedis: pooled connections, a thread for each cycle in flight, one node after the
+ * A hand-written quorum lock over Jedis: pooled connections, a thread for each cycle in flight, one node after the
  * other. Jedis itself has no lock.
  *
  * @threading any thread

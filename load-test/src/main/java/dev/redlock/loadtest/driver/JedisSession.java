@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -56,8 +56,7 @@ final class JedisSession implements LockSession {
         pool.setMaxIdle(POOL_SIZE);
         pool.setMaxWait(Duration.ofMillis(NODE_TIMEOUT_MS));
         DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder().timeoutMillis(NODE_TIMEOUT_MS);
-        address.user().ifPresent(config::user);
-        address.password().ifPresent(config::password);
+        config.user(address.user()).password(address.password());
         return RedisClient.builder()
                 .hostAndPort(address.host(), address.port())
                 .clientConfig(config.build())
@@ -113,7 +112,7 @@ final class JedisSession implements LockSession {
             return ask(PeerVerb.RELEASE).released();
         }
 
-        /** All nodes in turn; an acquire that is lost is not taken any further. */
+        /** All nodes in turn; stops at a lost acquire. */
         private VoteCount ask(PeerVerb verb) {
             VoteCount votes = new VoteCount(nodes.size());
             for (RedisClient node : nodes) {

@@ -18,9 +18,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /**
- * All that tuning can do with Lettuce. One event loop serves all connections, so what its replies set off is sent from
- * the same turn: commands collect, and a task at the end of the turn flushes each connection once. Commands carry no
- * future and no timer of their own; one task looks for rounds that are overdue.
+ * The fastest use of Lettuce. One event loop serves all connections, so commands that its replies trigger are sent in
+ * the same turn: they collect, and a task at the end of the turn flushes each connection once. Commands have no future
+ * and no timer of their own; one task looks for overdue rounds.
  *
  * @threading any thread; rounds are sent, answered and timed out on the event loop
  */
@@ -110,7 +110,7 @@ final class LettuceBatches implements LettuceWire {
     }
 
     /**
-     * Lettuce's own provider, with one loop that can be asked for.
+     * Lettuce's provider with one event loop that is accessible.
      *
      * @threading any thread
      */
@@ -134,7 +134,7 @@ final class LettuceBatches implements LettuceWire {
     }
 
     /**
-     * A command that tells its round, without a future in between.
+     * A command that notifies its round directly, without a future.
      *
      * @threading event-loop-confined
      */

@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.util.List;
 
 /**
- * A quorum lock written by hand over Lettuce: one connection for each node, all nodes asked at once, decided at the
+ * A hand-written quorum lock over Lettuce: one connection for each node, requests to all nodes at once, decided at the
  * majority, rolled back on failure. Lettuce itself has no lock.
  *
  * @threading any thread
@@ -15,11 +15,11 @@ public final class LettuceDriver implements LockDriver {
     private final boolean isAcquiredByScript;
 
     /**
-     * One of two ways to send. Locks are acquired by plain {@code SET}.
+     * A driver in one of two ways to send. It acquires by plain {@code SET}.
      *
      * @param isBatched false for the library's asynchronous commands as its guide shows them, with its command
-     *                  timeouts; true for all that tuning can do: one event loop for all connections, one write for
-     *                  each node and turn of the loop, no future for each command, and one timer for all
+     *                  timeouts; true for the fastest use: one event loop for all connections, one write for each node
+     *                  and turn of the loop, no future for each command, and one timer for all
      */
     public LettuceDriver(boolean isBatched) {
         this(isBatched, false);

@@ -11,7 +11,8 @@ import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 
 /**
- * Commands as the library's guide shows them: a future for each, written at once, timed out by the library.
+ * Sends commands in the way of the library's guide: with a future for each, a write for each, and the library's
+ * timeouts.
  *
  * @threading any thread
  */

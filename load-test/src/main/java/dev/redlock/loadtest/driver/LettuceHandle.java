@@ -42,7 +42,7 @@ final class LettuceHandle implements LockHandle {
         return session.nodeCount();
     }
 
-    /** Sends a round to all nodes; what cannot be sent is a failed vote. */
+    /** Sends a round to all nodes; a failed send is a failed vote. */
     void send(LettuceRound round) {
         if (round.verb() == PeerVerb.RELEASE) {
             session.send(round, CommandType.EVALSHA, releaseArguments(round, PeerScript.RELEASE.sha()));

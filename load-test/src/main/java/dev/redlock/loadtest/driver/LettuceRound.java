@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.driver;
 
 /**
- * One command to all nodes and their answers.
+ * One command to all nodes and their replies.
  *
  * @threading any thread; the votes are counted under its monitor
  */
@@ -55,7 +55,7 @@ final class LettuceRound {
         }
     }
 
-    /** Counts a node's first answer; true for the vote that decides. */
+    /** Counts a node's first reply; true for the deciding vote. */
     private synchronized boolean count(int node, boolean isAnswer, long reply) {
         if (isDecided || (answered & 1L << node) != 0) {
             return false;
@@ -71,8 +71,8 @@ final class LettuceRound {
     }
 
     /**
-     * Every node has been sent the command. Only now may the outcome be told, also if enough nodes have answered
-     * before: the release that it sets off must not overtake the command on its way to the last nodes.
+     * The command has been sent to every node. The outcome is reported only from here on, even if enough nodes have
+     * replied before: the release that follows must not overtake the command on its way to the last nodes.
      */
     void onSent() {
         if (markSent()) {
@@ -89,7 +89,7 @@ final class LettuceRound {
         return isDecided;
     }
 
-    /** The time is up: who has not answered has failed. */
+    /** The timeout has passed: a node without a reply counts as failed. */
     void onTimeout(int nodeCount) {
         for (int node = 0; node < nodeCount && !isDecided(); node++) {
             onFailure(node);

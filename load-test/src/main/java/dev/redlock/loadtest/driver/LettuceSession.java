@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -23,20 +23,19 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 
 /**
- * One connection for each node. A node that is down when the session opens is tried again every second; later breaks
- * are mended by Lettuce, which must not send anything a second time: its replay would turn a lost acquire into one that
- * nobody waits for.
+ * One connection for each node. The session retries a node that is down at the start every second. Lettuce reconnects
+ * later, and must not send a command twice: a replay would acquire a lock that nobody waits for.
  *
  * @threading any thread
  */
 final class LettuceSession implements LockSession {
     static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
     private static final Duration OPEN_LIMIT = Duration.ofSeconds(10);
-    /** Held, because a logger that nobody holds forgets its level. */
+    /** A strong reference: a logger without one loses its level. */
     private static final Logger TRANSPORT_LOG = Logger.getLogger("io.lettuce.core.resource.Transports");
 
     static {
-        // Otherwise it warns, many times for each client, that this machine has two good transports.
+        // Otherwise it warns many times for each client that this machine has two good transports.
         TRANSPORT_LOG.setLevel(Level.SEVERE);
     }
 
@@ -78,13 +77,11 @@ final class LettuceSession implements LockSession {
                 .withHost(address.host())
                 .withPort(address.port())
                 .withTimeout(NODE_TIMEOUT);
-        address.password().ifPresent(password -> {
-            if (address.user().isPresent()) {
-                uri.withAuthentication(address.user().get(), password.toCharArray());
-            } else {
-                uri.withPassword(password.toCharArray());
-            }
-        });
+        if (address.user() != null) {
+            uri.withAuthentication(address.user(), address.password().toCharArray());
+        } else if (address.password() != null) {
+            uri.withPassword(address.password().toCharArray());
+        }
         return uri.build();
     }
 

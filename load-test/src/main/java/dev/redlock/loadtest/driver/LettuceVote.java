@@ -5,7 +5,7 @@ import io.lettuce.core.output.CommandOutput;
 import java.nio.ByteBuffer;
 
 /**
- * A node's answer as a vote: 1 for us. A SET that was granted says OK and one that was refused nothing; a script says a
+ * Maps a node's reply to a vote: 1 is a grant. A granted SET replies OK and a rejected one null; a script replies a
  * number.
  *
  * @threading event-loop-confined

@@ -7,7 +7,7 @@ import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.resource.ClientResources;
 
 /**
- * How commands get onto Lettuce's connections.
+ * Sends commands on Lettuce's connections.
  *
  * @threading any thread
  */
@@ -19,10 +19,10 @@ interface LettuceWire extends AutoCloseable {
     /** A connection is ready, its scripts are loaded. */
     void onConnected(StatefulRedisConnection<byte[], byte[]> connection);
 
-    /** Runs what sends a round, where sending is done. */
+    /** Runs the sending of a round on the thread that sends. */
     void execute(LettuceRound round);
 
-    /** Sends one command; the round hears its answer. */
+    /** Sends one command; the round gets its reply. */
     void send(StatefulRedisConnection<byte[], byte[]> connection, CommandType type, CommandArgs<byte[], byte[]> args,
             LettuceRound round, int node);
 

@@ -6,7 +6,7 @@ import java.io.UncheckedIOException;
 import java.util.Properties;
 
 /**
- * Which release of a library is on the class path, from the properties that Maven puts into every jar.
+ * Finds the release of a library on the class path, from the properties that Maven adds to every jar.
  *
  * @threading immutable
  */

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -13,21 +13,21 @@ import java.util.Set;
  */
 public interface LockDriver {
     /**
-     * How the user names it.
+     * Its name for the user.
      *
      * @return lower case, such as {@code redlock}
      */
     String name();
 
     /**
-     * Which release of which library it drives.
+     * The library and its release.
      *
      * @return such as {@code Lettuce 7.7.0.RELEASE}
      */
     String version();
 
     /**
-     * What it does with the nodes, for the help text and the report.
+     * A summary for the help text and the report.
      *
      * @return a few words
      */
@@ -43,7 +43,7 @@ public interface LockDriver {
     }
 
     /**
-     * How long after its start a node that is not known to be fresh is kept from voting.
+     * The quarantine after the start of a node that may have held locks before.
      *
      * @return zero unless it has a restart guard
      */
@@ -55,7 +55,7 @@ public interface LockDriver {
      * Connects to all nodes; returns when a majority is ready.
      *
      * @param nodes   the nodes to lock over
-     * @param isFresh whether the nodes are known to have held no lock before, so that no restart guard is needed
+     * @param isFresh whether the nodes cannot have held locks before, so that no restart guard is needed
      * @return an open session
      * @throws IOException          if no majority can be reached
      * @throws InterruptedException if the wait for the nodes is interrupted
@@ -63,9 +63,9 @@ public interface LockDriver {
     LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException;
 
     /**
-     * Connects as asked; returns when a majority is ready.
+     * Connects with options; returns when a majority is ready.
      *
-     * @param spec how; holds nothing that {@link #options()} does not name
+     * @param spec the nodes and the options, which {@link #options()} names
      * @return an open session
      * @throws IOException          if no majority can be reached
      * @throws InterruptedException if the wait for the nodes is interrupted
@@ -75,7 +75,7 @@ public interface LockDriver {
     }
 
     /**
-     * What it can be told.
+     * The options that it supports.
      *
      * @return none unless overridden
      */

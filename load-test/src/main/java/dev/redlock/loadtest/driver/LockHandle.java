@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.driver;
 
 /**
- * One lock, taken and given back over and over. Acquire, wait for the outcome, release, wait for the outcome.
+ * One lock, acquired and released repeatedly: acquire, wait for the outcome, release, wait for the outcome.
  *
  * @threading caller-confined between a call and its outcome; the listener may make the next call
  */
@@ -9,6 +9,6 @@ public interface LockHandle {
     /** Makes one attempt; the outcome goes to {@link LockListener#onAcquire}, possibly before this returns. */
     void acquire();
 
-    /** Gives the lock back; the outcome goes to {@link LockListener#onRelease}, possibly before this returns. */
+    /** Releases the lock; the outcome goes to {@link LockListener#onRelease}, possibly before this returns. */
     void release();
 }

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.driver;
 
 /**
- * Hears how each call of a {@link LockHandle} ended; exactly one event per call.
+ * Gets the outcome of each call of a {@link LockHandle}; exactly one event per call.
  *
  * @threading any thread, one event at a time per handle
  */
@@ -9,15 +9,15 @@ public interface LockListener {
     /**
      * An acquire ended.
      *
-     * @param verdict    how
-     * @param validityNs how long from now the lock may be relied on; 0 unless acquired
+     * @param verdict    the outcome
+     * @param validityNs the validity of the lock from now on; 0 unless acquired
      */
     void onAcquire(AcquireVerdict verdict, long validityNs);
 
     /**
      * A release ended.
      *
-     * @param verdict how
+     * @param verdict the outcome
      */
     void onRelease(ReleaseVerdict verdict);
 }

@@ -13,17 +13,17 @@ public interface LockSession extends AutoCloseable {
      * A reusable handle for one resource. Many handles can be outstanding at once, each with one operation.
      *
      * @param resource the resource to lock
-     * @param ttl      what is written to Redis
-     * @param listener told of every outcome, on a thread of the client's
+     * @param ttl      the time to live of the lock
+     * @param listener gets every outcome, on a thread of the client
      * @return a handle that holds nothing
      */
     LockHandle handle(String resource, Duration ttl, LockListener listener);
 
     /**
-     * A reusable handle, as asked.
+     * A reusable handle with options.
      *
-     * @param spec     what to lock and how; holds nothing that {@link LockDriver#options()} does not name
-     * @param listener told of every outcome, on a thread of the client's
+     * @param spec     the resource and the options, which {@link LockDriver#options()} names
+     * @param listener gets every outcome, on a thread of the client
      * @return a handle that holds nothing
      */
     default LockHandle handle(LockSpec spec, LockListener listener) {
@@ -31,7 +31,7 @@ public interface LockSession extends AutoCloseable {
     }
 
     /**
-     * What the client counts about itself, since it was opened.
+     * The counters of the client since it was opened.
      *
      * @return counters by name; none unless overridden
      */

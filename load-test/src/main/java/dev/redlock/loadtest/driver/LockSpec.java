@@ -3,11 +3,12 @@ package dev.redlock.loadtest.driver;
 import java.time.Duration;
 
 /**
- * What a handle locks, and how. What differs from {@link #of} was checked against {@link LockDriver#options()}.
+ * The resource and the options of a handle. Every value that differs from {@link #of} is among {@link
+ * LockDriver#options()}.
  *
  * @param resource the resource to lock
- * @param ttl      what is written to Redis
- * @param waitBudget how long the client itself goes on trying; zero for one attempt
+ * @param ttl      the time to live of the lock
+ * @param waitBudget the time for which the client itself retries; zero for one attempt
  * @param isFenced whether each grant comes with a fencing token
  * @threading immutable
  */
@@ -16,7 +17,7 @@ public record LockSpec(String resource, Duration ttl, Duration waitBudget, boole
      * One attempt, no fencing token.
      *
      * @param resource the resource to lock
-     * @param ttl      what is written to Redis
+     * @param ttl      the time to live of the lock
      * @return the defaults
      */
     public static LockSpec of(String resource, Duration ttl) {

@@ -9,12 +9,12 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * The scripts of {@code redlock-core}, for the peers that are written by hand here. Each replies 1 for a vote.
+ * The scripts of {@code redlock-core}, for the hand-written peers. Each replies 1 for a vote.
  *
  * @threading immutable
  */
 enum PeerScript {
-    /** Sets the key if it is absent; a refusal tells how long the holder's key will stand. */
+    /** Sets the key if it is absent; a rejection returns the rest of the holder's ttl. */
     ACQUIRE("dev/redlock/node/acquire.lua"),
     /** Deletes the key if it holds the token. */
     RELEASE("dev/redlock/node/release.lua");
@@ -32,7 +32,7 @@ enum PeerScript {
         return source;
     }
 
-    /** The name under which a node keeps it. */
+    /** The name of the script on a node. */
     String sha() {
         return sha;
     }

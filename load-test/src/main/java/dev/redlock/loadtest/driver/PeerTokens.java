@@ -4,8 +4,8 @@ import java.security.SecureRandom;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Tokens of 20 random bytes, drawn from the generator in blocks: one call for each token would be a good part of what a
- * fast client spends.
+ * Tokens of 20 random bytes, drawn from the generator in blocks: a call for each token would be a large part of the
+ * cost of a fast client.
  *
  * @threading any thread
  */

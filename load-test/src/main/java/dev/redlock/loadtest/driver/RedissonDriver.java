@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.util.List;
 
@@ -13,7 +13,7 @@ public final class RedissonDriver implements LockDriver {
     private final boolean isSingle;
 
     /**
-     * One of its locks.
+     * A driver of one of its locks.
      *
      * @param isSingle true for {@code RLock} on the first node, false for {@code RedissonRedLock} over all
      */

@@ -6,15 +6,15 @@ import java.util.concurrent.TimeUnit;
 import org.redisson.api.RLock;
 
 /**
- * One of Redisson's locks. It is released as the blocking {@code unlock()} of its RedLock does it, on every node
- * whatever the others say, but on all nodes at once: the asynchronous {@code unlockAsync} fails when one node of the
- * minority did not hold the lock. Every answer is waited for: the next acquire has the same owner and may go over
- * another connection, where a release that is still under way could come after it and take it away again.
+ * One of Redisson's locks. It releases on every node regardless of the others, like the blocking {@code unlock()} of
+ * its RedLock, but on all nodes at once: {@code unlockAsync} fails when one node of the minority did not hold the lock.
+ * It waits for every reply: the next acquire has the same owner and may use another connection, where a late release
+ * could arrive after it and delete the new lock.
  *
  * @threading caller-confined between a call and its outcome
  */
 final class RedissonHandle implements LockHandle {
-    /** One attempt: any wait, also of zero, is a wait for the others' unlock messages. */
+    /** One attempt: any wait, even of zero, waits for unlock messages. */
     private static final long NO_WAIT = -1;
 
     private final List<RLock> nodes;
@@ -42,7 +42,7 @@ final class RedissonHandle implements LockHandle {
         if (failure != null) {
             listener.onAcquire(AcquireVerdict.NO_QUORUM, 0);
         } else if (isAcquired) {
-            // The library tells no validity: the ttl less the time spent is the most that it can be.
+            // The library reports no validity: the ttl less the time spent is an upper bound.
             long validityNs = ttl.toNanos() - (System.nanoTime() - startNs);
             listener.onAcquire(AcquireVerdict.ACQUIRED, Math.max(0, validityNs));
         } else {
@@ -59,7 +59,7 @@ final class RedissonHandle implements LockHandle {
     }
 
     /**
-     * Counts the answers of one release.
+     * Counts the replies of one release.
      *
      * @threading any thread; counted under its monitor
      */
@@ -68,7 +68,7 @@ final class RedissonHandle implements LockHandle {
         private int answered;
 
         Release() {
-            // Fields say it all.
+            // Fields have their defaults.
         }
 
         void onAnswer(Throwable failure) {

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -13,8 +13,8 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /**
- * One client for each node, with the threads that it starts by default. Clients that share one small event-loop group
- * and executor did not end every call once a node had died: the library waits on threads that it needs.
+ * One client for each node, with the threads that it starts by default. With one small event-loop group and executor
+ * for all clients, some calls never ended after the death of a node: the library blocks threads that it needs.
  *
  * @threading any thread
  */
@@ -41,7 +41,7 @@ final class RedissonSession implements LockSession {
                 node.getBucket("load-test:ready").isExists();
                 ready++;
             } catch (RuntimeException e) {
-                // Of many types: what the first command on a connection can end with is not documented.
+                // The exceptions of the first command on a connection are not documented.
                 problem = e.getMessage();
             }
         }
@@ -54,8 +54,7 @@ final class RedissonSession implements LockSession {
 
     private static Config config(NodeAddress address) {
         Config config = new Config().setLazyInitialization(true);
-        address.user().ifPresent(config::setUsername);
-        address.password().ifPresent(config::setPassword);
+        config.setUsername(address.user()).setPassword(address.password());
         config.useSingleServer()
                 .setAddress("redis://" + address)
                 .setTimeout(NODE_TIMEOUT_MS)
@@ -71,7 +70,7 @@ final class RedissonSession implements LockSession {
                 listener);
     }
 
-    /** The library advises against it, and offers nothing else over independent masters. */
+    /** Deprecated by the library, which has no other lock over independent masters. */
     @SuppressWarnings("deprecation")
     private static RLock redLock(List<RLock> locks) {
         return new org.redisson.RedissonRedLock(locks.toArray(RLock[]::new));

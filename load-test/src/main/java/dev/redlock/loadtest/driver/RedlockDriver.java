@@ -7,7 +7,8 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.TransportKind;
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.loadtest.nodes.NodeUris;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -17,12 +18,12 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * This project's locks.
+ * The locks of {@code redlock-core}.
  *
  * @threading any thread
  */
 public final class RedlockDriver implements LockDriver {
-    /** Long, so that a slow answer shows in the table as what it is, and not as a failed acquire. */
+    /** Long, so that a slow reply shows as latency and not as a failed acquire. */
     private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
 
     private static final Duration READY_LIMIT = Duration.ofSeconds(10);
@@ -39,10 +40,10 @@ public final class RedlockDriver implements LockDriver {
     }
 
     /**
-     * One way to call it.
+     * A driver of one form of the API.
      *
-     * @param form      the form of the calls
-     * @param transport what carries the bytes
+     * @param form      the form of the API
+     * @param transport the network transport
      */
     public RedlockDriver(ApiForm form, TransportKind transport) {
         this(form, transport, CommandMode.AUTO, false);
@@ -56,7 +57,7 @@ public final class RedlockDriver implements LockDriver {
     }
 
     /**
-     * The callback form by scripts alone, as it would be without what the servers' own commands save.
+     * The callback form by scripts alone, to show the saving of native commands.
      *
      * @return the driver {@code redlock-scripts}
      */
@@ -65,8 +66,7 @@ public final class RedlockDriver implements LockDriver {
     }
 
     /**
-     * The callback form by scripts alone and a call for each release, which is what a lock written by hand asks of the
-     * nodes.
+     * The callback form by scripts alone and a call for each release, which are the commands of a hand-written lock.
      *
      * @return the driver {@code redlock-scripts-each}
      */
@@ -77,7 +77,7 @@ public final class RedlockDriver implements LockDriver {
     /**
      * The same over another transport.
      *
-     * @param kind what carries the bytes
+     * @param kind the network transport
      * @return a driver with the transport in its name
      */
     public RedlockDriver over(TransportKind kind) {
@@ -104,7 +104,7 @@ public final class RedlockDriver implements LockDriver {
                 + (isEachReleaseAlone ? ", a call for each release" : "");
     }
 
-    /** The longest ttl unless set otherwise, a second for the rounding of uptimes, and the drift. */
+    /** The default {@code maxTtl}, a second for the rounding of uptimes, and the drift. */
     @Override
     public Duration restartGuard() {
         return Duration.ofSeconds(62);
@@ -114,7 +114,7 @@ public final class RedlockDriver implements LockDriver {
     public Set<DriverOption> options() {
         EnumSet<DriverOption> options = EnumSet.allOf(DriverOption.class);
         if (transport != TransportKind.AUTO) {
-            // Its name says it already.
+            // The name says it already.
             options.remove(DriverOption.TRANSPORT);
         }
         if (commands != CommandMode.AUTO) {
@@ -130,7 +130,7 @@ public final class RedlockDriver implements LockDriver {
 
     @Override
     public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
-        String[] addresses = spec.nodes().stream().map(NodeAddress::uri).toArray(String[]::new);
+        String[] addresses = spec.nodes().stream().map(NodeUris::of).toArray(String[]::new);
         RedlockContext context = new RedlockContext().nodes(addresses)
                 .nodeTimeout(NODE_TIMEOUT)
                 .commands(commands == CommandMode.AUTO ? spec.commands() : commands)
@@ -155,8 +155,8 @@ public final class RedlockDriver implements LockDriver {
     }
 
     /**
-     * Waits for a majority. {@code connect} stops waiting after the connect timeout, which a machine that is busy
-     * starting everything at once can miss; nodes that have a problem are not waited for.
+     * Waits for a majority. {@code connect} stops waiting after the connect timeout, which may be too short on a busy
+     * machine. The wait skips nodes with a problem.
      */
     private static void awaitMajority(List<NodeStatus> nodes) throws IOException, InterruptedException {
         long deadlineNs = System.nanoTime() + READY_LIMIT.toNanos();
@@ -178,7 +178,7 @@ public final class RedlockDriver implements LockDriver {
         return nodes.stream().filter(RedlockDriver::isReady).count();
     }
 
-    /** A node that is kept from voting for a while answers all the same. */
+    /** A node in quarantine replies too. */
     private static boolean isReady(NodeStatus node) {
         return node.state() == NodeState.READY || node.state() == NodeState.QUARANTINED;
     }

@@ -10,7 +10,7 @@ import dev.redlock.ReleaseOutcome;
 import dev.redlock.ResourceKey;
 
 /**
- * A handle for each form of our API.
+ * A handle for each form of the API of {@code redlock-core}.
  *
  * @threading caller-confined between a call and its outcome
  */
@@ -34,7 +34,7 @@ final class RedlockHandles {
         private final AcquireOptions options;
         private final Lease lease;
         private final LockListener listener;
-        // Method references, made once: one for each call would be an allocation for each call.
+        // Method references are created once: one for each call would allocate.
         private final AcquireCallback onOutcome = this::onOutcome;
         private final ReleaseCallback onReleased = this::onReleased;
 
@@ -67,7 +67,7 @@ final class RedlockHandles {
     }
 
     /**
-     * A lease for each acquire, as a caller of the short form has it.
+     * A lease for each acquire, as in the short form.
      *
      * @threading caller-confined between a call and its outcome
      */

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.function.ToLongFunction;
 
 /**
- * One client of ours.
+ * One client of {@code redlock-core}.
  *
  * @threading any thread
  */

@@ -4,7 +4,7 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.ReleaseOutcome;
 
 /**
- * The outcomes of {@code redlock-core} in the rig's words.
+ * Maps the outcomes of {@code redlock-core} to verdicts.
  *
  * @threading immutable
  */

@@ -1,15 +1,15 @@
 package dev.redlock.loadtest.driver;
 
 /**
- * How a release ended.
+ * The outcome of a release.
  *
  * @threading immutable
  */
 public enum ReleaseVerdict {
     /** A majority deleted the lock. */
     RELEASED,
-    /** It was gone already. */
+    /** The lock had expired already. */
     EXPIRED,
-    /** Too few nodes answered to tell. */
+    /** Too few nodes replied to decide. */
     UNKNOWN
 }

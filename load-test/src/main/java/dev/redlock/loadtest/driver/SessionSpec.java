@@ -3,21 +3,20 @@ package dev.redlock.loadtest.driver;
 import dev.redlock.CommandMode;
 import dev.redlock.IdlePolicy;
 import dev.redlock.TransportKind;
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.util.List;
 import java.util.OptionalInt;
 
 /**
- * How to connect a client. What differs from {@link #of} was checked against {@link LockDriver#options()}.
+ * The options of a client. Every value that differs from {@link #of} is among {@link LockDriver#options()}.
  *
  * @param nodes      the nodes to lock over
- * @param isFresh    whether the nodes are known to have held no lock before, so that no restart guard is needed
- * @param transport  which transport carries the bytes
- * @param eventLoops how many event loops it runs
- * @param idlePolicy what an event loop does when idle
- * @param commands   how it puts locks to the nodes
- * @param handOvers  how many times in a row its waiters hand a lock on among themselves, 0 without a bound; empty for
- *                   what it does by itself
+ * @param isFresh    whether the nodes cannot have held locks before, so that no restart guard is needed
+ * @param transport  the network transport
+ * @param eventLoops the number of event loops
+ * @param idlePolicy the behaviour of an idle event loop
+ * @param commands   the commands that it sends
+ * @param handOvers  the number of handoffs in a row between its own waiters, 0 without a bound; empty for its default
  * @threading immutable
  */
 public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKind transport, int eventLoops,
@@ -28,10 +27,10 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
     }
 
     /**
-     * Nothing but the nodes.
+     * The nodes, and defaults for the rest.
      *
      * @param nodes   the nodes to lock over
-     * @param isFresh whether they are known to have held no lock before
+     * @param isFresh whether they cannot have held locks before
      * @return the defaults
      */
     public static SessionSpec of(List<NodeAddress> nodes, boolean isFresh) {

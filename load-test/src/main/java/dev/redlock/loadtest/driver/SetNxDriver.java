@@ -1,12 +1,12 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.util.List;
 
 /**
- * The floor of the protocol: the published single-node pattern over one pipelined socket, and nothing else. No quorum,
- * no timeouts, no reconnects; it uses the first node only.
+ * The lower bound of the protocol: the published single-node pattern over one pipelined socket. It has no quorum, no
+ * timeouts and no reconnects, and uses the first node only.
  *
  * @threading any thread
  */

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
@@ -16,8 +16,8 @@ import java.util.ArrayDeque;
 import java.util.HexFormat;
 
 /**
- * One socket and one reading thread. Replies come in the order of the commands, so a queue of handles is all the
- * bookkeeping. Commands written by listeners go out together once every reply at hand has been read.
+ * One socket and one reading thread. Replies arrive in the order of the commands, so a queue of handles is enough.
+ * Commands from listeners are flushed together after all available replies have been read.
  *
  * @threading any thread
  */
@@ -58,12 +58,12 @@ final class SetNxSession implements LockSession {
     }
 
     private void authenticate(NodeAddress address) throws IOException {
-        if (address.password().isEmpty()) {
+        if (address.password() == null) {
             return;
         }
-        byte[] command = address.user().isPresent()
-                ? command("AUTH", address.user().get(), address.password().get())
-                : command("AUTH", address.password().get());
+        byte[] command = address.user() != null
+                ? command("AUTH", address.user(), address.password())
+                : command("AUTH", address.password());
         socket.getOutputStream().write(command);
         String reply = readLine();
         if (!reply.equals("+OK")) {
@@ -109,7 +109,7 @@ final class SetNxSession implements LockSession {
             batch.reset();
             return true;
         } catch (IOException e) {
-            // The reader sees the broken socket too, and tells every pending handle.
+            // The reader detects the broken socket too, and notifies every pending handle.
             return true;
         }
     }
@@ -130,7 +130,7 @@ final class SetNxSession implements LockSession {
         isReading = true;
         Handle handle = pending.poll();
         if (handle == null) {
-            throw new IOException("a reply that nothing asked for");
+            throw new IOException("a reply without a request");
         }
         return handle;
     }

@@ -3,7 +3,7 @@ package dev.redlock.loadtest.driver;
 import java.time.Duration;
 
 /**
- * Counts the answers of N independent nodes to one command, for the peers that are written by hand here.
+ * Counts the replies of N independent nodes to one command, for the hand-written peers.
  *
  * @threading caller-confined
  */
@@ -20,7 +20,7 @@ final class VoteCount {
         this.nodeCount = nodeCount;
     }
 
-    /** A node's answer: 1 is a vote for us. */
+    /** Counts a node's reply: 1 is a vote. */
     void onReply(long reply) {
         if (reply == 1) {
             granted++;
@@ -41,12 +41,12 @@ final class VoteCount {
         return granted >= quorum();
     }
 
-    /** The answer is certain: further votes cannot change it. */
+    /** Whether further votes cannot change the outcome. */
     boolean isDecided() {
         return isWon() || nodeCount - refused - failed < quorum();
     }
 
-    /** What a lost acquire is: others hold it, or too few nodes answered. */
+    /** The outcome of a lost acquire: other clients hold the lock, or too few nodes replied. */
     AcquireVerdict lost() {
         return nodeCount - refused < quorum() || refused > failed
                 ? AcquireVerdict.CONTENDED
@@ -60,12 +60,14 @@ final class VoteCount {
         return refused >= quorum() ? ReleaseVerdict.EXPIRED : ReleaseVerdict.UNKNOWN;
     }
 
-    /** A release is certain once a majority deleted the key, or had nothing to delete, or neither can be any more. */
+    /**
+     * Whether a release is decided: a majority deleted the key, or did not have it, or neither is possible any more.
+     */
     boolean isReleaseDecided() {
         return isWon() || refused >= quorum() || granted + refused + failed == nodeCount;
     }
 
-    /** What may be relied on, by the algorithm's rule: the ttl less the time spent less the drift of the clocks. */
+    /** The validity by the algorithm's rule: the ttl less the time spent less the drift of the clocks. */
     static long validityNs(Duration ttl, long spentNs) {
         return ttl.toNanos() - spentNs - ttl.toNanos() / DRIFT_DIVISOR - DRIFT_NS;
     }

@@ -1,2 +1,2 @@
-/** The lock clients that the rig can drive, behind one service interface: ours, its peers, and the protocol's floor. */
+/** The lock clients that the rig measures, behind one interface: redlock, its peers, and a lower bound. */
 package dev.redlock.loadtest.driver;

@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.faults;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
@@ -19,10 +19,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A loopback port that stands before one node and forwards bytes to it, until told to do worse. The node's own address
- * stays reachable for those who look at it directly.
+ * A proxy on loopback before one node. It forwards bytes until a fault is set. The node's own address stays reachable
+ * for direct checks.
  *
- * @threading any thread; each call returns when the proxy behaves as told. Links are confined to its event loop.
+ * @threading any thread; each call returns when its fault is in force. Links are confined to its event loop.
  */
 public final class FaultProxy implements AutoCloseable {
     private static final int BACKLOG = 256;
@@ -53,9 +53,9 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /**
-     * Opens a proxy that lets everything pass.
+     * Opens a proxy without a fault.
      *
-     * @param target the node; its credentials are the client's business
+     * @param target the node; the proxy ignores its credentials
      * @return a listening proxy
      */
     public static FaultProxy open(NodeAddress target) {
@@ -63,21 +63,21 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /**
-     * Where clients connect to.
+     * The address for clients.
      *
      * @return a loopback address, the same for the proxy's whole life
      */
     public NodeAddress address() {
-        return NodeAddress.of("127.0.0.1", ((InetSocketAddress) server.localAddress()).getPort());
+        return NodeAddress.parse("127.0.0.1:" + ((InetSocketAddress) server.localAddress()).getPort());
     }
 
-    /** Ends every fault. What was held back is forwarded; links whose replies were thrown away are closed. */
+    /** Ends every fault. Delayed bytes are forwarded; links that have dropped replies are closed. */
     public void pass() {
         become(Traffic.PASS, 0);
     }
 
     /**
-     * Slows everything down.
+     * Delays everything.
      *
      * @param delay one way
      */
@@ -85,12 +85,12 @@ public final class FaultProxy implements AutoCloseable {
         become(Traffic.SLOW, delay.toNanos());
     }
 
-    /** Holds everything back without closing anything. */
+    /** Delays everything until the fault ends, without closing connections. */
     public void stall() {
         become(Traffic.STALL, 0);
     }
 
-    /** Lets requests pass and throws replies away. */
+    /** Forwards requests and drops replies. */
     public void mute() {
         become(Traffic.MUTE, 0);
     }

@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Removes namespaces, also when the JVM that made them was killed: a small shell holds the other end of a pipe, and
- * when that breaks it ends the processes inside these namespaces, by their ids, and deletes them.
+ * Removes namespaces, even if the JVM that created them was killed. A small shell holds the other end of a pipe. When
+ * the pipe breaks, it kills the processes inside these namespaces by their ids and deletes the namespaces.
  *
  * @threading any thread
  */
 final class NetworkGuard implements AutoCloseable {
     private static final long LIMIT_SECONDS = 10;
 
-    /** Ctrl-C reaches every process of a terminal; the guard outlives it to see the pipe break. */
+    /** Ctrl-C reaches every process of a terminal; the guard ignores it and waits for the end of the pipe. */
     private static final String SCRIPT = """
             trap '' INT TERM HUP
             while read -r line; do :; done
@@ -30,7 +30,7 @@ final class NetworkGuard implements AutoCloseable {
         this.shell = shell;
     }
 
-    /** Starts before the namespaces are made; those that are not there are passed over. */
+    /** Starts before the namespaces exist; it skips missing ones. */
     static NetworkGuard start(List<String> namespaces) throws IOException {
         List<String> command = new ArrayList<>(List.of("sh", "-c", SCRIPT, "sh"));
         command.addAll(namespaces);
@@ -39,7 +39,7 @@ final class NetworkGuard implements AutoCloseable {
                 .start());
     }
 
-    /** Returns when they are gone. */
+    /** Returns when the namespaces are removed. */
     @Override
     public void close() throws IOException {
         shell.getOutputStream().close();

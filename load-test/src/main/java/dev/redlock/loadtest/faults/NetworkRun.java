@@ -1,8 +1,6 @@
 package dev.redlock.loadtest.faults;
 
 import java.io.IOException;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -19,22 +17,21 @@ public final class NetworkRun {
     }
 
     /**
-     * Makes the network, runs, removes it.
+     * Creates the network, runs the program, and removes the network.
      *
-     * @param prefix    what the namespaces' names begin with
-     * @param nodes     how many nodes
-     * @param mainClass of the program
-     * @param arguments of the program
+     * @param prefix    the prefix of the namespaces' names
+     * @param nodes     number of nodes
+     * @param program   the command line to run in the network of the clients
      * @return its exit code
-     * @throws IOException          if the network cannot be made; the message says why
-     * @throws InterruptedException if the wait for the inner program was interrupted; that is ended
+     * @throws IOException          if the network cannot be created
+     * @throws InterruptedException if the wait for the inner program was interrupted; the program is ended
      */
-    public static int run(String prefix, int nodes, Class<?> mainClass, List<String> arguments)
+    public static int run(String prefix, int nodes, List<String> program)
             throws IOException, InterruptedException {
         NodeNetwork network = new NodeNetwork(prefix, nodes);
         try (NetworkGuard guard = NetworkGuard.start(network.namespaces())) {
             network.make();
-            Process inner = start(network, mainClass, arguments);
+            Process inner = start(network, program);
             Thread hook = new Thread(() -> end(inner, guard), "node-network-end");
             Runtime.getRuntime().addShutdownHook(hook);
             try {
@@ -46,13 +43,9 @@ public final class NetworkRun {
         }
     }
 
-    private static Process start(NodeNetwork network, Class<?> mainClass, List<String> arguments) throws IOException {
-        List<String> command = new ArrayList<>(network.entering(network.clients(),
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir"), "-cp",
-                System.getProperty("java.class.path"), mainClass.getName()));
-        command.addAll(arguments);
-        return new ProcessBuilder(command).inheritIO().start();
+    private static Process start(NodeNetwork network, List<String> program) throws IOException {
+        String[] words = program.toArray(String[]::new);
+        return new ProcessBuilder(network.entering(network.clients(), words)).inheritIO().start();
     }
 
     private static void end(Process inner, NetworkGuard guard) {
@@ -71,7 +64,7 @@ public final class NetworkRun {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException e) {
-            // The JVM is ending: the hook does what is left to do.
+            // The JVM is ending: the hook does the rest.
             return;
         }
     }

@@ -7,12 +7,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The nodes' own network: a network namespace for the clients and one for each node, joined by a pair of virtual
- * Ethernet devices each. Nothing outside these namespaces is touched, and what is lost here is really lost: by the
- * kernel, below TCP.
- *
- * <p>Names follow from a prefix, so that the process that makes the namespaces and the one that runs inside them need
- * share nothing else.
+ * A private network for the nodes: a network namespace for the clients and one for each node, each joined by a pair of
+ * virtual Ethernet devices. Nothing outside these namespaces is changed. The kernel injects the faults, below TCP.
+ * <p>All names derive from a prefix, the only thing that the process outside and the process inside share.
  *
  * @threading caller-confined
  */
@@ -24,10 +21,10 @@ public final class NodeNetwork {
     private final int nodes;
 
     /**
-     * Names a network; it may be there already.
+     * Names a network, which may exist already.
      *
-     * @param prefix what its namespaces' names begin with
-     * @param nodes  how many nodes, at most 250
+     * @param prefix the prefix of its namespaces' names
+     * @param nodes  number of nodes, at most 250
      */
     public NodeNetwork(String prefix, int nodes) {
         this.prefix = prefix;
@@ -35,14 +32,14 @@ public final class NodeNetwork {
     }
 
     /**
-     * Why this machine or this user cannot have one.
+     * The reason why this machine or user cannot create a network.
      *
-     * @return empty where namespaces can be made
+     * @return empty if namespaces can be created
      */
     public static Optional<String> refusal() {
         if (!System.getProperty("os.name").startsWith("Linux")) {
             return Optional
-                    .of("network namespaces are a matter of Linux, and this is " + System.getProperty("os.name"));
+                    .of("network namespaces need Linux, and this is " + System.getProperty("os.name"));
         }
         try {
             if (!Shell.run("id", "-u").equals("0")) {
@@ -62,7 +59,7 @@ public final class NodeNetwork {
             new NodeNetwork("rl" + ProcessHandle.current().pid() + "p", 1).probe();
             return Optional.empty();
         } catch (IOException e) {
-            return Optional.of("namespaces cannot be made here: " + e.getMessage());
+            return Optional.of("namespaces cannot be created here: " + e.getMessage());
         }
     }
 
@@ -76,7 +73,7 @@ public final class NodeNetwork {
         }
     }
 
-    /** Makes the namespaces and joins them; ends half way if something is refused. */
+    /** Creates the namespaces and joins them; stops half way at an error. */
     void make() throws IOException {
         for (String name : namespaces()) {
             Shell.run("ip", "netns", "add", name);
@@ -112,7 +109,7 @@ public final class NodeNetwork {
         return "n" + index;
     }
 
-    /** Private addresses, seen in these namespaces only. */
+    /** A private address, visible in these namespaces only. */
     private static String address(int index, int end) {
         return "10.213." + index + "." + end;
     }
@@ -124,7 +121,7 @@ public final class NodeNetwork {
     }
 
     /**
-     * Where the nodes are to be started.
+     * The places for the nodes.
      *
      * @return by index
      */
@@ -139,7 +136,7 @@ public final class NodeNetwork {
     /**
      * Whether this kernel has netem, which delays, drops and reorders packets.
      *
-     * @return empty if it has, else why not
+     * @return empty if it has, otherwise the reason
      */
     public Optional<String> netemRefusal() {
         try {
@@ -154,7 +151,7 @@ public final class NodeNetwork {
     // ---- faults -----------------------------------------------------------------------------------------------------
 
     /**
-     * Takes the node's device down: nothing arrives either way, and nobody is told.
+     * Takes the node's device down: nothing arrives in either direction, without any error.
      *
      * @param index of the node
      * @throws IOException if the kernel refuses
@@ -164,7 +161,7 @@ public final class NodeNetwork {
     }
 
     /**
-     * Lets requests arrive and loses what the node answers.
+     * Delivers requests and drops replies.
      *
      * @param index of the node
      * @throws IOException if the kernel refuses
@@ -174,7 +171,7 @@ public final class NodeNetwork {
     }
 
     /**
-     * Leaves a narrow path in both directions, with a queue in front of it.
+     * Limits the bandwidth in both directions, with a queue before the limit.
      *
      * @param index of the node
      * @throws IOException if the kernel refuses
@@ -187,7 +184,7 @@ public final class NodeNetwork {
      * Delays, drops or reorders packets in both directions.
      *
      * @param index of the node
-     * @param netem the words behind {@code netem}
+     * @param netem the arguments of {@code netem}
      * @throws IOException if the kernel refuses
      */
     public void netem(int index, List<String> netem) throws IOException {

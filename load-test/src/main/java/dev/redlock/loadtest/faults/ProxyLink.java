@@ -6,7 +6,7 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 
 /**
- * One client's connection and the one behind it.
+ * A client's connection and the connection to the node behind it.
  *
  * @threading event-loop-confined
  */
@@ -44,7 +44,7 @@ final class ProxyLink {
         onTrafficChanged();
     }
 
-    /** Reading stops while stalled, so that the sender's own buffers fill, as they do when a network is silent. */
+    /** A stall stops the reads, so that the sender's buffers fill as on a silent network. */
     void onTrafficChanged() {
         if (requests == null || isClosed) {
             return;

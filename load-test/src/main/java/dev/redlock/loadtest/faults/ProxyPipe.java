@@ -9,7 +9,7 @@ import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One direction of a link: what comes in from one side goes out to the other, in order, when it is due.
+ * One direction of a link: it forwards bytes from one side to the other, in order, when they are due.
  *
  * @threading event-loop-confined
  */
@@ -22,7 +22,7 @@ final class ProxyPipe extends ChannelInboundHandlerAdapter {
     /**
      * Bytes on their way.
      *
-     * @param dueNs when they go on, on the monotonic clock
+     * @param dueNs when to forward them, on the monotonic clock
      * @param bytes owned by the pipe until written
      * @threading event-loop-confined
      */
@@ -45,7 +45,7 @@ final class ProxyPipe extends ChannelInboundHandlerAdapter {
         drain();
     }
 
-    /** Writes what is due, and comes back for the rest. */
+    /** Writes the bytes that are due, and schedules the rest. */
     void drain() {
         if (proxy.traffic() == Traffic.STALL) {
             return;

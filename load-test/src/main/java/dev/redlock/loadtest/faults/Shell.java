@@ -14,9 +14,9 @@ final class Shell {
     }
 
     /**
-     * What it said, or why it failed.
+     * Returns the output of the command.
      *
-     * @throws IOException if it is not there or ends with another code than 0; the message holds its own words
+     * @throws IOException if the command is missing or ends with another code than 0; the message has its output
      */
     static String run(List<String> command) throws IOException {
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.faults;
 
 /**
- * What a proxy does with the bytes that reach it.
+ * The fault that a proxy injects.
  *
  * @threading immutable
  */
@@ -11,11 +11,11 @@ public enum Traffic {
     /** Everything passes after a delay, in order, both ways. */
     SLOW,
     /**
-     * Nothing passes and nothing is closed: half-open connections. What was sent meanwhile arrives afterwards, even if
-     * its sender has given up.
+     * Nothing passes and nothing is closed: half-open connections. Data sent meanwhile arrives afterwards, even if its
+     * sender has given up.
      */
     STALL,
-    /** Requests pass, replies are thrown away; the connections are closed afterwards. */
+    /** Requests pass, replies are dropped; the connections are closed afterwards. */
     MUTE,
     /** Connections are closed, and new ones as soon as they are opened. */
     CUT

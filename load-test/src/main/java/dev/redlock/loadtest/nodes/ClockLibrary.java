@@ -21,9 +21,9 @@ public final class ClockLibrary {
     }
 
     /**
-     * Looks where distributions put it; system property {@code redlock.libfaketime} names another place.
+     * Searches the folders of the distributions; system property {@code redlock.libfaketime} names another place.
      *
-     * @return empty where it is not installed
+     * @return empty if it is not installed
      */
     public static Optional<Path> find() {
         String given = System.getProperty("redlock.libfaketime");

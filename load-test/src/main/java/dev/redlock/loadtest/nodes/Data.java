@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.nodes;
 
 /**
- * What a restart does to a node's keys.
+ * The fate of a node's keys in a restart.
  *
  * @threading immutable
  */

@@ -5,7 +5,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The groups that run now; one shutdown hook ends them all, so that Ctrl-C or a failing test leaves no server behind.
+ * The running groups of nodes. One shutdown hook ends them all, so that Ctrl-C or a failing test leaves no server
+ * behind.
  *
  * @threading any thread
  */
@@ -20,7 +21,7 @@ final class LiveNodes {
     private LiveNodes() {
     }
 
-    /** Once the JVM is ending nothing may start: the hook would not see it. */
+    /** Fails while the JVM ends, because the hook would miss a new group. */
     static synchronized void add(RedisNodes nodes) {
         if (isEnding) {
             throw new IllegalStateException("no nodes are started: the JVM is ending");

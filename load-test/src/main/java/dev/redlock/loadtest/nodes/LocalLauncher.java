@@ -6,7 +6,7 @@ import java.nio.file.Path;
 /**
  * Starts server processes from one executable.
  *
- * @param source     where the executable comes from
+ * @param source     the source of the executable
  * @param executable the server
  * @param product    its name and version
  * @threading immutable

@@ -3,12 +3,12 @@ package dev.redlock.loadtest.nodes;
 import java.io.IOException;
 
 /**
- * One source of nodes that are ours to start.
+ * Starts nodes from one source.
  *
  * @threading any thread
  */
 interface NodeLauncher {
-    /** Which source this is. */
+    /** The source. */
     Source source();
 
     /** Product and version, such as {@code redis-server 7.0.15}. */

@@ -3,11 +3,11 @@ package dev.redlock.loadtest.nodes;
 import java.util.List;
 
 /**
- * Where a node that is started here listens, and how its process gets there.
+ * The address of a started node, and the commands that start its process there.
  *
  * @param host   the address it listens on
- * @param prefix the words before its command line that put it there, such as {@code ip netns exec NAME}; may be empty.
- *               They must become the server, so that its process id is theirs.
+ * @param prefix the words before its command line, such as {@code ip netns exec NAME}; may be empty.
+ *               They must {@code exec} the server, so that it has their process id.
  * @threading immutable
  */
 public record NodePlace(String host, List<String> prefix) {

@@ -5,23 +5,23 @@ import java.time.Duration;
 import java.util.OptionalLong;
 
 /**
- * One running server, whatever it runs in.
+ * One running server, as a process or in a container.
  *
  * @threading caller-confined to the {@link RedisNode} that owns it
  */
 interface NodeProcess {
-    /** The process id on this machine, where there is one. */
+    /** The process id on this machine, if there is one. */
     OptionalLong pid();
 
     boolean isAlive();
 
-    /** Waits until it has ended; false if it has not by then. */
+    /** Waits until the server has ended; false if the limit passes first. */
     boolean awaitEnd(Duration limit);
 
-    /** Asks it to end (SIGTERM). */
+    /** Requests its end (SIGTERM). */
     void terminate();
 
-    /** Ends it with no chance to tidy up (SIGKILL). */
+    /** Kills it (SIGKILL). */
     void kill();
 
     /** Freezes it (SIGSTOP) and returns once it is frozen. */
@@ -30,12 +30,12 @@ interface NodeProcess {
     /** Thaws it (SIGCONT). */
     void resume() throws IOException;
 
-    /** Why it ended, in the server's own last words. */
+    /** The last lines of the server's log. */
     String lastWords();
 
     /** Starts it again with the data it had; the old process has ended. */
     NodeProcess again() throws IOException;
 
-    /** Removes what is left of it, data included. */
+    /** Removes its files, data included. */
     void discard() throws IOException;
 }

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What one node is started with.
+ * The configuration of one started node.
  *
  * @param index      its number in the group, from 0
  * @param port       the loopback port it must listen on
@@ -19,8 +19,8 @@ import java.util.Locale;
  * @param isAppendOnly whether it persists each command
  * @param socketFile the Unix socket to open, or null
  * @param extra      further configuration lines
- * @param clockLibrary what steps its clock, or null
- * @param place      where it listens
+ * @param clockLibrary the library that steps its clock, or null
+ * @param place      the place of its process
  * @threading immutable
  */
 record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path socketFile, List<String> extra,
@@ -38,7 +38,7 @@ record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path soc
         return folder.resolve("server.log");
     }
 
-    /** Holds the offset of its clock, where that can be stepped. */
+    /** The file with the offset of its clock, if the clock can be stepped. */
     Path clockFile() {
         return folder.resolve("clock");
     }
@@ -58,7 +58,7 @@ record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path soc
                 List.of("bind " + place.host(), "port " + port, "dir " + quoted(dataFolder()), "daemonize no"));
         lines.addAll(commonLines());
         if (!place.equals(NodePlace.LOOPBACK)) {
-            // Nobody else is in the network that it listens on.
+            // The node listens on a private network.
             lines.add("protected-mode no");
         }
         if (socketFile != null) {
@@ -69,7 +69,7 @@ record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path soc
         return file;
     }
 
-    /** The lines that hold for a process and for a container. */
+    /** The lines for both processes and containers. */
     List<String> commonLines() {
         List<String> lines = new ArrayList<>();
         lines.add("save \"\"");

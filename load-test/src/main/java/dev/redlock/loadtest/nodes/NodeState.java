@@ -1,15 +1,15 @@
 package dev.redlock.loadtest.nodes;
 
 /**
- * What a node is doing, as far as we told it.
+ * The state of a node after the last call on it.
  *
  * @threading immutable
  */
 public enum NodeState {
     /** Started, or given by address. */
     RUNNING,
-    /** Frozen: connections stay open and nothing is answered. */
+    /** Frozen: connections stay open and no command is answered. */
     PAUSED,
-    /** Not there: connections are refused. */
+    /** Stopped: connections are refused. */
     STOPPED
 }

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.nodes;
 
 /**
- * No nodes could be had. The message names every source that was tried and why it was refused.
+ * No source could provide nodes. The message names every source that was tried, with the reason of its failure.
  *
  * @threading immutable
  */
@@ -9,9 +9,9 @@ public final class NodesUnavailableException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
     /**
-     * Only this package gives up.
+     * Thrown by this package only.
      *
-     * @param message the sources and their refusals
+     * @param message the sources and the reasons
      */
     NodesUnavailableException(String message) {
         super(message);

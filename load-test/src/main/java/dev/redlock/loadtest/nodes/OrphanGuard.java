@@ -6,13 +6,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.OptionalLong;
 
 /**
- * Ends servers whose JVM was killed before any shutdown hook could run. A small shell holds the other end of a pipe: it
- * is told each process id that starts and ends, and when the pipe breaks it kills what is left.
+ * Kills servers whose JVM was killed before any shutdown hook could run. A small shell holds the other end of a pipe
+ * and reads from it each process id that starts and ends. When the pipe breaks, it kills the remaining processes.
  *
  * @threading any thread
  */
 final class OrphanGuard implements AutoCloseable {
-    /** Ctrl-C reaches every process of a terminal; the guard outlives it to see the pipe break. */
+    /** Ctrl-C reaches every process of a terminal; the guard ignores it and waits for the end of the pipe. */
     private static final String SCRIPT = """
             trap '' INT TERM HUP
             pids=' '
@@ -31,7 +31,7 @@ final class OrphanGuard implements AutoCloseable {
         this.pipe = pipe;
     }
 
-    /** A guard; where there is no shell, one that does nothing. */
+    /** A guard; on a system without a shell it does nothing. */
     static OrphanGuard start() {
         try {
             Process shell = new ProcessBuilder("sh", "-c", SCRIPT).redirectOutput(ProcessBuilder.Redirect.DISCARD)
@@ -44,15 +44,15 @@ final class OrphanGuard implements AutoCloseable {
     }
 
     void onStarted(OptionalLong pid) {
-        tell("started", pid);
+        send("started", pid);
     }
 
-    /** To be told once the process has been reaped, and before its id can be given to another. */
+    /** Called after the process has been reaped, and before the system can reuse its id. */
     void onEnded(OptionalLong pid) {
-        tell("ended", pid);
+        send("ended", pid);
     }
 
-    private void tell(String event, OptionalLong pid) {
+    private void send(String event, OptionalLong pid) {
         if (pipe != null && pid.isPresent()) {
             pipe.println(event + " " + pid.getAsLong());
         }

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -8,10 +9,10 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * One node: where it listens, and the ways to hurt it. Each verb returns when it has taken effect; {@link #start()} and
- * {@link #restart(Data)} return when the node answers PING.
+ * One node: its address, and methods to stop, freeze and restart it. Each method returns when it has taken effect;
+ * {@link #start()} and {@link #restart(Data)} return when the node answers PING.
  *
- * <p>The address stays the same over restarts. A node that was given by address can only be looked at.
+ * <p>The address stays the same over restarts. A node that was given by address cannot be changed.
  *
  * @threading any thread
  */
@@ -64,7 +65,7 @@ public final class RedisNode {
     }
 
     /**
-     * Where it listens.
+     * Its address.
      *
      * @return the address, with the credentials it was started with
      */
@@ -91,22 +92,22 @@ public final class RedisNode {
     }
 
     /**
-     * What it was last told to be.
+     * The state after the last call.
      *
-     * @return the state; a server that died by itself still counts as running
+     * @return the state; a server that has crashed still counts as running
      */
     public synchronized NodeState state() {
         return state;
     }
 
-    /** Starts a stopped node; it has the data that its last end left on disk. */
+    /** Starts a stopped node with the data on its disk. */
     public void start() {
         require(NodeState.STOPPED, "start");
         launch();
         awaitReady();
     }
 
-    /** Ends the node the orderly way (SIGTERM). */
+    /** Stops the node in an orderly way (SIGTERM). */
     public synchronized void stop() {
         requireRunning("stop");
         thaw();
@@ -114,14 +115,14 @@ public final class RedisNode {
         awaitEnded("stop");
     }
 
-    /** Ends the node as a crash does (SIGKILL). */
+    /** Stops the node like a crash (SIGKILL). */
     public synchronized void kill() {
         requireRunning("kill");
         process.kill();
         awaitEnded("kill");
     }
 
-    /** Freezes the node (SIGSTOP): its connections stay open and it answers nothing. */
+    /** Freezes the node (SIGSTOP): its connections stay open and it does not reply. */
     public synchronized void pause() {
         require(NodeState.RUNNING, "pause");
         attempt("pause", process::pause);
@@ -142,7 +143,7 @@ public final class RedisNode {
         attempt("set the clock of", () -> spec.writeClock(offset));
     }
 
-    /** Lets a frozen node go on (SIGCONT); it then answers what it was sent meanwhile. */
+    /** Thaws a frozen node (SIGCONT); it then replies to the commands sent meanwhile. */
     public synchronized void resume() {
         require(NodeState.PAUSED, "resume");
         attempt("resume", process::resume);
@@ -172,11 +173,11 @@ public final class RedisNode {
     /**
      * A connection for set-up and checks.
      *
-     * @return a connected client, authenticated where the address says so
+     * @return a connected client, authenticated if the address has a password
      */
-    public RawRedis connect() {
+    public AdminClient connect() {
         try {
-            return RawRedis.connect(address(), readyTimeout);
+            return AdminClient.connect(address(), readyTimeout);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot connect to " + this, e);
         }
@@ -186,10 +187,10 @@ public final class RedisNode {
      * Sends one command over a connection of its own.
      *
      * @param words the command and its arguments
-     * @return what {@link RawRedis#call(String...)} returns
+     * @return what {@link AdminClient#call(String...)} returns
      */
     public Object call(String... words) {
-        try (RawRedis redis = connect()) {
+        try (AdminClient redis = connect()) {
             return redis.call(words);
         } catch (IOException e) {
             throw new UncheckedIOException(this + " did not answer " + words[0], e);
@@ -206,7 +207,7 @@ public final class RedisNode {
         return whyNotReady(limit) == null;
     }
 
-    /** The first start: ports are chosen here, so a port that someone took first is changed for another. */
+    /** The first start. If another process has taken the chosen port, it chooses another one. */
     void startFirst() {
         for (int tries = 1;; tries++) {
             try {
@@ -242,7 +243,7 @@ public final class RedisNode {
         process = null;
     }
 
-    /** Ends it whatever its state, with no word about it. */
+    /** Ends the node in any state, without an error. */
     synchronized void end() {
         if (launcher == null || process == null) {
             return;
@@ -275,9 +276,9 @@ public final class RedisNode {
         return process;
     }
 
-    /** Null when ready. The process id tells our server from a stranger who took the port first. */
+    /** Null when ready. The process id distinguishes the started server from another one on the same port. */
     String whyNotReady(Duration limit) {
-        try (RawRedis redis = RawRedis.connect(address(), limit)) {
+        try (AdminClient redis = AdminClient.connect(address(), limit)) {
             Object reply = redis.call("PING");
             if (!"PONG".equals(reply)) {
                 return "PING answered " + reply;
@@ -286,7 +287,7 @@ public final class RedisNode {
             OptionalLong own = pid();
             return own.isEmpty() || pid.equals(Long.toString(own.getAsLong()))
                     ? null
-                    : "port " + address().port() + " is served by process " + pid + ", not by ours";
+                    : "port " + address().port() + " is served by process " + pid + ", not by the started one";
         } catch (IOException e) {
             return String.valueOf(e.getMessage());
         }
@@ -323,7 +324,8 @@ public final class RedisNode {
     private void requireOurs(String verb) {
         if (launcher == null) {
             throw new IllegalStateException(
-                    "cannot " + verb + " " + this + ": it was given by address; only nodes started here can be");
+                    "cannot " + verb + " " + this + ": it was given by address; only nodes that were started here can "
+                            + "be changed");
         }
     }
 

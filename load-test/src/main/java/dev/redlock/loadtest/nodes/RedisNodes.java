@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -13,9 +14,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 
 /**
- * N independent Redis or Valkey servers for tests, benchmarks and load: found or started, and ended.
+ * N independent Redis or Valkey servers for tests, benchmarks and load, given by address or started here.
  *
- * <p>Sources are tried in the order of {@link Source}; {@link #choice()} says which one was taken and why the ones
+ * <p>Sources are tried in the order of {@link Source}; {@link #choice()} names the one that was taken and why the ones
  * before it were not. Servers started here listen on loopback only, on free ports, each in a temporary folder of its
  * own, without persistence unless asked. They are ended by process id: by {@link #close()}, or by a shutdown hook when
  * the JVM ends first.
@@ -62,7 +63,7 @@ public final class RedisNodes implements AutoCloseable {
     /**
      * Finds or starts nodes.
      *
-     * @param context what is wanted
+     * @param context the options
      * @return running nodes, each of which has answered PING; of given addresses, a majority has
      * @throws NodesUnavailableException if no source works; the message holds each one's reason
      */
@@ -111,7 +112,7 @@ public final class RedisNodes implements AutoCloseable {
                 refusals.add(source.title() + ": " + e.getMessage());
             }
         }
-        throw new NodesUnavailableException("no nodes to be had: " + String.join("; ", refusals));
+        throw new NodesUnavailableException("no nodes available: " + String.join("; ", refusals));
     }
 
     private static RedisNodes from(Source source, RedisNodesContext context, List<String> refusals)
@@ -186,7 +187,7 @@ public final class RedisNodes implements AutoCloseable {
     }
 
     /**
-     * Where the nodes come from.
+     * The source of the nodes.
      *
      * @return the source that was taken
      */
@@ -204,7 +205,7 @@ public final class RedisNodes implements AutoCloseable {
     }
 
     /**
-     * How many.
+     * The number of nodes.
      *
      * @return 1 to 63
      */
@@ -237,7 +238,7 @@ public final class RedisNodes implements AutoCloseable {
      * @return by index
      */
     public String[] addresses() {
-        return nodes.stream().map(node -> node.address().uri()).toArray(String[]::new);
+        return nodes.stream().map(node -> NodeUris.of(node.address())).toArray(String[]::new);
     }
 
     OrphanGuard guard() {
@@ -245,10 +246,10 @@ public final class RedisNodes implements AutoCloseable {
     }
 
     /**
-     * Something to do before the nodes are ended because the JVM ends, such as stopping the load on them. It holds up
-     * the end of the JVM, so it must be short.
+     * Sets an action to run on the shutdown of the JVM before the nodes end, such as stopping the load. It delays the
+     * shutdown, so it must be short.
      *
-     * @param action replaces an earlier one
+     * @param action the action; replaces an earlier one
      */
     public void beforeEnd(Runnable action) {
         beforeEnd = action;
@@ -266,7 +267,7 @@ public final class RedisNodes implements AutoCloseable {
         return isClosed.get();
     }
 
-    /** Ends what was started here and removes its folder; given nodes are left alone. A second call does nothing. */
+    /** Ends the nodes started here and removes their folder; given nodes are left alone. A second call does nothing. */
     @Override
     public void close() {
         if (!isClosed.compareAndSet(false, true)) {

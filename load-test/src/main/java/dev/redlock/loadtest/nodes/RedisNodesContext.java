@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
+import dev.redlock.transport.NodeAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -9,13 +10,13 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What nodes to start. Every option has a default that suits a test: three fresh nodes from the first source that
- * works, without persistence.
+ * Options for {@link RedisNodes}. The defaults suit a test: three fresh nodes from the first source that works, without
+ * persistence.
  *
  * @threading caller-confined until {@link RedisNodes#start(RedisNodesContext)} takes it
  */
 public final class RedisNodesContext {
-    /** The most nodes that one lock may span, and so the most that are started. */
+    /** The most nodes that one lock may span. */
     public static final int COUNT_MAX = 63;
 
     private final List<NodeAddress> addresses = new ArrayList<>();
@@ -35,7 +36,7 @@ public final class RedisNodesContext {
     }
 
     /**
-     * How many nodes: 1 to 63, default 3, or as many as addresses are given.
+     * The number of nodes: 1 to 63, default 3, or as many as addresses are given.
      *
      * @param nodes the number of nodes
      * @return this
@@ -60,13 +61,13 @@ public final class RedisNodesContext {
     }
 
     /**
-     * Servers that are already there. They are used as they are and can be neither stopped nor hurt.
+     * Servers that already run. They are used as they are and cannot be changed.
      *
      * @param given addresses as {@link NodeAddress#parse(String)} takes them
      * @return this
      */
     public RedisNodesContext addresses(List<String> given) {
-        given.forEach(text -> addresses.add(NodeAddress.parse(text)));
+        given.forEach(text -> addresses.add(NodeAddress.parse(text.trim())));
         return this;
     }
 
@@ -105,7 +106,7 @@ public final class RedisNodesContext {
     }
 
     /**
-     * Puts the nodes elsewhere than on loopback. Only for servers that run as processes here. Default: loopback.
+     * Places the nodes elsewhere than on loopback. Only for servers that run as processes here. Default: loopback.
      *
      * @param where by index, at least as many as nodes
      * @return this
@@ -116,7 +117,7 @@ public final class RedisNodesContext {
     }
 
     /**
-     * One more line for the configuration file of every node, such as {@code requirepass secret}.
+     * A line to add to the configuration file of every node, such as {@code requirepass secret}.
      *
      * @param line a configuration line
      * @return this
@@ -127,7 +128,7 @@ public final class RedisNodesContext {
     }
 
     /**
-     * How long a node may take from its start to its first PONG. Default 20 s.
+     * The longest time from the start of a node to its first PONG. Default 20 s.
      *
      * @param timeout above zero
      * @return this

@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Asks an executable which server it is, and so whether it runs here at all (a missing library shows here).
+ * Runs an executable with {@code --version}, to find its product and whether it runs on this machine at all.
  *
  * @threading any thread
  */
@@ -21,12 +21,12 @@ final class ServerBinary {
     private ServerBinary() {
     }
 
-    /** Product and version, or the reason why it cannot run. */
+    /** Product and version. */
     static String identify(Path executable) throws SourceRefusedException {
         String said = run(executable);
         Matcher matcher = VERSION.matcher(said);
         if (!matcher.find()) {
-            throw new SourceRefusedException(executable.getFileName() + " --version said: " + said);
+            throw new SourceRefusedException(executable.getFileName() + " --version printed: " + said);
         }
         return matcher.group(1).toLowerCase(Locale.ROOT) + "-server " + matcher.group(2);
     }

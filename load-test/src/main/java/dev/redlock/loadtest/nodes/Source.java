@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.nodes;
 
 /**
- * Where nodes come from. The order of the constants is the order in which they are tried.
+ * The sources of nodes, in the order in which they are tried.
  *
  * @threading immutable
  */
@@ -12,7 +12,7 @@ public enum Source {
     PATH("server on PATH"),
     /** The server binary shipped inside the embedded-redis artifact. */
     EMBEDDED("embedded server"),
-    /** Containers, where a Docker engine answers. */
+    /** Containers of a Docker engine. */
     CONTAINER("container");
 
     private final String title;
@@ -22,7 +22,7 @@ public enum Source {
     }
 
     /**
-     * What a person calls it.
+     * Its name for people.
      *
      * @return a short noun phrase
      */

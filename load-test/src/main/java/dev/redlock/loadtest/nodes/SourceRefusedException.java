@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.nodes;
 
 /**
- * One source cannot give nodes here; the message says why, in words for the user.
+ * A source cannot provide nodes on this machine. The message has the reason, for the user.
  *
  * @threading immutable
  */

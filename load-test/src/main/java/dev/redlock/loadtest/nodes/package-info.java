@@ -1,5 +1,5 @@
 /**
  * Real nodes without set-up: {@link dev.redlock.loadtest.nodes.RedisNodes} starts N independent servers on this
- * machine, from whichever {@link dev.redlock.loadtest.nodes.Source} is at hand, and hurts them on request.
+ * machine from the first {@link dev.redlock.loadtest.nodes.Source} that works, and injects faults on request.
  */
 package dev.redlock.loadtest.nodes;

@@ -21,8 +21,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A run as one page that needs nothing else: style, data, charts and their library are inside, and its content security
- * policy lets the browser load nothing and run only the two scripts that it came with.
+ * A run as one self-contained page with style, data, charts and their library. Its content security policy prevents the
+ * browser from loading anything, and allows only the two scripts of the page.
  *
  * @threading immutable
  */
@@ -33,7 +33,7 @@ public final class HtmlReport implements ReportWriter {
 
     /** No options. */
     public HtmlReport() {
-        // The result says it all.
+        // No state.
     }
 
     @Override
@@ -147,10 +147,10 @@ public final class HtmlReport implements ReportWriter {
         chart(html, "loaded", "Latency against the load", "Medians over the repetitions.");
         chart(html, "time", "Over time",
                 "Bands and dashed lines mark what happened meanwhile, such as injected faults.");
-        chart(html, "samples", "Readings over time", "What was watched beside the latencies.");
+        chart(html, "samples", "Readings over time", "Values watched beside the latencies.");
     }
 
-    /** The script shows those that the data has something for. */
+    /** The script shows the sections that have data. */
     private static void chart(StringBuilder html, String id, String title, String words) {
         html.append("<section id=\"")
                 .append(id)

@@ -1,8 +1,8 @@
 package dev.redlock.loadtest.report;
 
 /**
- * HTML text. Whatever comes from outside goes through one of these methods: node addresses, driver names and options
- * are the user's, and a report is opened by other people.
+ * Escapes text for HTML. All external text goes through one of these methods: node addresses, driver names and options
+ * come from the user, and other people open the report.
  *
  * @threading immutable
  */
@@ -28,7 +28,7 @@ final class Markup {
         return escaped.toString();
     }
 
-    /** JSON for a script element, where neither a closing tag nor a comment may begin. */
+    /** JSON for a script element, without closing tags and comments. */
     static String json(String json) {
         return json.replace("&", "\\u0026")
                 .replace("<", "\\u003c")

@@ -9,7 +9,7 @@ import java.util.Base64;
 import java.util.Properties;
 
 /**
- * What is the same in every report: style, script and chart library, from the class path.
+ * The constant parts of every report, from the class path: style, script and chart library.
  *
  * @threading immutable
  */
@@ -40,7 +40,7 @@ final class ReportAssets {
         return properties.getProperty("version");
     }
 
-    /** How a content security policy names a script: by the digest of what stands between the tags. */
+    /** The name of a script in a content security policy: the digest of the text between its tags. */
     static String digest(String script) {
         try {
             byte[] digest = MessageDigest.getInstance("SHA-256").digest(script.getBytes(StandardCharsets.UTF_8));

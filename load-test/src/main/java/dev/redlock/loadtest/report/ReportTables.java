@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The tables of a report, as HTML: they say what the charts say, and need no script.
+ * The tables of a report, as HTML. They have the data of the charts and need no script.
  *
  * @threading immutable
  */
@@ -70,7 +70,7 @@ final class ReportTables {
         }
     }
 
-    /** Outcomes and the client's own counters: a column for each series. */
+    /** Outcomes and the client's counters: a column for each series. */
     static String counters(RunResult result) {
         Map<SeriesResult, Map<String, Long>> columns = new LinkedHashMap<>();
         Set<String> names = new LinkedHashSet<>();
@@ -131,7 +131,7 @@ final class ReportTables {
         return us >= US_PER_MS ? number(us / US_PER_MS) + " ms" : number(us) + " µs";
     }
 
-    /** Three digits that count, or all of them before the point. */
+    /** Three significant digits, or all digits before the point. */
     static String number(Double value) {
         if (value == null) {
             return "–";

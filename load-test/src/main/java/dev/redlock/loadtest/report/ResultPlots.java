@@ -29,7 +29,7 @@ import org.knowm.xchart.style.Styler;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
 /**
- * Pictures for documents, drawn from a {@code results.json}: medians over repetitions, one set for each load.
+ * Draws pictures for documents from a {@code results.json}: medians over repetitions, one set for each load.
  *
  * @threading caller-confined
  */
@@ -53,11 +53,11 @@ public final class ResultPlots {
     }
 
     /**
-     * Draws all that the results have something for.
+     * Draws all pictures for which the results have data.
      *
      * @param results a {@code results.json}
-     * @param folder  where the PNG files go; made if it is not there
-     * @return what was written
+     * @param folder  the folder for the PNG files; created if it is missing
+     * @return the written files
      * @throws IOException if the results cannot be read, are not results, or a file cannot be written
      */
     public static List<Path> draw(Path results, Path folder) throws IOException {
@@ -148,7 +148,7 @@ public final class ResultPlots {
         return chart;
     }
 
-    /** Only powers of ten are labelled: two of them have to be on the axis. */
+    /** Only powers of ten have labels, so the axis must include two of them. */
     private static void wholeDecades(XYChart chart, List<XYSeries> drawn) {
         double min = drawn.stream().mapToDouble(XYSeries::getYMin).min().orElse(1);
         double max = drawn.stream().mapToDouble(XYSeries::getYMax).max().orElse(10);

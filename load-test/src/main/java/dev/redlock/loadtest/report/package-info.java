@@ -1,2 +1,2 @@
-/** What people look at: the report of a run, and plots for documents. */
+/** The report of a run for people, and plots for documents. */
 package dev.redlock.loadtest.report;

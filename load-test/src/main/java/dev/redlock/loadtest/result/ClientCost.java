@@ -1,13 +1,13 @@
 package dev.redlock.loadtest.result;
 
 /**
- * What one cycle costs the client's process, servers left out.
+ * The cost of one cycle for the client's process, without the servers.
  *
- * @param cpuUsPerCycle          CPU time in microseconds; null where it cannot be told from the rig's own
- * @param allocatedBytesPerCycle heap bytes allocated by all threads but the rig's; null where it cannot be told
+ * @param cpuUsPerCycle          CPU time in microseconds; null if it cannot be separated from that of the rig
+ * @param allocatedBytesPerCycle heap bytes allocated by all threads but those of the rig; null if unknown
  * @threading immutable
  */
 public record ClientCost(Double cpuUsPerCycle, Double allocatedBytesPerCycle) {
-    /** Was not measured. */
+    /** Not measured. */
     public static final ClientCost UNKNOWN = new ClientCost(null, null);
 }

@@ -5,8 +5,8 @@ import org.HdrHistogram.Histogram;
 /**
  * One point of a time series of latencies.
  *
- * @param offsetMs its beginning, from the start of the run
- * @param lengthMs how long it is
+ * @param offsetMs its start, from the start of the run
+ * @param lengthMs its length
  * @param count    operations that ended in it
  * @param p50Us    median; 0 if there was none
  * @param p99Us    99th percentile
@@ -17,10 +17,10 @@ public record Interval(long offsetMs, long lengthMs, long count, double p50Us, d
     private static final double NS_PER_US = 1e3;
 
     /**
-     * Sums up a histogram.
+     * Summarises a histogram.
      *
-     * @param offsetMs  the beginning, from the start of the run
-     * @param lengthMs  how long it is
+     * @param offsetMs  its start, from the start of the run
+     * @param lengthMs  its length
      * @param histogram nanoseconds
      * @return its point
      */

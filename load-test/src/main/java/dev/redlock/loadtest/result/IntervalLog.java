@@ -3,16 +3,16 @@ package dev.redlock.loadtest.result;
 import org.HdrHistogram.Histogram;
 
 /**
- * Keeps the histograms of a series as they are made, so that a long run holds none of them in memory.
+ * Writes the histograms of a series to disk as they are made, so that a long run does not keep them in memory.
  *
  * @threading caller-confined
  */
 public interface IntervalLog extends AutoCloseable {
-    /** Keeps nothing. */
+    /** Writes nothing. */
     IntervalLog NONE = new IntervalLog() {
         @Override
         public void append(String operation, Interval interval, Histogram histogram) {
-            // Nobody asked.
+            // Writes nothing.
         }
 
         @Override
@@ -25,12 +25,12 @@ public interface IntervalLog extends AutoCloseable {
      * One interval is over.
      *
      * @param operation which operation
-     * @param interval  when
+     * @param interval  the interval
      * @param histogram nanoseconds; borrowed during the call
      */
     void append(String operation, Interval interval, Histogram histogram);
 
-    /** Writes out what is left. */
+    /** Flushes and closes the files. */
     @Override
     void close();
 }

@@ -1,16 +1,16 @@
 package dev.redlock.loadtest.result;
 
 /**
- * Who decides when the next cycle begins.
+ * The rule for the start of the next cycle.
  *
  * @threading immutable
  */
 public enum LoopKind {
-    /** The end of the one before it: says throughput; a slow answer also delays the questions behind it. */
+    /** The end of the cycle before it. Shows throughput; a slow reply also delays the requests behind it. */
     CLOSED,
     /**
-     * A clock: cycles begin at a fixed rate whatever the client does, and their latency counts from the intended time,
-     * so that a stall shows in every cycle that it held up.
+     * A clock: cycles start at a fixed rate regardless of the client, and their latency counts from the intended time,
+     * so that a stall shows in every cycle that it delays.
      */
     OPEN
 }

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.stream.Stream;
 
 /**
- * What kind of machine it was, without a word on which.
+ * The kind of machine, without its identity.
  *
  * @param cores       processors that this JVM may use
  * @param cpu         model of the processor, or "unknown"
@@ -23,9 +23,9 @@ public record MachineClass(int cores, String cpu, long memoryBytes, String os, S
     private static final String UNKNOWN = "unknown";
 
     /**
-     * Looks at this machine.
+     * Describes this machine.
      *
-     * @return what it is
+     * @return its kind
      */
     public static MachineClass here() {
         long memoryBytes = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();

@@ -1,19 +1,19 @@
 package dev.redlock.loadtest.result;
 
 /**
- * Something that happened while a series ran, such as an injected fault.
+ * An event during a series, such as an injected fault.
  *
- * @param offsetMs when, from the start of the run
- * @param lengthMs how long it went on; 0 for a moment
- * @param text     what
+ * @param offsetMs its time, from the start of the run
+ * @param lengthMs its length; 0 for a moment
+ * @param text     a description
  * @threading immutable
  */
 public record Mark(long offsetMs, long lengthMs, String text) {
     /**
      * A moment.
      *
-     * @param offsetMs when, from the start of the run
-     * @param text     what
+     * @param offsetMs its time, from the start of the run
+     * @param text     a description
      */
     public Mark(long offsetMs, String text) {
         this(offsetMs, 0, text);

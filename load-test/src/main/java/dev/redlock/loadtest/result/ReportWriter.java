@@ -4,13 +4,13 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * Makes one more file of a finished run.
+ * Writes a report of a finished run.
  *
  * @threading any thread
  */
 public interface ReportWriter {
     /**
-     * The name of the file, before FAIL is put into it.
+     * The name of the file, without FAIL.
      *
      * @return such as {@code report.html}
      */
@@ -20,7 +20,7 @@ public interface ReportWriter {
      * Writes the file.
      *
      * @param result the whole run
-     * @param file   where to, in a folder that exists
+     * @param file   the file, in an existing folder
      * @throws IOException if it cannot be written
      */
     void write(RunResult result, Path file) throws IOException;

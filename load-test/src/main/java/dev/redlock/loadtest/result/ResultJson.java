@@ -67,7 +67,7 @@ public final class ResultJson {
     }
 
     /**
-     * The run as a tree, for whoever wants to put it elsewhere.
+     * The run as a tree, for further processing.
      *
      * @param result the run
      * @return a new tree
@@ -135,7 +135,7 @@ public final class ResultJson {
         return node;
     }
 
-    /** The count and the usual percentiles, by the names that the CSV has too. */
+    /** The count and the usual percentiles, with the same names as in the CSV. */
     static Map<String, Number> summary(Histogram histogram) {
         Map<String, Number> summary = new LinkedHashMap<>();
         boolean isEmpty = histogram.getTotalCount() == 0;

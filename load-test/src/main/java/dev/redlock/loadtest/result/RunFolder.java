@@ -13,22 +13,22 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * The folder that a run leaves behind:
+ * The folder with the results of a run:
  *
  * <ul>
  * <li>{@code results.json}: everything ({@link ResultJson} lists the fields)
  * <li>{@code series.csv}: one line for each series
  * <li>{@code SERIES-OPERATION.hgrm}: percentile distribution, microseconds
  * <li>{@code SERIES-OPERATION.hlog}: histograms over time, written while the run goes
- * <li>what {@link ReportWriter}s add
+ * <li>the files of {@link ReportWriter}s
  * </ul>
  *
- * <p>If the run failed, every name carries FAIL before its ending, so that nobody quotes its figures by accident.
+ * <p>If the run failed, every name has FAIL before its extension, so that nobody quotes its figures by accident.
  *
  * @threading caller-confined
  */
 public final class RunFolder {
-    /** Where runs go unless told otherwise, under the working folder. */
+    /** The default parent of run folders, under the working folder. */
     public static final Path PARENT_DEFAULT = Path.of("load-test-results");
 
     private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT)
@@ -46,25 +46,25 @@ public final class RunFolder {
     }
 
     /**
-     * Makes a folder of its own for one run.
+     * Creates a folder for one run.
      *
-     * @param given     the folder to make or to fill, if it is empty; null for a new one under {@link #PARENT_DEFAULT}
-     * @param command   begins the name of a new folder
+     * @param given     an empty folder, or one to create; null for a new one under {@link #PARENT_DEFAULT}
+     * @param command   the prefix of the name of a new folder
      * @param startedAt when the run started
-     * @param reports   who adds files at the end
+     * @param reports   the writers of reports at the end
      * @return an empty folder
-     * @throws IOException if it cannot be made or has files in it already; the message says what to do
+     * @throws IOException if it cannot be created or is not empty
      */
     public static RunFolder open(Path given, String command, Instant startedAt, List<ReportWriter> reports)
             throws IOException {
         Path folder = given == null ? fresh(command + "-" + STAMP.format(startedAt)) : given;
         if (Files.exists(folder) && !isEmptyFolder(folder)) {
-            throw new IOException(folder + " is not an empty folder: name one that is, or one to be made");
+            throw new IOException(folder + " is not an empty folder: name an empty or missing one");
         }
         try {
             Files.createDirectories(folder);
         } catch (IOException e) {
-            throw new IOException("cannot make the folder " + folder + " for the results: " + e.getMessage()
+            throw new IOException("cannot create the folder " + folder + " for the results: " + e.getMessage()
                     + "; name another with --output", e);
         }
         if (!Files.isWritable(folder)) {
@@ -91,7 +91,7 @@ public final class RunFolder {
     }
 
     /**
-     * Where it is.
+     * Its path.
      *
      * @return the folder
      */
@@ -100,7 +100,7 @@ public final class RunFolder {
     }
 
     /**
-     * When the run started: the zero of every offset.
+     * The start of the run, the zero of every offset.
      *
      * @return the moment
      */
@@ -111,7 +111,7 @@ public final class RunFolder {
     /**
      * Opens the interval logs of a series.
      *
-     * @param spec which series
+     * @param spec the series
      * @return to be closed when the series ends
      */
     public IntervalLog log(SeriesSpec spec) {
@@ -123,7 +123,7 @@ public final class RunFolder {
      *
      * @param folder    {@link #path} of that process
      * @param startedAt {@link #startedAt} of that process
-     * @param spec      which series
+     * @param spec      the series
      * @return to be closed when the series ends
      */
     public static IntervalLog logInto(Path folder, Instant startedAt, SeriesSpec spec) {
@@ -131,17 +131,17 @@ public final class RunFolder {
     }
 
     /**
-     * Opens a file of the command's own, to be written while the run goes.
+     * Opens a file for the command to write during the run.
      *
      * @param name without FAIL
-     * @return its path; nothing is there yet
+     * @return its path; the file does not exist yet
      */
     public Path file(String name) {
         return folder.resolve(name);
     }
 
     /**
-     * Removes what a run that did not come to its end has written, and the folder if nothing else is in it.
+     * Removes the files of a run that did not finish, and the folder if it is then empty.
      *
      * @throws IOException if it cannot be removed
      */
@@ -164,7 +164,7 @@ public final class RunFolder {
     }
 
     /**
-     * Writes the rest. Every {@link IntervalLog} has been closed.
+     * Writes the other files. Every {@link IntervalLog} has been closed.
      *
      * @param result the whole run
      * @return the file to show to people: the first report, or the JSON if there is none
@@ -204,7 +204,7 @@ public final class RunFolder {
         }
     }
 
-    /** Puts FAIL before the ending. */
+    /** Inserts FAIL before the extension. */
     static String marked(String name) {
         int dot = name.lastIndexOf('.');
         return dot < 0 ? name + FAIL : name.substring(0, dot) + FAIL + name.substring(dot);

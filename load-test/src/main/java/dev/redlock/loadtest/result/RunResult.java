@@ -8,17 +8,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Everything that one run of a command measured.
+ * All results of one run of a command.
  *
- * @param command   which command
- * @param startedAt when; every {@code offsetMs} counts from here
- * @param elapsedMs how long it took
+ * @param command   the command
+ * @param startedAt the start of the run; every {@code offsetMs} counts from here
+ * @param elapsedMs the duration of the run
  * @param options   every option and its value, defaults included; no password
  * @param versions  of everything involved
- * @param machine   what it ran on
+ * @param machine   the kind of machine
  * @param series    in the order in which they were measured
- * @param notes     sentences for people, such as where the nodes came from
- * @param failures  why the run as a whole does not count, beside what its series say
+ * @param notes     sentences for people, such as the source of the nodes
+ * @param failures  why the run as a whole does not count, beside the failures of its series
  * @threading immutable
  */
 public record RunResult(String command, Instant startedAt, long elapsedMs, Map<String, String> options,
@@ -42,9 +42,9 @@ public record RunResult(String command, Instant startedAt, long elapsedMs, Map<S
     }
 
     /**
-     * Every reason for a FAIL.
+     * All failures.
      *
-     * @return those of the series with the series' title before them, then those of the run
+     * @return the failures of the series with the series' title before them, then those of the run
      */
     public List<String> allFailures() {
         List<String> all = new ArrayList<>();

@@ -7,7 +7,7 @@ import java.util.Map;
 /**
  * Readings taken at one moment, such as the memory in use.
  *
- * @param offsetMs when, from the start of the run
+ * @param offsetMs their time, from the start of the run
  * @param values   by name; a name ends in its unit
  * @threading immutable
  */

@@ -6,19 +6,19 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What was measured in one series.
+ * The results of one series.
  *
- * @param spec       which series
- * @param span       when
- * @param tally      what was counted
+ * @param spec       the series
+ * @param span       its time
+ * @param tally      its counts
  * @param operations latencies by operation: {@link #ACQUIRE}, {@link #RELEASE}, {@link #CYCLE}, and where a command
  *                   measures more, more
- * @param cost       what a cycle costs the client
+ * @param cost       the cost of a cycle for the client
  * @param figures    further figures by name, which ends in the unit if there is one
  * @param counters   the client's own counters at the end, by name
  * @param samples    readings over time; empty for most commands
- * @param marks      what happened meanwhile
- * @param failures   why this series does not count; empty if it does
+ * @param marks      events during the series
+ * @param failures   why this series does not count; empty if it passed
  * @threading immutable
  */
 public record SeriesResult(SeriesSpec spec, Span span, Tally tally, Map<String, OperationResult> operations,

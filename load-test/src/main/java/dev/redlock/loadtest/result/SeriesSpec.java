@@ -3,20 +3,20 @@ package dev.redlock.loadtest.result;
 import java.util.Locale;
 
 /**
- * What tells one series of measurements from the others of its run.
+ * The parameters of a series. They distinguish it from the other series of its run.
  *
  * @param driver        the client that was measured
- * @param nodes         how many nodes the locks spanned
- * @param loop          who decides when a cycle begins
+ * @param nodes         the number of nodes
+ * @param loop          the rule for the start of a cycle
  * @param outstanding   cycles in flight: exactly (closed loop) or at most (open loop)
- * @param ratePerSecond cycles begun per second in an open loop; 0 in a closed one
+ * @param ratePerSecond cycles started per second in an open loop; 0 in a closed one
  * @param repetition    from 1; drivers are interleaved by repetition
  * @threading immutable
  */
 public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstanding, double ratePerSecond,
         int repetition) {
     /**
-     * Begins the names of the files that belong to this series alone.
+     * The prefix of the names of this series' files.
      *
      * @return such as {@code redlock-n3-k64-r1} or {@code redlock-n3-rate5000-r1}
      */

@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.result;
 
 /**
- * When a series was measured.
+ * The time of a series.
  *
  * @param offsetMs   its first recorded moment, from the start of the run
- * @param warmupMs   unrecorded load just before that
- * @param recordedMs how long it was recorded
+ * @param warmupMs   the unrecorded load before that moment
+ * @param recordedMs the recorded time
  * @threading immutable
  */
 public record Span(long offsetMs, long warmupMs, long recordedMs) {

@@ -5,13 +5,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What was counted in one series.
+ * The counts of one series.
  *
- * @param cycles          cycles completed: in the recorded time (closed loop), or of those intended in it (open loop)
+ * @param cycles          cycles completed: in the recorded time (closed loop), or intended in it (open loop)
  * @param cyclesPerSecond the same, per second
  * @param acquires        acquires by outcome, warm-up included
  * @param releases        releases by outcome, warm-up included
- * @param holdings        holdings that the auditor watched, warm-up included
+ * @param holdings        holdings that the auditor checked, warm-up included
  * @param overlaps        pairs of holdings of one resource that overlapped
  * @threading immutable
  */

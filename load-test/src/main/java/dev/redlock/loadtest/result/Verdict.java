@@ -1,13 +1,13 @@
 package dev.redlock.loadtest.result;
 
 /**
- * Whether figures may be quoted.
+ * Whether the figures of a run count.
  *
  * @threading immutable
  */
 public enum Verdict {
     /** The run counts. */
     PASS,
-    /** It does not, for the reasons that stand beside it. */
+    /** The run does not count; its failures are the reasons. */
     FAIL
 }

@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What was measured with what.
+ * The versions of everything involved in a run.
  *
  * @param program of this program
  * @param java    of the Java runtime, with its vendor
  * @param netty   of Netty
  * @param drivers of each client, by driver name
- * @param servers product and version of each node, in order; "unknown" where a node would not tell
+ * @param servers product and version of each node, in order; "unknown" for a node that did not reply
  * @threading immutable
  */
 public record Versions(String program, String java, String netty, Map<String, String> drivers, List<String> servers) {

@@ -1,5 +1,5 @@
 /**
- * What a run measured and the files it leaves: {@link dev.redlock.loadtest.result.RunResult} in memory,
+ * The results of a run and their files: {@link dev.redlock.loadtest.result.RunResult} in memory,
  * {@link dev.redlock.loadtest.result.RunFolder} on disk. The fields of the JSON are listed in
  * {@link dev.redlock.loadtest.result.ResultJson}.
  */

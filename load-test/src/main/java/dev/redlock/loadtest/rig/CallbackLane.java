@@ -13,8 +13,8 @@ import dev.redlock.ResourceKey;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * One lock taken and given back again and again through the callback form, with objects that are made once, for
- * benchmarks and for tests of what a cycle allocates. Any outcome but the expected one ends the run with an error.
+ * One lock, acquired and released repeatedly in the callback form with reused objects, for benchmarks and for tests of
+ * the allocation of a cycle. Any outcome but the expected one ends the run with an error.
  *
  * @threading any thread; one run at a time
  */
@@ -37,7 +37,7 @@ public final class CallbackLane {
      * A lane whose leases are released as soon as they are acquired.
      *
      * @param redlock the client
-     * @param key     what is locked
+     * @param key     the resource
      * @param options of each acquisition
      */
     public CallbackLane(final Redlock redlock, final ResourceKey key, final AcquireOptions options) {
@@ -48,10 +48,10 @@ public final class CallbackLane {
      * A lane whose acquisitions end as expected.
      *
      * @param redlock     the client
-     * @param key         what is locked
+     * @param key         the resource
      * @param options     of each acquisition
-     * @param expected    what each acquisition has to end as
-     * @param extendTtlMs to which each lease is extended once before it is released; 0 if it is not
+     * @param expected    the expected outcome of each acquisition
+     * @param extendTtlMs the ttl of one extension before each release; 0 for no extension
      */
     public CallbackLane(final Redlock redlock, final ResourceKey key, final AcquireOptions options,
             final AcquireOutcome.Kind expected, final long extendTtlMs) {
@@ -64,7 +64,7 @@ public final class CallbackLane {
     }
 
     /**
-     * Begins each cycle from the calling thread, when the one before has ended.
+     * Starts each cycle from the calling thread, after the end of the cycle before it.
      *
      * @param count how many
      */
@@ -75,7 +75,7 @@ public final class CallbackLane {
     }
 
     /**
-     * Begins each cycle in the callback of the one before, and waits for the last.
+     * Starts each cycle in the callback of the one before, and waits for the last.
      *
      * @param count how many
      */
@@ -85,7 +85,7 @@ public final class CallbackLane {
     }
 
     /**
-     * Begins the first cycle; the others follow on the event loop.
+     * Starts the first cycle; the others follow on the event loop.
      *
      * @param count how many
      */

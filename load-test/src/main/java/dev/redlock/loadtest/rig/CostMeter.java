@@ -11,13 +11,13 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * CPU time and allocated bytes of this process between two looks, without the rig's own threads. The collector's and
- * the compiler's CPU time counts: the client made them work.
+ * Measures CPU time and allocated bytes of this process without the rig's own threads. The CPU time of the garbage
+ * collector and the compiler counts, because the client causes it.
  *
  * @threading caller-confined to the thread that runs the rig
  */
 final class CostMeter {
-    /** The rig's own, and the progress bar's. */
+    /** The name prefixes of the threads of the rig and of the progress bar. */
     private static final List<String> RIG_THREADS = List.of("load-", "progressbar");
 
     private final OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);

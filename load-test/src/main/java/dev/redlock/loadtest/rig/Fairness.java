@@ -3,7 +3,7 @@ package dev.redlock.loadtest.rig;
 import java.util.List;
 
 /**
- * How evenly something was dealt.
+ * Measures how evenly shares are distributed.
  *
  * @threading any thread
  */
@@ -14,8 +14,8 @@ final class Fairness {
     /**
      * Jain's index: (sum of x)^2 / (n * sum of x^2).
      *
-     * @param shares what each of n got
-     * @return 1 if all got the same, 1/n if one got all, 0 if nobody got anything
+     * @param shares the share of each of n
+     * @return 1 if all shares are equal, 1/n if one has everything, 0 if all are 0
      */
     static double jainIndex(List<Long> shares) {
         double sum = 0;

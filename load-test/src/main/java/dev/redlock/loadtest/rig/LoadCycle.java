@@ -12,8 +12,8 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * One cycle in flight: acquire, release, and again when the rig says so. A driver may report an outcome before its call
- * returns; the turn counter makes that a loop instead of a recursion.
+ * One cycle in flight: acquire, release, and again when the rig starts it. A driver may report an outcome before its
+ * call returns; the turn counter turns this recursion into a loop.
  *
  * @threading any thread, one turn at a time
  */
@@ -32,10 +32,10 @@ final class LoadCycle implements LockListener {
     private long heldCount;
 
     /**
-     * What can be locked, and the handle to lock it with.
+     * A resource, and the handle to lock it.
      *
-     * @param resource which
-     * @param handle   this cycle's
+     * @param resource the resource
+     * @param handle   the handle of this cycle
      * @threading immutable
      */
     private record Target(RigResource resource, LockHandle handle) {
@@ -60,7 +60,7 @@ final class LoadCycle implements LockListener {
         return new Target(resource, session.handle(spec, this));
     }
 
-    /** Begins a cycle; latency counts from the intended time, whenever the driver gets to it. */
+    /** Starts a cycle; latency counts from the intended time. */
     void begin(long atNs) {
         intendedNs = atNs;
         target = next();
@@ -75,7 +75,7 @@ final class LoadCycle implements LockListener {
         return own.get(nextOwn);
     }
 
-    /** Takes the next step: releases what is held, or tries to get it. */
+    /** Takes the next step: releases the lock if it is held, otherwise acquires it. */
     void turn() {
         if (turns.getAndIncrement() != 0) {
             return;
@@ -134,12 +134,12 @@ final class LoadCycle implements LockListener {
         return intendedNs;
     }
 
-    /** A moment that differs between rivals. */
+    /** A random delay, different for each cycle. */
     long randomNs(long minNs, long maxNs) {
         return random.nextLong(minNs, maxNs + 1);
     }
 
-    /** Locks held in the recorded time; to be read when the load has stopped. */
+    /** Locks held in the recorded time; valid after the load has stopped. */
     long heldCount() {
         return heldCount;
     }

@@ -6,7 +6,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * What load to make. Each method returns a changed copy.
+ * The load of a run. Each method returns a changed copy.
  *
  * <pre>{@code
  * LoadPlan plan = LoadPlan.open(5_000, 256).warmup(Duration.ofSeconds(1)).duration(Duration.ofSeconds(10));
@@ -47,7 +47,7 @@ public final class LoadPlan {
 
     /**
      * A fixed number of cycles in flight, each of which starts its next cycle when it ends; every cycle on a resource
-     * of its own, released as soon as it is held: what the lock itself costs.
+     * of its own, released as soon as it is held. This measures the cost of the lock alone.
      *
      * @param outstanding cycles in flight
      * @return the plan
@@ -57,11 +57,10 @@ public final class LoadPlan {
     }
 
     /**
-     * Cycles that begin at a fixed rate, whatever becomes of those before them. Each of a pool of handles has a
-     * resource of its own; a cycle that finds all of them in use waits for one, and its latency counts from the time
-     * that was intended for it.
+     * Cycles that start at a fixed rate, regardless of unfinished ones. Each handle of a pool has a resource of its
+     * own. A cycle that finds all handles in use waits for one, and its latency counts from its intended time.
      *
-     * @param ratePerSecond  cycles begun per second
+     * @param ratePerSecond  cycles started per second
      * @param outstandingMax handles in the pool
      * @return the plan
      */
@@ -98,8 +97,8 @@ public final class LoadPlan {
     }
 
     /**
-     * How many resources there are. Fewer than cycles in flight: cycles share them and are refused by each other. More:
-     * each cycle goes round those that are its own.
+     * The number of resources. With fewer than cycles in flight, cycles contend for them. With more, each cycle uses
+     * its own ones in turn.
      *
      * @param count at least 1; default: as many as cycles in flight
      * @return the changed plan
@@ -110,7 +109,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Which share of the cycles goes for one resource that all share.
+     * The share of the cycles that lock one resource common to all.
      *
      * @param share 0 to 1; default 0
      * @return the changed plan
@@ -121,7 +120,7 @@ public final class LoadPlan {
     }
 
     /**
-     * How long a lock is held before it is released.
+     * The time to hold a lock before the release.
      *
      * @param time default: not at all
      * @return the changed plan
@@ -131,10 +130,11 @@ public final class LoadPlan {
     }
 
     /**
-     * How long a refused cycle goes on trying; then it counts as timed out. Zero: each attempt is a cycle of its own.
+     * The time for which a rejected cycle retries; then it counts as timed out. With zero, each attempt is a cycle of
+     * its own.
      *
-     * @param budget     from the first attempt on; default zero
-     * @param isByClient whether the client waits by itself; otherwise the rig tries again after a random moment
+     * @param budget     counts from the first attempt; default zero
+     * @param isByClient whether the client itself waits; otherwise the rig retries after a random delay
      * @return the changed plan
      */
     public LoadPlan waitUpTo(Duration budget, boolean isByClient) {
@@ -155,7 +155,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Time before anything is recorded.
+     * The unrecorded time at the start.
      *
      * @param time default zero
      * @return the changed plan
@@ -165,7 +165,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Time that is recorded.
+     * The recorded time.
      *
      * @param time above zero; default one second
      * @return the changed plan
@@ -176,7 +176,7 @@ public final class LoadPlan {
     }
 
     /**
-     * What is written to Redis.
+     * The time to live of the locks.
      *
      * @param time default 30 s
      * @return the changed plan
@@ -186,7 +186,7 @@ public final class LoadPlan {
     }
 
     /**
-     * The step of the time series.
+     * The interval of the time series.
      *
      * @param time above zero; default: a twentieth of the duration, 100 ms to 10 s
      * @return the changed plan
@@ -197,7 +197,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Which share of unexpected outcomes is borne before the run fails.
+     * The share of unexpected outcomes above which the run fails.
      *
      * @param share 0 to 1; default 0
      * @return the changed plan
@@ -208,7 +208,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Whether to tell what a cycle costs this process.
+     * Whether to measure the cost of a cycle for this process.
      *
      * @param on default; off where other things run in this process too
      * @return the changed plan
@@ -218,7 +218,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Begins every resource's name; unique to a run, so that keys of an earlier run do not interfere.
+     * The prefix of every resource's name; unique to a run, so that keys of an earlier run do not interfere.
      *
      * @param prefix default {@code load-test:}
      * @return the changed plan
@@ -228,7 +228,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Where the choice of hot cycles and the rig's retry delays come from.
+     * The seed for the choice of hot cycles and for the rig's retry delays.
      *
      * @param value default 0
      * @return the changed plan
@@ -243,7 +243,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Whether a refused acquire is to be expected.
+     * Whether acquires may be rejected.
      *
      * @return true when cycles share resources
      */
@@ -293,7 +293,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Time before anything is recorded.
+     * The unrecorded time at the start.
      *
      * @return zero or more
      */
@@ -302,7 +302,7 @@ public final class LoadPlan {
     }
 
     /**
-     * Time that is recorded.
+     * The recorded time.
      *
      * @return above zero
      */

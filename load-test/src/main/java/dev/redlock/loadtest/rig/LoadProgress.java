@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.rig;
 
 /**
- * Hears how far a run is, several times a second.
+ * Gets the progress of a run, several times a second.
  *
  * @threading caller-confined to the thread that runs the rig
  */
@@ -10,7 +10,7 @@ public interface LoadProgress {
     /**
      * Time has passed.
      *
-     * @param elapsedNs   since the run began, warm-up included
+     * @param elapsedNs   since the start of the run, warm-up included
      * @param isMeasuring whether the warm-up is over
      */
     void onProgress(long elapsedNs, boolean isMeasuring);

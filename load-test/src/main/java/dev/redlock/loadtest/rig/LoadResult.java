@@ -17,27 +17,27 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What one run of the rig measured.
+ * The result of one run of the rig.
  *
- * @param plan       what was asked for
- * @param span       when
- * @param tally      what was counted
+ * @param plan       the plan
+ * @param span       the time of the run
+ * @param tally      its counts
  * @param operations latencies by operation
- * @param cost       what a cycle cost the client
+ * @param cost       the cost of a cycle for the client
  * @param figures    further figures by name
- * @param marks      what happened meanwhile
- * @param evidence   what decides whether the run counts
+ * @param marks      events during the run
+ * @param evidence   decides whether the run counts
  * @threading immutable
  */
 public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, OperationResult> operations,
         ClientCost cost, Map<String, Double> figures, List<Mark> marks, Evidence evidence) {
     /**
-     * What decides whether a run counts, beside its outcomes.
+     * Decides whether a run counts, beside its outcomes.
      *
      * @param stuck         cycles that had not ended some seconds after the load stopped
-     * @param intended      cycles that an open loop was to begin in the recorded time
-     * @param unfinished    of all that were to begin by then, those that had not ended when the time was up
-     * @param unfinishedMax how many may be under way at a moment
+     * @param intended      cycles that an open loop intended to start in the recorded time
+     * @param unfinished    intended cycles that had not ended at the end of the recorded time
+     * @param unfinishedMax the most cycles that may be unfinished
      * @param overlaps      the first overlaps that the auditor found, in words
      * @threading immutable
      */
@@ -47,7 +47,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
     /**
      * Whether the client could not keep up with the rate of an open loop.
      *
-     * @return never true of a closed loop
+     * @return false for a closed loop
      */
     public boolean isRateMissed() {
         return plan.loop() == LoopKind.OPEN && evidence.unfinished() > evidence.unfinishedMax();
@@ -120,7 +120,7 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
     /**
      * The run as one series of a command's results.
      *
-     * @param spec     what tells it from the others
+     * @param spec     its parameters
      * @param counters the client's own, at the end
      * @param samples  readings over time
      * @param failures {@link #failures()}, or {@link #failuresBesideRate()}, or more

@@ -25,22 +25,19 @@ import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Runs one plan against open sessions. In a closed loop the load runs on the client's own threads: each outcome starts
- * the next call, so nothing stands between the client and its measurement. In an open loop a thread of the rig starts
- * the calls at their intended times.
+ * the next call, without a thread switch in between. In an open loop a thread of the rig starts the calls at their
+ * intended times.
  *
  * @threading any thread; {@link #run} once
  */
 public final class LoadTestRig {
-    /** The time from the moment a holder began to give a lock back to the moment a waiter knew that it had it. */
+    /** The time from the start of a holder's release to the notification of the waiter that acquires the lock. */
     public static final String HANDOVER = "handover";
 
     private static final long TICK_NS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final Duration DRAIN_LIMIT = Duration.ofSeconds(10);
     private static final long RETRY_NS_MIN = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long RETRY_NS_MAX = TimeUnit.MILLISECONDS.toNanos(5);
-    /** What may be under way when an open loop ends: a hundredth of it, and what comes in a tenth of a second. */
-    private static final double UNFINISHED_SHARE_MAX = 0.01;
-    private static final Duration UNFINISHED_SPAN_MAX = Duration.ofMillis(100);
     private static final double NS_PER_US = 1e3;
 
     private final LoadPlan plan;
@@ -76,8 +73,8 @@ public final class LoadTestRig {
     /**
      * A rig on the machine's monotonic clock.
      *
-     * @param plan     what to run
-     * @param sessions open clients, over which the cycles are dealt in turn; they stay open
+     * @param plan     the plan
+     * @param sessions open clients, which get the cycles in turn; they stay open
      */
     public LoadTestRig(LoadPlan plan, List<LockSession> sessions) {
         this(plan, sessions, new SystemRigTime());
@@ -103,10 +100,10 @@ public final class LoadTestRig {
     }
 
     /**
-     * Runs the plan to its end, by itself.
+     * Runs the plan to its end.
      *
-     * @param progress told how far it is
-     * @return what was measured
+     * @param progress gets the progress
+     * @return the result
      * @throws InterruptedException if the thread is interrupted or {@link #cancel()} is called; the load has stopped
      */
     public LoadResult run(LoadProgress progress) throws InterruptedException {
@@ -114,12 +111,12 @@ public final class LoadTestRig {
     }
 
     /**
-     * Runs the plan to its end, as a part of a longer run.
+     * Runs the plan to its end, as part of a longer run.
      *
-     * @param progress     told how far it is
-     * @param intervalLog  keeps the histograms of each interval
+     * @param progress     gets the progress
+     * @param intervalLog  gets the histograms of each interval
      * @param zeroNs       the zero of all offsets, on the machine's monotonic clock
-     * @return what was measured
+     * @return the result
      * @throws InterruptedException if the thread is interrupted or {@link #cancel()} is called; the load has stopped
      */
     public LoadResult run(LoadProgress progress, IntervalLog intervalLog, long zeroNs) throws InterruptedException {
@@ -154,16 +151,16 @@ public final class LoadTestRig {
         cancelled.countDown();
     }
 
-    /** Ends a run early, as if its time were up; during the warm-up it is as {@link #cancel()}. */
+    /** Ends a run early with its results so far; during the warm-up it equals {@link #cancel()}. */
     public void finish() {
         isFinishing = true;
         cancelled.countDown();
     }
 
     /**
-     * Notes something that happens while the plan runs, such as a fault.
+     * Marks an event during the run, such as a fault.
      *
-     * @param text what
+     * @param text the event
      */
     public void mark(String text) {
         marks.add(new Mark(offsetMs(nowNs()), text));
@@ -185,7 +182,7 @@ public final class LoadTestRig {
         if (plan.loop() == LoopKind.OPEN) {
             openLoop = new OpenLoop(this, startNs);
             cycles.forEach(openLoop::add);
-            time.pace(openLoop, (long) (1e9 / plan.ratePerSecond()));
+            time.pace(openLoop, openLoop.schedule().periodNs());
         } else {
             cycles.forEach(cycle -> cycle.begin(nowNs()));
         }
@@ -217,7 +214,7 @@ public final class LoadTestRig {
         rotatedNs = nowNs;
     }
 
-    /** No new cycles; those under way end. What counts is how things stood when the time was up. */
+    /** Starts no more cycles and waits for those in flight. The result is the state at the end of the recorded time. */
     private LoadResult.Evidence stop() throws InterruptedException {
         long nowNs = nowNs();
         long intended = 0;
@@ -225,23 +222,19 @@ public final class LoadTestRig {
         long unfinishedMax = 0;
         isStopping = true;
         if (openLoop != null) {
-            // The pacer may be a moment late with the last of them.
+            // The pacer may be late with the last sends.
             openLoop.onDue(nowNs);
-            intended = openLoop.intendedWithin(measureEndNs - startNs)
-                    - openLoop.intendedWithin(measureStartNs - startNs);
+            SendSchedule schedule = openLoop.schedule();
+            intended = schedule.intendedWithin(measureEndNs - startNs)
+                    - schedule.intendedWithin(measureStartNs - startNs);
             unfinished = openLoop.unfinished();
-            unfinishedMax = unfinishedMax(intended);
+            unfinishedMax = schedule.unfinishedMax(intended, plan.hold().plus(plan.waitBudget()));
             openLoop.stop(unfinished > unfinishedMax, nowNs);
         }
         Duration limit = DRAIN_LIMIT.plus(plan.hold()).plus(plan.waitBudget());
         boolean isDrained = time.await(ended, nowNs + limit.toNanos());
         int left = openLoop == null ? (int) ended.getCount() : openLoop.pending();
         return new LoadResult.Evidence(isDrained ? 0 : left, intended, unfinished, unfinishedMax, auditor.examples());
-    }
-
-    private long unfinishedMax(long intended) {
-        Duration underWay = UNFINISHED_SPAN_MAX.plus(plan.hold()).plus(plan.waitBudget());
-        return (long) Math.ceil(intended * UNFINISHED_SHARE_MAX + underWay.toNanos() / 1e9 * plan.ratePerSecond());
     }
 
     private LoadResult result(ClientCost cost, LoadResult.Evidence evidence) {
@@ -301,7 +294,7 @@ public final class LoadTestRig {
         return decidingNs - measureStartNs >= 0 && decidingNs - measureEndNs < 0;
     }
 
-    /** The same for an acquire; but a wait that is still going on when the time is up counts with its full length. */
+    /** The same for an acquire, except that a wait across the end of the recorded time counts with its full length. */
     boolean isWaitRecorded(long intendedNs, long nowNs) {
         boolean isLateWait = openLoop == null && plan.isContended() && nowNs - measureEndNs >= 0
                 && intendedNs - measureEndNs < 0;
@@ -329,7 +322,7 @@ public final class LoadTestRig {
         }
     }
 
-    /** A refused attempt is made again as long as its cycle may wait; any other failure ends the cycle. */
+    /** Retries a rejected attempt as long as its cycle may wait; any other failure ends the cycle. */
     void onFailed(LoadCycle cycle, AcquireVerdict verdict, long nowNs) {
         boolean isRefused = verdict == AcquireVerdict.CONTENDED && !plan.waitBudget().isZero();
         if (isRefused) {
@@ -347,7 +340,7 @@ public final class LoadTestRig {
         onFailedCycle(cycle, verdict, nowNs);
     }
 
-    /** In a closed loop the next cycle begins a moment later, so that a client that fails at once is not spun. */
+    /** In a closed loop the next cycle starts after a delay, so that a client that fails at once does not spin. */
     private void onFailedCycle(LoadCycle cycle, AcquireVerdict verdict, long nowNs) {
         if (openLoop != null) {
             openLoop.onIdle(cycle);
@@ -358,7 +351,7 @@ public final class LoadTestRig {
         }
     }
 
-    /** The lock is held: release it now, or when it has been held long enough. */
+    /** The lock is held: releases it now, or after the hold time. */
     void onHeld(LoadCycle cycle) {
         if (holdNs == 0 || isStopping) {
             cycle.turn();

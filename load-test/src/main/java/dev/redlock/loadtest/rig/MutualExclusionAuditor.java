@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Sees every holder of every resource come and go, and finds two that overlap. It trusts no client: it knows only who
- * said "I hold it" and when, on this machine's monotonic clock.
+ * Records every holder of every resource and detects overlaps. It trusts no client: its only input is the time of each
+ * grant and release on this machine's monotonic clock.
  *
- * <p>A holding lasts from {@link Resource#enter} to {@link Resource#leave} or to the end of its validity, whichever is
- * first. Two holdings of one resource that share an instant are an overlap.
+ * <p>A holding lasts from {@link Resource#enter} to {@link Resource#leave} or to the end of its validity if that is
+ * earlier. Two holdings of one resource that share an instant are an overlap.
  *
  * @threading any thread
  */
@@ -20,23 +20,23 @@ public final class MutualExclusionAuditor {
     private final AtomicLong holdingCount = new AtomicLong();
     private final List<String> examples = new ArrayList<>();
 
-    /** Has seen nothing yet. */
+    /** An auditor without holdings. */
     public MutualExclusionAuditor() {
-        // Fields say it all.
+        // Fields have their defaults.
     }
 
     /**
-     * A resource to watch. Every holder must enter through the same object.
+     * Registers a resource. Every holder must enter through the same object.
      *
      * @param name the resource's name, for the report
-     * @return a resource that nobody holds
+     * @return a resource without a holder
      */
     public Resource resource(String name) {
         return new Resource(name);
     }
 
     /**
-     * How often two holders overlapped.
+     * The number of overlaps.
      *
      * @return 0 if exclusion held
      */
@@ -45,7 +45,7 @@ public final class MutualExclusionAuditor {
     }
 
     /**
-     * How many holdings were watched: a check that saw nothing proves nothing.
+     * The number of holdings. A check without holdings proves nothing.
      *
      * @return the number of calls of enter
      */
@@ -74,7 +74,7 @@ public final class MutualExclusionAuditor {
     }
 
     /**
-     * One resource under watch.
+     * One resource.
      *
      * @threading any thread
      */
@@ -95,9 +95,9 @@ public final class MutualExclusionAuditor {
         /**
          * A holder was granted the lock.
          *
-         * @param newHolder  who, unique among holders of this resource
-         * @param nowNs      when it learnt of it
-         * @param newUntilNs when its validity ends
+         * @param newHolder  the holder, unique among holders of this resource
+         * @param nowNs      the time of its notification
+         * @param newUntilNs the end of its validity
          */
         public synchronized void enter(long newHolder, long nowNs, long newUntilNs) {
             holdingCount.incrementAndGet();
@@ -111,9 +111,9 @@ public final class MutualExclusionAuditor {
         }
 
         /**
-         * A holder is about to give the lock back; to be told before the release is sent.
+         * A holder is about to release the lock. Called before the release is sent.
          *
-         * @param oldHolder who
+         * @param oldHolder the holder
          */
         public synchronized void leave(long oldHolder) {
             if (isHeld && holder == oldHolder) {

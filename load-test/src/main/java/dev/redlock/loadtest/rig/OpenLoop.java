@@ -3,16 +3,14 @@ package dev.redlock.loadtest.rig;
 import java.util.ArrayDeque;
 
 /**
- * Deals intended send times to idle cycles. What finds no cycle idle waits here, and keeps its intended time.
+ * Assigns intended send times to idle cycles. A send without an idle cycle is queued here and keeps its intended time.
  *
  * @threading any thread
  */
-final class OpenLoop implements RigTime.Pacer {
+final class OpenLoop implements Pacer.Target {
     private final LoadTestRig rig;
     private final ArrayDeque<LoadCycle> idle = new ArrayDeque<>();
-    private final double periodNs;
-    private final long startNs;
-    private final long sendsTotal;
+    private final SendSchedule schedule;
     private final LatencyRecorder sendDelays = new LatencyRecorder("sendDelay");
     private long due;
     private long begun;
@@ -22,28 +20,21 @@ final class OpenLoop implements RigTime.Pacer {
 
     OpenLoop(LoadTestRig rig, long startNs) {
         this.rig = rig;
-        this.startNs = startNs;
-        this.periodNs = 1e9 / rig.plan().ratePerSecond();
-        long spanNs = rig.plan().warmup().plus(rig.plan().duration()).toNanos();
-        this.sendsTotal = Math.max(1, (long) Math.ceil(spanNs / periodNs));
+        this.schedule = SendSchedule.of(startNs, rig.plan().ratePerSecond(),
+                rig.plan().warmup().plus(rig.plan().duration()).toNanos());
     }
 
     synchronized void add(LoadCycle cycle) {
         idle.add(cycle);
     }
 
-    private long intendedNs(long send) {
-        return startNs + (long) (send * periodNs);
-    }
-
-    /** How many sends are intended in a span that begins at the start of the run. */
-    long intendedWithin(long spanNs) {
-        return Math.min(sendsTotal, (long) Math.ceil(spanNs / periodNs));
+    SendSchedule schedule() {
+        return schedule;
     }
 
     @Override
     public synchronized long nextNs() {
-        return intendedNs(due);
+        return schedule.intendedNs(due);
     }
 
     @Override
@@ -56,23 +47,23 @@ final class OpenLoop implements RigTime.Pacer {
     }
 
     private synchronized boolean hasMore() {
-        return due < sendsTotal && !isStopping;
+        return due < schedule.total() && !isStopping;
     }
 
     private boolean dealOne(long nowNs) {
         LoadCycle cycle;
         long intendedNs;
         synchronized (this) {
-            if (isStopping || due == sendsTotal || intendedNs(due) - nowNs > 0) {
+            if (isStopping || due == schedule.total() || schedule.intendedNs(due) - nowNs > 0) {
                 return false;
             }
             due++;
             if (idle.isEmpty()) {
                 return true;
             }
-            // An idle cycle means that nothing waits, so this is the send that has just become due.
+            // An idle cycle means an empty queue, so this is the send that has just become due.
             cycle = idle.poll();
-            intendedNs = intendedNs(begun++);
+            intendedNs = schedule.intendedNs(begun++);
         }
         if (rig.isRecorded(intendedNs, nowNs)) {
             sendDelays.record(rig.nowNs() - intendedNs);
@@ -81,7 +72,7 @@ final class OpenLoop implements RigTime.Pacer {
         return true;
     }
 
-    /** A cycle has ended: it takes the longest waiting send, or is idle. */
+    /** A cycle has ended: it takes the oldest queued send, or becomes idle. */
     void onIdle(LoadCycle cycle) {
         long intendedNs;
         synchronized (this) {
@@ -91,25 +82,25 @@ final class OpenLoop implements RigTime.Pacer {
                 rig.onDrained(isStopping && isDrained());
                 return;
             }
-            intendedNs = intendedNs(begun++);
+            intendedNs = schedule.intendedNs(begun++);
         }
         cycle.begin(intendedNs);
     }
 
-    /** Sends that should have been made by now and have not ended. */
+    /** Sends that are due and have not ended. */
     synchronized long unfinished() {
         return due - finished;
     }
 
     /**
-     * Nothing more will be due. Sends that were not begun are begun yet, or dropped with the time they have waited as
-     * their latency: too short, and long enough to be seen.
+     * Stops the schedule. Queued sends still start, or are dropped with the time in the queue as their latency. This
+     * latency is too short, but long enough to be noticed.
      */
     synchronized void stop(boolean isDropping, long nowNs) {
         isStopping = true;
         if (isDropping) {
             for (long send = begun; send < due; send++) {
-                long intendedNs = intendedNs(send);
+                long intendedNs = schedule.intendedNs(send);
                 if (rig.isRecorded(intendedNs, nowNs)) {
                     rig.acquireRecorder().record(nowNs - intendedNs);
                     rig.cycleRecorder().record(nowNs - intendedNs);
@@ -124,7 +115,7 @@ final class OpenLoop implements RigTime.Pacer {
         return due - dropped == finished;
     }
 
-    /** Sends that were begun and have not ended. */
+    /** Sends that have started and have not ended. */
     synchronized int pending() {
         return (int) (due - dropped - finished);
     }
@@ -133,7 +124,7 @@ final class OpenLoop implements RigTime.Pacer {
         return dropped;
     }
 
-    /** How late the pacer itself was, when a cycle stood idle. */
+    /** The delay of the pacer itself, while a cycle was idle. */
     LatencyRecorder sendDelays() {
         return sendDelays;
     }

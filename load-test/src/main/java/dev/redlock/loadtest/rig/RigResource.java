@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.rig;
 
 /**
- * One resource as the rig sees it: under the auditor's watch, and with the moment of its last hand-over.
+ * One resource of the rig: its entry in the auditor, and the time of its last hand-over.
  *
  * @threading any thread
  */
@@ -21,7 +21,8 @@ final class RigResource {
     /**
      * A holder has the lock.
      *
-     * @return how long ago the holder before it began to give the lock back, if this one was asking by then; else -1
+     * @return the time since the start of the previous holder's release, if this holder was waiting by then; otherwise
+     * -1
      */
     synchronized long enter(long holder, long askedNs, long nowNs, long untilNs) {
         audited.enter(holder, nowNs, untilNs);

@@ -3,7 +3,7 @@ package dev.redlock.loadtest.rig;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Every clock and every wait of a rig, so that a test can put a virtual one in its place.
+ * The clock and all waits of a rig, so that a test can replace them with virtual time.
  *
  * @threading any thread
  */
@@ -14,15 +14,15 @@ interface RigTime extends AutoCloseable {
     /**
      * Waits for a latch.
      *
-     * @param latch      what to wait for
-     * @param deadlineNs how long, on {@link #nowNs}
-     * @return whether the latch is open; false when the time is up
+     * @param latch      the latch
+     * @param deadlineNs the deadline, on the clock of {@link #nowNs}
+     * @return whether the latch is open; false at the deadline
      * @throws InterruptedException if interrupted
      */
     boolean await(CountDownLatch latch, long deadlineNs) throws InterruptedException;
 
     /**
-     * Runs a task later, give or take a tenth of a millisecond.
+     * Runs a task after a delay, exact to a tenth of a millisecond.
      *
      * @param task    short, does not block
      * @param delayNs from now
@@ -30,36 +30,14 @@ interface RigTime extends AutoCloseable {
     void schedule(Runnable task, long delayNs);
 
     /**
-     * Runs the pacer of an open loop at its exact times, on a thread that does nothing else.
+     * Calls a target at its exact times, on a thread that does nothing else.
      *
-     * @param pacer    called at each of its times
+     * @param target   called at each of its times
      * @param periodNs from one to the next
      */
-    void pace(Pacer pacer, long periodNs);
+    void pace(Pacer.Target target, double periodNs);
 
-    /** Ends what runs and forgets what is scheduled. */
+    /** Stops the pacer and discards scheduled tasks. */
     @Override
     void close();
-
-    /**
-     * Sends what is due.
-     *
-     * @threading caller-confined to the pacing thread
-     */
-    interface Pacer {
-        /**
-         * Time has come.
-         *
-         * @param nowNs now
-         * @return whether there is more to send
-         */
-        boolean onDue(long nowNs);
-
-        /**
-         * When to call next.
-         *
-         * @return a time on {@link RigTime#nowNs}; of no meaning when there is nothing more to send
-         */
-        long nextNs();
-    }
 }

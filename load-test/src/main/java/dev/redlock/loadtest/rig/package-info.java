@@ -1,2 +1,2 @@
-/** The measuring machine: load, recorders, and the auditor that watches for overlapping holders. */
+/** The load generator: plans, open and closed loops, recorders, and the auditor that detects overlapping holders. */
 package dev.redlock.loadtest.rig;

@@ -25,7 +25,7 @@ public final class ClockJump implements Scenario {
     private static final Duration TTL = Duration.ofSeconds(20);
     private static final Duration STEP = Duration.ofSeconds(60);
 
-    /** Ready to be played. */
+    /** A scenario to play. */
     public ClockJump() {
         // Nothing is kept between plays.
     }
@@ -37,7 +37,7 @@ public final class ClockJump implements Scenario {
 
     @Override
     public String claim() {
-        return "A clock that jumps ahead frees a lock early; the clock watch notices and tells the holder.";
+        return "A clock that jumps ahead frees a lock early; the clock watch detects it and notifies the holder.";
     }
 
     @Override
@@ -63,12 +63,12 @@ public final class ClockJump implements Scenario {
                     () -> held.state() == LeaseState.LOST);
             timeline.expect("long before its validity would have ended", !held.isHeld());
             AcquireOutcome outcome = rival.tryAcquire("r", Duration.ofSeconds(5), Duration.ofSeconds(15));
-            timeline.expect("the lock has been given back, another client acquires it: " + outcome.kind(),
+            timeline.expect("the lock has been released, another client acquires it: " + outcome.kind(),
                     outcome.isAcquired());
         }
     }
 
-    /** The watch asks as soon as a node is ready, and the round trip is known when it has been answered. */
+    /** The watch takes a sample as soon as a node is ready; the round-trip time is known after the reply. */
     private static boolean isSampled(Redlock client) {
         NodeStatus node = client.nodes().get(1);
         return node.state() == NodeState.READY && node.roundTripNs() > 0;

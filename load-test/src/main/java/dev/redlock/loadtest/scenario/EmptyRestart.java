@@ -12,17 +12,17 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A node forgets a lock in a restart, and votes for another.
+ * A node loses a lock in a restart, and votes for another holder.
  *
  * @threading caller-confined
  */
 public final class EmptyRestart implements Scenario {
     private static final Duration LONG = Duration.ofSeconds(30);
-    /** Short, because a node is in quarantine for as long. */
+    /** Short, because the quarantine of a node has the same length. */
     private static final Duration SHORT = Duration.ofSeconds(2);
     private static final Duration WAIT = Duration.ofSeconds(15);
 
-    /** Ready to be played. */
+    /** A scenario to play. */
     public EmptyRestart() {
         // Nothing is kept between plays.
     }
@@ -82,6 +82,6 @@ public final class EmptyRestart implements Scenario {
 
     private static void restartEmpty(Stage stage, Timeline timeline) {
         stage.node(1).restart(Data.LOST);
-        timeline.tell("node 1 crashes and restarts without its data");
+        timeline.log("node 1 crashes and restarts without its data");
     }
 }

@@ -2,7 +2,7 @@ package dev.redlock.loadtest.scenario;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.Redlock;
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import java.time.Duration;
 
 /**
@@ -13,7 +13,7 @@ import java.time.Duration;
 public final class ExpireNeverSent implements Scenario {
     private static final Duration TTL = Duration.ofMillis(600);
 
-    /** Ready to be played. */
+    /** A scenario to play. */
     public ExpireNeverSent() {
         // Nothing is kept between plays.
     }
@@ -32,18 +32,18 @@ public final class ExpireNeverSent implements Scenario {
     public void play(Timeline timeline) throws Exception {
         try (Stage stage = new Stage(1)) {
             Redlock client = stage.client();
-            try (RawRedis crashing = stage.node(0).connect()) {
+            try (AdminClient crashing = stage.node(0).connect()) {
                 timeline.expect("SETNX succeeds", Long.valueOf(1).equals(crashing.call("SETNX", "r", "token")));
             }
-            timeline.tell("its client crashes before EXPIRE");
+            timeline.log("its client crashes before EXPIRE");
             timeline.expect("the key has no expiry", Long.valueOf(-1).equals(stage.node(0).call("PTTL", "r")));
             AcquireOutcome outcome = client.tryAcquire("r", TTL);
             timeline.expect("nobody gets the lock, and the holder's key never expires: " + outcome.kind(),
                     !outcome.isAcquired() && outcome.shortestRemainingTtlMs() == Long.MAX_VALUE);
             stage.node(0).call("DEL", "r");
-            timeline.tell("somebody deletes the key by hand");
+            timeline.log("somebody deletes the key by hand");
             timeline.expect("SET NX PX, one step, succeeds", stage.setNx(0, "r", "token", TTL.toMillis()));
-            timeline.tell("its client crashes");
+            timeline.log("its client crashes");
             timeline.expect("the next client waits and gets the lock when the ttl has passed",
                     client.tryAcquire("r", TTL, Duration.ofSeconds(10)).isAcquired());
         }

@@ -1,9 +1,9 @@
 package dev.redlock.loadtest.scenario;
 
 /**
- * The smallest protected resource that checks fencing tokens: one value, and the highest token that has written it. A
- * write with a lower token comes from somebody whose lock has passed on, and is refused. Equal tokens are one holder's,
- * who may write more than once.
+ * The smallest resource that checks fencing tokens: one value, and the highest token of its writers. It rejects a write
+ * with a lower token, because its writer no longer holds the lock. A holder may write more than once with the same
+ * token.
  *
  * @threading any thread
  */
@@ -11,17 +11,17 @@ public final class FencedRegister {
     private long highestFence;
     private String value;
 
-    /** A register that nobody has written yet. */
+    /** A register without a value. */
     public FencedRegister() {
-        // The fields hold the beginning.
+        // Fields have their defaults.
     }
 
     /**
      * Compares and writes in one step.
      *
      * @param fence   the writer's fencing token, above 0
-     * @param newValue what to write
-     * @return false if a later holder has been here; nothing is changed then
+     * @param newValue the value
+     * @return false if a later holder has written; then the value is unchanged
      */
     public synchronized boolean write(long fence, String newValue) {
         if (fence < highestFence) {

@@ -10,14 +10,14 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Nodes that granted, and could not say so.
+ * Nodes that grant a lock, with lost replies.
  *
  * @threading caller-confined
  */
 public final class LostReply implements Scenario {
     private static final Duration TTL = Duration.ofSeconds(60);
 
-    /** Ready to be played. */
+    /** A scenario to play. */
     public LostReply() {
         // Nothing is kept between plays.
     }
@@ -29,7 +29,8 @@ public final class LostReply implements Scenario {
 
     @Override
     public String claim() {
-        return "A grant whose reply is lost leaves a key; the client owes its release and pays when it reconnects.";
+        return "A grant whose reply is lost leaves a key; the client retains its release and delivers it when it "
+                + "reconnects.";
     }
 
     @Override
@@ -40,21 +41,21 @@ public final class LostReply implements Scenario {
             timeline.expect("the client is connected", client.tryAcquire("warm", TTL).isAcquired());
             List<FaultProxy> muted = proxies.subList(1, 3);
             muted.forEach(FaultProxy::mute);
-            timeline.tell("replies of nodes 1 and 2 are lost from now on");
+            timeline.log("replies of nodes 1 and 2 are lost from now on");
             CompletionStage<AcquireOutcome> pending = client.acquireAsync("r", AcquireOptions.ofTtl(TTL).tryOnce());
             timeline.await("the acquire has been executed by all nodes", () -> stage.count("r") == 3);
             muted.forEach(FaultProxy::cut);
-            timeline.tell("the connections to nodes 1 and 2 break, with the replies unread");
+            timeline.log("the connections to nodes 1 and 2 break, with the replies unread");
             AcquireOutcome outcome = pending.toCompletableFuture().join();
-            timeline.expect("the client gives up: " + outcome.kind() + ", unknown votes: " + outcome.unknownCount(),
+            timeline.expect("the acquire fails: " + outcome.kind() + ", unknown votes: " + outcome.unknownCount(),
                     outcome.kind() == AcquireOutcome.Kind.NO_QUORUM && outcome.unknownCount() == 2);
             timeline.await("node 0 has been rolled back; nodes 1 and 2 keep the key",
                     () -> !stage.has(0, "r") && stage.has(1, "r") && stage.has(2, "r"));
             muted.forEach(FaultProxy::pass);
-            timeline.tell("the network is in order again");
-            timeline.await("the client has reconnected and paid: the key is gone, long before its ttl",
+            timeline.log("the network is in order again");
+            timeline.await("the client has reconnected and delivered the release: the key is gone, long before its ttl",
                     () -> stage.count("r") == 0);
-            timeline.await("releases that were owed and are paid: at least 2", () -> paid(client) >= 2);
+            timeline.await("retained releases that are delivered: at least 2", () -> paid(client) >= 2);
         }
     }
 

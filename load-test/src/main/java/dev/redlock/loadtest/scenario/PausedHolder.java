@@ -6,7 +6,7 @@ import dev.redlock.Redlock;
 import java.time.Duration;
 
 /**
- * A holder that stops between its last look at the lease and its write.
+ * A holder that pauses between its last check of the lease and its write.
  *
  * @threading caller-confined
  */
@@ -15,7 +15,7 @@ public final class PausedHolder implements Scenario {
             .waitUpTo(Duration.ofSeconds(10))
             .fenced();
 
-    /** Ready to be played. */
+    /** A scenario to play. */
     public PausedHolder() {
         // Nothing is kept between plays.
     }
@@ -27,7 +27,7 @@ public final class PausedHolder implements Scenario {
 
     @Override
     public String claim() {
-        return "A holder that pauses past its validity still acts; a resource that checks fencing tokens refuses it.";
+        return "A holder that pauses past its validity still acts; a resource that checks fencing tokens rejects it.";
     }
 
     @Override
@@ -39,13 +39,13 @@ public final class PausedHolder implements Scenario {
             Lease paused = first.acquire(first.key("r"), FENCED).lease();
             timeline.expect("the first client acquires, fencing token " + paused.fencingToken()
                     + ", and sees that its lease is held", paused.isHeld());
-            timeline.tell("it is paused here, before its write");
+            timeline.log("it is paused here, before its write");
             try (Lease next = second.acquire(second.key("r"), FENCED).lease()) {
                 timeline.expect("the second client acquires after the ttl, fencing token " + next.fencingToken(),
                         next.fencingToken() > paused.fencingToken());
-                timeline.expect("its write is taken", register.write(next.fencingToken(), "second"));
-                timeline.tell("the first client goes on where it was");
-                timeline.expect("its late write is REFUSED by the resource",
+                timeline.expect("its write is accepted", register.write(next.fencingToken(), "second"));
+                timeline.log("the first client continues");
+                timeline.expect("the resource REJECTS its late write",
                         !register.write(paused.fencingToken(), "first"));
                 timeline.expect("the value is the second client's", "second".equals(register.value()));
             }

@@ -8,9 +8,10 @@ import dev.redlock.ReleaseOutcome;
 import dev.redlock.loadtest.faults.FaultProxy;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
- * A holder that is cut off for good: what it costs the others, each time.
+ * The cost for other clients of a holder that is cut off for good.
  *
  * @threading caller-confined
  */
@@ -19,7 +20,7 @@ public final class PermanentPartition implements Scenario {
     private static final Duration WAIT = Duration.ofSeconds(15);
     private static final int ROUNDS = 2;
 
-    /** Ready to be played. */
+    /** A scenario to play. */
     public PermanentPartition() {
         // Nothing is kept between plays.
     }
@@ -43,15 +44,15 @@ public final class PermanentPartition implements Scenario {
                 Redlock holder = stage.client(proxies);
                 try (Lease lease = holder.acquire("r", TTL).lease()) {
                     long grantedNs = System.nanoTime();
-                    timeline.tell("round " + i + ": a client acquires for " + TTL.toMillis() + " ms");
+                    timeline.log("round " + i + ": a client acquires for " + TTL.toMillis() + " ms");
                     proxies.forEach(FaultProxy::cut);
-                    timeline.tell("it is cut off from all nodes, for ever");
+                    timeline.log("it is cut off from all nodes, for ever");
                     cutOff(lease, holder, timeline);
                     AcquireOutcome outcome = rival.tryAcquire("r", TTL, WAIT);
-                    long waitedMs = (System.nanoTime() - grantedNs) / 1_000_000;
+                    long waitedMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - grantedNs);
                     timeline.expect("another client acquires " + waitedMs + " ms after the first did: the ttl penalty",
                             outcome.isAcquired() && waitedMs >= TTL.toMillis() * 9 / 10);
-                    timeline.expect("the first knows that its time is over", !lease.isHeld());
+                    timeline.expect("the first client's lease is no longer held", !lease.isHeld());
                     outcome.lease().release();
                 }
             }

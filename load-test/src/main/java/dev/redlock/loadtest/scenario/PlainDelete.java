@@ -6,7 +6,7 @@ import dev.redlock.ReleaseOutcome;
 import java.time.Duration;
 
 /**
- * A release that does not look whose lock it deletes.
+ * A release that does not check the owner of the lock.
  *
  * @threading caller-confined
  */
@@ -15,7 +15,7 @@ public final class PlainDelete implements Scenario {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final Duration WAIT = Duration.ofSeconds(10);
 
-    /** Ready to be played. */
+    /** A scenario to play. */
     public PlainDelete() {
         // Nothing is kept between plays.
     }
@@ -37,7 +37,7 @@ public final class PlainDelete implements Scenario {
             timeline.await("its work takes longer, the lock expires, the second client takes it",
                     () -> stage.setNx(0, "r", "second", LONG.toMillis()));
             stage.node(0).call("DEL", "r");
-            timeline.tell("the first client is done and sends DEL");
+            timeline.log("the first client is done and sends DEL");
             timeline.expect("the third client gets the lock while the second works: TWO HOLDERS",
                     stage.setNx(0, "r", "third", LONG.toMillis()));
         }
@@ -45,12 +45,12 @@ public final class PlainDelete implements Scenario {
             Redlock first = stage.client();
             Redlock second = stage.client();
             Lease late = first.acquire("r", SHORT).lease();
-            timeline.tell("redlock: the first client takes the lock for 300 ms and works longer");
+            timeline.log("redlock: the first client takes the lock for 300 ms and works longer");
             Lease next = second.tryAcquire("r", LONG, WAIT).lease();
-            timeline.tell("the second client takes it");
+            timeline.log("the second client takes it");
             ReleaseOutcome outcome = late.release();
-            timeline.expect("the first client's release says " + outcome, outcome == ReleaseOutcome.EXPIRED);
-            // By a majority: where the first client's key stood a moment longer, the second one was refused.
+            timeline.expect("the first client's release returns " + outcome, outcome == ReleaseOutcome.EXPIRED);
+            // By a majority: a node on which the first client's key expired a moment later rejected the second client.
             timeline.expect("the second client still holds the lock", next.isHeld() && stage.count("r") >= 2);
         }
     }

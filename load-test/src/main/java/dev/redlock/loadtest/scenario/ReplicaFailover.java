@@ -2,18 +2,18 @@ package dev.redlock.loadtest.scenario;
 
 import dev.redlock.Redlock;
 import dev.redlock.loadtest.faults.FaultProxy;
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import java.time.Duration;
 
 /**
- * A master, its replica, and a lock that the replica has not heard of. Then the same loss among three masters.
+ * A master, its replica, and a lock that is not replicated yet. Then the same loss among three masters.
  *
  * @threading caller-confined
  */
 public final class ReplicaFailover implements Scenario {
     private static final long TTL_MS = 30_000;
 
-    /** Ready to be played. */
+    /** A scenario to play. */
     public ReplicaFailover() {
         // Nothing is kept between plays.
     }
@@ -39,25 +39,25 @@ public final class ReplicaFailover implements Scenario {
             timeline.expect("three masters: the first client acquires",
                     first.tryAcquire("r", Duration.ofMillis(TTL_MS)).isAcquired());
             stage.node(0).kill();
-            timeline.tell("one of the masters is killed");
-            timeline.expect("the second client does not get the lock: two masters still know of it",
+            timeline.log("one of the masters is killed");
+            timeline.expect("the second client does not get the lock: two masters still have it",
                     !second.tryAcquire("r", Duration.ofMillis(TTL_MS)).isAcquired());
         }
     }
 
     private static void failOver(Stage stage, Timeline timeline) throws Exception {
         FaultProxy replication = stage.proxy(stage.node(0));
-        try (RawRedis replica = stage.node(1).connect()) {
+        try (AdminClient replica = stage.node(1).connect()) {
             replica.call("REPLICAOF", "127.0.0.1", Integer.toString(replication.address().port()));
             timeline.await("node 1 is a replica of node 0", () -> "up".equals(replica.info("master_link_status")));
             replication.stall();
-            timeline.tell("replication falls behind");
+            timeline.log("replication falls behind");
             timeline.expect("the first client's SET NX on the master succeeds", stage.setNx(0, "r", "first", TTL_MS));
             stage.node(0).kill();
             replication.cut();
-            timeline.tell("the master crashes before the replica has heard of the lock");
+            timeline.log("the master crashes before the lock is replicated");
             replica.call("REPLICAOF", "NO", "ONE");
-            timeline.tell("the replica is promoted");
+            timeline.log("the replica is promoted");
             timeline.expect("the second client's SET NX succeeds too: TWO HOLDERS",
                     stage.setNx(1, "r", "second", TTL_MS));
         }

@@ -3,29 +3,29 @@ package dev.redlock.loadtest.scenario;
 import java.util.Optional;
 
 /**
- * One story that can be played again and again.
+ * A scenario that can be played repeatedly.
  *
  * @threading caller-confined
  */
 public interface Scenario {
     /**
-     * What it is called on the command line.
+     * Its name on the command line.
      *
      * @return words with dashes
      */
     String name();
 
     /**
-     * What it shows.
+     * A summary.
      *
      * @return one sentence
      */
     String claim();
 
     /**
-     * What it needs and this machine lacks.
+     * A requirement that this machine does not meet.
      *
-     * @return what is missing and what to do about it; empty where nothing is
+     * @return the missing part and the fix; empty if nothing is missing
      */
     default Optional<String> missing() {
         return Optional.empty();
@@ -34,8 +34,8 @@ public interface Scenario {
     /**
      * Plays it on nodes of its own.
      *
-     * @param timeline where it tells what happens, and checks it
-     * @throws Exception whatever goes wrong; {@link IllegalStateException} if something is {@link #missing}
+     * @param timeline gets the events and checks them
+     * @throws Exception any failure; {@link IllegalStateException} if a part is {@link #missing}
      */
     void play(Timeline timeline) throws Exception;
 }

@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.scenario;
 
-import dev.redlock.loadtest.BuildVersion;
-import dev.redlock.loadtest.Main;
+import dev.redlock.loadtest.cli.BuildVersion;
+import dev.redlock.loadtest.cli.ExitCodes;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -19,23 +19,23 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * Plays the scenarios of the public debate and prints their timelines.
+ * Plays failure scenarios on real nodes and prints their timelines.
  *
  * @threading caller-confined
  */
 @Command(name = "scenarios", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
-        description = "Plays the failures that the public debate about distributed locks turns on, on real nodes, and "
-                + "prints a timeline of each. One that cannot be played on this machine is named at the end.")
+        description = "Plays the failures discussed in the public debate about distributed locks on real nodes, and "
+                + "prints a timeline of each. The end of the output names those that this machine cannot play.")
 public final class ScenariosCommand implements Callable<Integer> {
     private static final List<Scenario> ALL = List.of(new ReplicaFailover(), new ExpireNeverSent(), new PlainDelete(),
             new EmptyRestart(), new PausedHolder(), new LostReply(), new SplitVote(), new PermanentPartition(),
             new ClockJump());
 
-    /** Lost nodes and unconfirmed releases are what the scenarios are about: the timeline tells of them. */
+    /** Silenced, because lost nodes and unconfirmed releases are part of the scenarios: the timeline shows them. */
     private static final Logger CLIENT_LOG = Logger.getLogger("dev.redlock");
 
     @Parameters(paramLabel = "NAME", completionCandidates = Names.class,
-            description = "Which to play: ${COMPLETION-CANDIDATES} (default: all).")
+            description = "Scenarios to play: ${COMPLETION-CANDIDATES} (default: all).")
     private List<String> names = List.of();
 
     private final Map<Ending, List<String>> endings = new EnumMap<>(Ending.class);
@@ -79,9 +79,9 @@ public final class ScenariosCommand implements Callable<Integer> {
         }
         endings.forEach((ending, which) -> out.println(ending.words + ": " + String.join(", ", which)));
         if (endings.containsKey(Ending.FAILED)) {
-            return Main.EXIT_FAILED;
+            return ExitCodes.FAILED;
         }
-        return endings.containsKey(Ending.NOT_PLAYED) ? Main.EXIT_NOT_PLAYED : Main.EXIT_GOOD;
+        return endings.containsKey(Ending.NOT_PLAYED) ? ExitCodes.NOT_PLAYED : ExitCodes.GOOD;
     }
 
     private static Ending play(Scenario scenario, PrintWriter out) throws Exception {
@@ -93,8 +93,8 @@ public final class ScenariosCommand implements Callable<Integer> {
         }
         try {
             scenario.play(new Timeline(out));
-            out.println("  as told\n");
-            return Ending.AS_TOLD;
+            out.println("  as expected\n");
+            return Ending.AS_EXPECTED;
         } catch (AssertionError e) {
             out.println("  FAIL: " + e.getMessage() + "\n");
             return Ending.FAILED;
@@ -102,12 +102,12 @@ public final class ScenariosCommand implements Callable<Integer> {
     }
 
     /**
-     * What became of a scenario.
+     * The result of a scenario.
      *
      * @threading immutable
      */
     private enum Ending {
-        AS_TOLD("as told"), FAILED("FAILED"), NOT_PLAYED("NOT PLAYED");
+        AS_EXPECTED("as expected"), FAILED("FAILED"), NOT_PLAYED("NOT PLAYED");
 
         private final String words;
 

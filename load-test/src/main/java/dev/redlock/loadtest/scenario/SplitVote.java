@@ -19,7 +19,7 @@ public final class SplitVote implements Scenario {
     private static final Duration FAR = Duration.ofMillis(200);
     private static final Duration TTL = Duration.ofSeconds(20);
 
-    /** Ready to be played. */
+    /** A scenario to play. */
     public SplitVote() {
         // Nothing is kept between plays.
     }
@@ -49,14 +49,14 @@ public final class SplitVote implements Scenario {
                 }
             }
             far.forEach(proxy -> proxy.slow(FAR));
-            timeline.tell("each client is near one node and far from the two others");
+            timeline.log("each client is near one node and far from the two others");
             for (AcquireOutcome outcome : acquireAll(clients, AcquireOptions.ofTtl(TTL).tryOnce())) {
                 timeline.expect("one attempt: " + outcome.kind() + ", granted " + outcome.grantedCount() + ", refused "
                         + outcome.refusedCount(), outcome.kind() == AcquireOutcome.Kind.CONTENDED);
             }
             timeline.await("all have taken back what they had", () -> stage.count("r") == 0);
             far.forEach(FaultProxy::pass);
-            timeline.tell("the network is even again; all three try at once, and may wait");
+            timeline.log("the network is even again; all three try at once, and may wait");
             AcquireOptions patient = AcquireOptions.ofTtl(TTL).waitUpTo(Duration.ofSeconds(15));
             for (AcquireOutcome outcome : acquireAll(clients, patient)) {
                 timeline.expect("acquired and released, attempts: " + outcome.attemptCount(), outcome.isAcquired());
@@ -64,7 +64,7 @@ public final class SplitVote implements Scenario {
         }
     }
 
-    /** All at the same time; whoever acquires gives the lock back at once. */
+    /** All at the same time; the winner releases the lock at once. */
     private static List<AcquireOutcome> acquireAll(List<Redlock> clients, AcquireOptions options) {
         List<CompletableFuture<AcquireOutcome>> pending = new ArrayList<>();
         for (Redlock client : clients) {

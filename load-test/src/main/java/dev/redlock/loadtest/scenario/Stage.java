@@ -4,7 +4,7 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.loadtest.faults.FaultProxy;
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import java.io.IOException;
@@ -13,8 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Fresh nodes, clients that reach them directly or each through proxies of its own, and what is needed to play with
- * them. Closing it ends all.
+ * The setting of a scenario: fresh nodes, and clients that connect directly or through proxies of their own. Closing it
+ * ends all.
  *
  * @threading caller-confined
  */
@@ -38,7 +38,7 @@ final class Stage implements AutoCloseable {
         return nodes.node(index);
     }
 
-    /** A client without a restart guard, since these nodes are known to be fresh. */
+    /** A client without a restart guard, because these nodes are fresh. */
     Redlock client() {
         return client(unguarded(nodes.addresses()));
     }
@@ -66,7 +66,7 @@ final class Stage implements AutoCloseable {
     }
 
     private static String[] addresses(List<FaultProxy> proxies) {
-        return proxies.stream().map(proxy -> proxy.address().uri()).toArray(String[]::new);
+        return proxies.stream().map(proxy -> proxy.address().toString()).toArray(String[]::new);
     }
 
     /** One proxy before each node. */
@@ -80,9 +80,9 @@ final class Stage implements AutoCloseable {
         return proxy;
     }
 
-    /** The published single-node pattern, by somebody else's client. */
+    /** The published single-node pattern, by another client. */
     boolean setNx(int node, String resource, String token, long ttlMs) throws IOException {
-        try (RawRedis redis = node(node).connect()) {
+        try (AdminClient redis = node(node).connect()) {
             return "OK".equals(redis.call("SET", resource, token, "NX", "PX", Long.toString(ttlMs)));
         }
     }

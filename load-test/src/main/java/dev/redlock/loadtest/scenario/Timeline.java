@@ -5,12 +5,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Tells what happens and when, and ends a scenario that does not go as told.
+ * Prints the events of a scenario with their times, and fails the scenario at an unexpected state.
  *
  * @threading caller-confined
  */
 public final class Timeline {
-    private static final long LIMIT_NS = 20_000_000_000L;
+    private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(20);
     private static final long POLL_MS = 2;
 
     private final PrintWriter out;
@@ -19,14 +19,14 @@ public final class Timeline {
     /**
      * Starts now.
      *
-     * @param out where the lines go
+     * @param out gets the lines
      */
     public Timeline(PrintWriter out) {
         this.out = out;
     }
 
     /**
-     * Something that may be so, and may throw.
+     * A condition that may throw.
      *
      * @threading caller-confined
      */
@@ -35,29 +35,29 @@ public final class Timeline {
         boolean isMet() throws Exception;
     }
 
-    /** One line. */
-    void tell(String what) {
+    /** Prints an event. */
+    void log(String what) {
         out.printf("  %9.1f ms  %s%n", (System.nanoTime() - startNs) / 1e6, what);
         out.flush();
     }
 
-    /** One line, if it is so. */
+    /** Prints a state, or fails if it is not met. */
     void expect(String what, boolean isSo) {
         if (!isSo) {
             throw new AssertionError("not so: " + what);
         }
-        tell(what);
+        log(what);
     }
 
-    /** One line, when it has become so. */
+    /** Waits for a state and prints it. */
     void await(String what, Condition condition) throws Exception {
         long deadlineNs = System.nanoTime() + LIMIT_NS;
         while (!condition.isMet()) {
             if (deadlineNs - System.nanoTime() < 0) {
-                throw new AssertionError("not within " + LIMIT_NS / 1_000_000 + " ms: " + what);
+                throw new AssertionError("not within " + TimeUnit.NANOSECONDS.toMillis(LIMIT_NS) + " ms: " + what);
             }
             new CountDownLatch(1).await(POLL_MS, TimeUnit.MILLISECONDS);
         }
-        tell(what);
+        log(what);
     }
 }

@@ -37,7 +37,7 @@ class ChaosPlanTest {
     }
 
     @Test
-    void eachTargetBearsOneFaultAtATimeAndAllEndInTime() {
+    void eachTargetHasOneFaultAtATimeAndAllEndInTime() {
         for (long seed = 0; seed < SEEDS; seed++) {
             List<ChaosStep> plan = ChaosPlan.of(seed, terms(true));
             for (ChaosStep step : plan) {
@@ -71,7 +71,7 @@ class ChaosPlanTest {
     }
 
     @Test
-    void aMajorityIsWipedAtOnceAndEachOfItsNodesIsAnother() {
+    void wipedMajorityHasDistinctNodes() {
         List<ChaosStep> wipes = ChaosPlan.of(3, new ChaosTerms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
                 List.of(Fault.WIPE_MAJORITY), true, false));
         assertTrue(wipes.size() > 10, wipes::toString);

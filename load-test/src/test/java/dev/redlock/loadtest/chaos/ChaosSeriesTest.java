@@ -13,11 +13,12 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** What the records say over time, beside the faults. */
 class ChaosSeriesTest {
-    private static final long MS = 1_000_000;
+    private static final long MS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long ZERO_NS = 77 * MS;
     private static final SeriesSpec SPEC = new SeriesSpec("redlock", 5, LoopKind.CLOSED, 9, 0, 1);
 
@@ -53,14 +54,14 @@ class ChaosSeriesTest {
     }
 
     @Test
-    void faultThatWasCutShortEndsWhenItWasHealed() {
+    void faultCutShortEndsAtItsHealing() {
         faults.begins(new ChaosStep(0, Fault.PAUSE, List.of(1), 900, 900, 0), ZERO_NS + 1100 * MS);
         faults.healed(ZERO_NS + 1300 * MS);
         assertEquals(List.of(new Mark(1100, 200, "node 1: SIGSTOP for 900 ms, cut short")), result().marks());
     }
 
     @Test
-    void outcomesOfReleasesAreToldApartFromOtherCounts() {
+    void releaseOutcomesAreSeparatedFromOtherCounts() {
         tally.count("release RELEASED", 7);
         tally.count("release debt paid", 3);
         assertEquals(Map.of("RELEASED", 7L), result().tally().releases());

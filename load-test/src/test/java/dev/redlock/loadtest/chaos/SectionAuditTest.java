@@ -43,7 +43,7 @@ class SectionAuditTest {
     }
 
     @Test
-    void overlapWithAnEarlierLongSectionFailsAlsoWhenOneIsBetween() {
+    void overlapWithALongSectionFailsAcrossAnotherSection() {
         enter(1, 1, 10, 100, 0);
         enter(2, 1, 20, 30, 0);
         enter(3, 1, 90, 120, 0);
@@ -150,7 +150,7 @@ class SectionAuditTest {
     }
 
     @Test
-    void damagedEvidenceIsRefused() throws Exception {
+    void damagedRecordsAreRejected() throws Exception {
         Path file = Files.createFile(folder.resolve("records"));
         try (SectionFile out = SectionFile.append(file)) {
             out.write(new SectionRecord(Kind.ENTER, 1, 2, 3, 4, 5, 6));

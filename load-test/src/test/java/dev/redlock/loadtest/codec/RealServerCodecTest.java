@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
@@ -17,6 +16,7 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespVisitor;
 import dev.redlock.resp.RespWriter;
 import dev.redlock.resp.netty.RespClient;
+import dev.redlock.transport.NodeAddress;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;

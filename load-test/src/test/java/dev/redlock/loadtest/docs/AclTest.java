@@ -14,7 +14,7 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.RestartGuardMode;
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -40,7 +40,7 @@ class AclTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void theUserOfThePageCanDoWhatTheClientDoes(Source source) throws Exception {
+    void documentedUserSupportsAllClientCommands(Source source) throws Exception {
         try (RedisNodes nodes = nodes(source)) {
             giveRights(nodes);
             for (CommandMode mode : CommandMode.values()) {
@@ -60,7 +60,7 @@ class AclTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void keysOutsideThePatternAreOutOfReach(Source source) throws Exception {
+    void keysOutsideThePatternAreDenied(Source source) throws Exception {
         try (RedisNodes nodes = nodes(source)) {
             giveRights(nodes);
             try (Redlock redlock = Redlock.connect(context(nodes))) {
@@ -73,7 +73,7 @@ class AclTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void aNodeThatDoesNotTellItsTimeIsRefused(Source source) throws Exception {
+    void nodeWithoutTimeCommandIsRejected(Source source) throws Exception {
         try (RedisNodes nodes = nodes(source)) {
             giveRights(nodes);
             nodes.node(0).call("ACL", "SETUSER", "redlock", "-time");
@@ -89,10 +89,12 @@ class AclTest {
         return RequiredNodes.start(new RedisNodesContext().source(source).count(1));
     }
 
-    /** Without the right to a conditional delete that the server has, the script does it, and one entry tells of it. */
+    /**
+     * Without permission for a conditional delete of the server, the client uses the script, and the log has one entry.
+     */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void theFirstLineAloneIsEnoughAndFillsNoLog(Source source) throws Exception {
+    void firstAclLineIsEnoughAndLogsNoDenial(Source source) throws Exception {
         try (RedisNodes nodes = nodes(source)) {
             assertEquals("OK", nodes.node(0).call(lines().get(0).split(" ")));
             try (Redlock redlock = Redlock.connect(context(nodes).keyPrefix("lock:"))) {
@@ -114,7 +116,7 @@ class AclTest {
         return known.stream().filter(Objects::nonNull).count();
     }
 
-    /** The user, and what it is given where the server has it. */
+    /** The user, with the permissions for the commands that the server has. */
     private static List<String> lines() throws IOException {
         List<String> lines = DocPages.text("docs/guides/operations.md")
                 .lines()
@@ -139,7 +141,7 @@ class AclTest {
     }
 
     private static Object reply(RedisNodes nodes, String line) throws IOException {
-        try (RawRedis redis = nodes.node(0).connect()) {
+        try (AdminClient redis = nodes.node(0).connect()) {
             return redis.call(line.split(" "));
         }
     }
@@ -179,7 +181,7 @@ class AclTest {
         }
     }
 
-    /** What stands in the server's log of refusals; that of a name for people is no loss. */
+    /** The entries of the server's log of denials, except for CLIENT SETNAME, which is optional. */
     private static List<String> denied(RedisNodes nodes) {
         List<String> denied = new ArrayList<>();
         for (Object entry : (List<?>) nodes.node(0).call("ACL", "LOG")) {

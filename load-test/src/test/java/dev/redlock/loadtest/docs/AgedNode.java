@@ -1,6 +1,6 @@
 package dev.redlock.loadtest.docs;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
+import dev.redlock.transport.NodeAddress;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -38,7 +38,7 @@ final class AgedNode implements AutoCloseable {
     }
 
     NodeAddress address() {
-        return NodeAddress.of("127.0.0.1", port.getLocalPort());
+        return NodeAddress.parse("127.0.0.1:" + port.getLocalPort());
     }
 
     /** A copying job; it ends with an error when a socket is closed, and closes the others then. */

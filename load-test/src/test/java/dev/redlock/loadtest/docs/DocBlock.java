@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  * Redlock redlock -->}. CONTRIBUTING.md explains them; any other comment there is an error, since it may be a slip.
  *
  * @param place    file and line, for people
- * @param language what stands behind the opening fence, maybe nothing
+ * @param language the text behind the opening fence, possibly empty
  * @param notes    of the comments, by the word before the colon
  * @param lines    between the fences
  */

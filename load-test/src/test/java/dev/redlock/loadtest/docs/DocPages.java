@@ -9,7 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Where the prose is: README.md, CONTRIBUTING.md, CHANGELOG.md and docs/ of the project that the tests run in. */
+/**
+ * The pages of the documentation: README.md, CONTRIBUTING.md, CHANGELOG.md and docs/ of the project that the tests run
+ * in.
+ */
 public final class DocPages {
     private DocPages() {
     }

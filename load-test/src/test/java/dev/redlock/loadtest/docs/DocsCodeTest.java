@@ -109,7 +109,7 @@ class DocsCodeTest {
     }
 
     @Test
-    void blockThatDoesNotGetItsLockIsFound() throws Exception {
+    void blockThatFailsToAcquireIsDetected() throws Exception {
         assertFound("ended as CONTENDED", "<!-- given: Redlock redlock -->", "```java",
                 "redlock.acquire(\"r\", Duration.ofSeconds(9));", "redlock.tryAcquire(\"r\", Duration.ofSeconds(9));",
                 "```");
@@ -137,7 +137,7 @@ class DocsCodeTest {
     }
 
     @Test
-    void onlyTheUptimeAndTheLineBehindItChangeAndTheLengthStays() throws IOException {
+    void agedNodeChangesTheUptimeOnlyAndKeepsTheLength() throws IOException {
         String before = "$46\r\na:b\r\nuptime_in_seconds:7\r\nuptime_in_days:0\r\nc:d\r\n:1\r\n";
         ByteArrayOutputStream after = new ByteArrayOutputStream();
         AgedNode.passReplies(new ByteArrayInputStream(before.getBytes(StandardCharsets.ISO_8859_1)), after);

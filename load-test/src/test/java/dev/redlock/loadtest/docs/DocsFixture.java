@@ -2,11 +2,11 @@ package dev.redlock.loadtest.docs;
 
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.loadtest.nodes.NodeAddress;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -59,7 +59,7 @@ final class DocsFixture implements AutoCloseable {
         }
     }
 
-    /** What is wrong with a block, compiled and run; empty if nothing is. */
+    /** The error of a block, compiled and run; empty if there is none. */
     List<String> problems(JavaSnippet snippet, Path folder) throws Exception {
         if (!snippet.block().isRun()) {
             return snippet.compile(folder, text -> text);

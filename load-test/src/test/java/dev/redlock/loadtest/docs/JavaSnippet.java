@@ -18,11 +18,13 @@ import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
 /**
- * A java block of a Markdown file. The convention stands in CONTRIBUTING.md: a block that declares a type at the left
+ * A java block of a Markdown file. CONTRIBUTING.md has the convention: a block that declares a type at the left
  * margin is a file; any other block is the body of a method, whose parameters an HTML comment names.
  */
 record JavaSnippet(DocBlock block) {
-    /** The method that a block of statements becomes. Its last parameter is told what the block leaves open. */
+    /**
+     * The method that a block of statements becomes. Its last parameter gets the resources that the block leaves open.
+     */
     static final String METHOD = "run";
 
     private static final Pattern TYPE = Pattern
@@ -44,7 +46,7 @@ record JavaSnippet(DocBlock block) {
     /**
      * Compiles it into a folder.
      *
-     * @param places what the addresses in it stand for
+     * @param places the real addresses for those in the block
      * @return what the compiler has against it
      */
     List<String> compile(Path folder, UnaryOperator<String> places) {

@@ -53,7 +53,7 @@ class PublishingTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"pom.xml", "bom/pom.xml"})
-    void thePomsSayWhatARegistryAsksFor(String pom) throws Exception {
+    void pomsHaveTheFieldsThatRegistriesRequire(String pom) throws Exception {
         Element project = root(pom);
         for (String name : List.of("name", "description", "url", "licenses", "developers", "scm")) {
             assertFalse(text(project, name).isBlank(), name + " of " + pom);

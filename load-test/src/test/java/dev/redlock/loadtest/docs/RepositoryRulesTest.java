@@ -83,7 +83,7 @@ class RepositoryRulesTest {
     }
 
     @Test
-    void oneLibraryFileReadsTheMonotonicClockAtMostBesideTheClockItself() throws IOException {
+    void atMostOneLibraryFileReadsTheMonotonicClockDirectly() throws IOException {
         List<String> readers = new ArrayList<>();
         for (Path file : files()) {
             String name = DocPages.root().relativize(file).toString();
@@ -99,7 +99,7 @@ class RepositoryRulesTest {
         "3,a/src/test/A.java,Thread.sl/eep(1)",
         "4,resp-codec/src/main/A.java,Instant.n/ow()", "5,redlock-core/src/main/A.java,System.out./println()",
         "7,a/A.java,// TO/DO later", "8,A.java,catch (Exception e) /{ }"})
-    void eachRuleFindsWhatItForbids(int index, String name, String line) {
+    void eachRuleDetectsItsViolation(int index, String name, String line) {
         Rule rule = RULES.get(index);
         String joined = index == 0 ? line.replace("/ho/me", "/ho" + "me") : line.replace("/", "");
         assertTrue(name.matches(rule.files) && rule.forbidden.matcher(joined).find(), rule.title);

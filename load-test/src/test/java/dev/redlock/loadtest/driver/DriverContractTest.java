@@ -8,7 +8,6 @@ import dev.redlock.CommandMode;
 import dev.redlock.IdlePolicy;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.Await;
-import dev.redlock.loadtest.nodes.NodeAddress;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -16,6 +15,7 @@ import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.rig.LoadPlan;
 import dev.redlock.loadtest.rig.LoadResult;
 import dev.redlock.loadtest.rig.LoadTestRig;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -41,7 +41,7 @@ class DriverContractTest {
         }
 
         @Test
-        void asksTheNodesAsItIsTold() throws Exception {
+        void sendsTheConfiguredCommands() throws Exception {
             asksAsTold();
         }
     }
@@ -212,7 +212,7 @@ class DriverContractTest {
         }
 
         @Test
-        void holdsAsManyNodesAsItSays() throws Exception {
+        void holdsAMajorityOrOneNodeAsDeclared() throws Exception {
             try (LockSession session = open()) {
                 String resource = freshResource();
                 BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
@@ -265,7 +265,7 @@ class DriverContractTest {
         }
 
         @Test
-        void saysItsVersion() {
+        void reportsItsVersion() {
             boolean isFromJar = !driver.name().startsWith("redlock");
             assertTrue(driver.version().matches(isFromJar ? "[A-Z][a-z]+ [0-9]+\\.[0-9]+\\..+" : "redlock .+"),
                     driver::version);
@@ -292,8 +292,8 @@ class DriverContractTest {
 
         @Test
         void majorityDownIsAnErrorOfOpen() throws Exception {
-            NodeAddress nobody = NodeAddress.of("127.0.0.1", 1);
-            List<NodeAddress> addresses = List.of(nobody, NodeAddress.of("127.0.0.1", 2), addresses(nodes).get(0));
+            NodeAddress nobody = NodeAddress.parse("127.0.0.1:1");
+            List<NodeAddress> addresses = List.of(nobody, NodeAddress.parse("127.0.0.1:2"), addresses(nodes).get(0));
             IOException failure = assertThrows(IOException.class, () -> driver.open(addresses, true));
             assertTrue(failure.getMessage().startsWith("only "), failure::getMessage);
         }

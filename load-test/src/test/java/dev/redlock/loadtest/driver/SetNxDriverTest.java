@@ -3,13 +3,13 @@ package dev.redlock.loadtest.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.loadtest.nodes.NodeAddress;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.rig.LoadPlan;
 import dev.redlock.loadtest.rig.LoadResult;
 import dev.redlock.loadtest.rig.LoadTestRig;
+import dev.redlock.transport.NodeAddress;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

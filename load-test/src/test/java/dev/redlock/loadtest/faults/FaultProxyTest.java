@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.loadtest.Await;
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -57,7 +57,7 @@ class FaultProxyTest {
     @Test
     void passesBytesBothWays() throws Exception {
         String large = "x".repeat(1 << 20);
-        try (RawRedis redis = RawRedis.connect(proxy.address(), LONG)) {
+        try (AdminClient redis = AdminClient.connect(proxy.address(), LONG)) {
             assertEquals("OK", redis.call("SET", "key", large));
             assertEquals(large, redis.call("GET", "key"));
         }
@@ -65,7 +65,7 @@ class FaultProxyTest {
 
     @Test
     void slowAddsTheDelayTwice() throws Exception {
-        try (RawRedis redis = RawRedis.connect(proxy.address(), LONG)) {
+        try (AdminClient redis = AdminClient.connect(proxy.address(), LONG)) {
             assertEquals("PONG", redis.call("PING"));
             proxy.slow(Duration.ofMillis(60));
             long beganNs = System.nanoTime();
@@ -78,7 +78,7 @@ class FaultProxyTest {
 
     @Test
     void stallHoldsRequestsBackAndDeliversThemAfterTheirSenderHasGone() throws Exception {
-        try (RawRedis redis = RawRedis.connect(proxy.address(), SOON)) {
+        try (AdminClient redis = AdminClient.connect(proxy.address(), SOON)) {
             assertEquals("PONG", redis.call("PING"));
             proxy.stall();
             assertThrows(SocketTimeoutException.class, () -> redis.call("SET", "late", "1"));
@@ -90,7 +90,7 @@ class FaultProxyTest {
 
     @Test
     void muteDeliversRequestsAndLosesReplies() throws Exception {
-        try (RawRedis redis = RawRedis.connect(proxy.address(), SOON)) {
+        try (AdminClient redis = AdminClient.connect(proxy.address(), SOON)) {
             assertEquals("PONG", redis.call("PING"));
             proxy.mute();
             assertThrows(SocketTimeoutException.class, () -> redis.call("SET", "unanswered", "1"));
@@ -102,16 +102,16 @@ class FaultProxyTest {
 
     @Test
     void cutClosesConnectionsOldAndNew() throws Exception {
-        try (RawRedis redis = RawRedis.connect(proxy.address(), LONG)) {
+        try (AdminClient redis = AdminClient.connect(proxy.address(), LONG)) {
             assertEquals("PONG", redis.call("PING"));
             proxy.cut();
             assertThrows(IOException.class, () -> redis.call("PING"));
         }
-        try (RawRedis redis = RawRedis.connect(proxy.address(), LONG)) {
+        try (AdminClient redis = AdminClient.connect(proxy.address(), LONG)) {
             assertThrows(IOException.class, () -> redis.call("PING"));
         }
         proxy.pass();
-        try (RawRedis redis = RawRedis.connect(proxy.address(), LONG)) {
+        try (AdminClient redis = AdminClient.connect(proxy.address(), LONG)) {
             assertEquals("PONG", redis.call("PING"));
         }
     }

@@ -55,7 +55,7 @@ class SqlFenceTest {
     }
 
     @Test
-    void holderWhoseLeaseHasPassedOnChangesNoRow() throws Exception {
+    void earlierHolderChangesNoRow() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(3));
                 Redlock first = client(nodes);
                 Redlock second = client(nodes)) {
@@ -72,7 +72,7 @@ class SqlFenceTest {
     }
 
     @Test
-    void strictComparisonTakesOneWriteOfEachHolder() throws SQLException {
+    void strictComparisonAcceptsOneWritePerHolder() throws SQLException {
         assertEquals(1, update(database, ONCE, "first", 7));
         assertEquals(0, update(database, ONCE, "again", 7));
         assertEquals(1, update(database, ONCE, "next", 8));
@@ -80,7 +80,7 @@ class SqlFenceTest {
     }
 
     @Test
-    void looseComparisonTakesMoreWritesOfOneHolderAndNoneOfAnEarlierOne() throws SQLException {
+    void looseComparisonAcceptsRepeatedWritesButNoneOfAnEarlierHolder() throws SQLException {
         assertEquals(1, update(database, AGAIN, "first", 7));
         assertEquals(1, update(database, AGAIN, "again", 7));
         assertEquals(1, update(database, AGAIN, "next", 8));

@@ -109,7 +109,7 @@ class AllocationTest {
                 + THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
     }
 
-    /** The fewest bytes per cycle that a window needed; ends early when a window shows what is asked for. */
+    /** The fewest bytes per cycle that a window needed; ends early at the wanted result. */
     private static double bestBytesPerCycle(final Cycle cycle, final double enough) {
         for (int i = 0; i < WARM_UP_WINDOWS; i++) {
             cycle.run(CYCLES_PER_WINDOW);
@@ -191,7 +191,7 @@ class AllocationTest {
 
     @Test
     void acquireThatComesTooLateAllocatesNothing() {
-        // All but a nanosecond of what is left of the ttl: 1 % of 10 s and of twice 60.1 s, and 2 ms, are taken off it.
+        // The rest of the ttl less a nanosecond: the drift takes off 1 % of 10 s and of twice 60.1 s, and 2 ms.
         final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/late"),
                 AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce().minValidity(Duration.ofNanos(8_695_999_999L)),
                 AcquireOutcome.Kind.TOO_SLOW, 0);

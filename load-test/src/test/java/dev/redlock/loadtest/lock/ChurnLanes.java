@@ -89,7 +89,7 @@ final class ChurnLanes {
         return "churn/held/" + i % HELD;
     }
 
-    /** A resource that somebody's key blocks on one node: it cannot be taken or given back without both others. */
+    /** A resource that another client's key blocks on one node: an acquire or release needs both other nodes. */
     static String split(int i) {
         return "churn/split/" + i;
     }
@@ -102,7 +102,7 @@ final class ChurnLanes {
         lanes.add(new Lane(redlock.key(resource), options, cancelled));
     }
 
-    /** Begins so many operations more; {@link #isOver} tells when all have ended. */
+    /** Starts more operations; {@link #isOver} returns true when all have ended. */
     void begin(long count) {
         target = done + count;
         active = lanes.size();
@@ -132,11 +132,11 @@ final class ChurnLanes {
             throw new AssertionError("in a callback", failure);
         }
         if (holders.stream().anyMatch(holder -> !holder.isHeld())) {
-            throw new AssertionError("what was held all the time is not held any more: " + holders);
+            throw new AssertionError("a lock that was held all the time is lost: " + holders);
         }
     }
 
-    /** One resource, taken, or not, and given back again and again. */
+    /** One resource, acquired if possible and released, repeatedly. */
     private final class Lane {
         final ResourceKey key;
         final AcquireOptions options;
@@ -151,7 +151,7 @@ final class ChurnLanes {
             this.cancelled = cancelled;
         }
 
-        /** From the caller's thread: what is to be cancelled must be there when the acquisition ends. */
+        /** From the caller's thread: the cancellation must be registered when the acquisition ends. */
         void start() {
             if (cancelled != null) {
                 cancelled.begin();

@@ -11,7 +11,7 @@ import dev.redlock.RedlockContext;
 import dev.redlock.RedlockCounters;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.loadtest.Await;
-import dev.redlock.loadtest.nodes.RawRedis;
+import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
@@ -25,6 +25,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import javax.management.JMException;
 import javax.management.ObjectName;
 import org.junit.jupiter.api.AfterEach;
@@ -95,7 +96,7 @@ class ChurnTest {
     }
 
     @Test
-    void aMillionOperationsThatEndInEveryWayLeaveMemoryFlat() throws Exception {
+    void memoryStaysFlatOverAMillionOperationsWithEveryOutcome() throws Exception {
         blockSplitResources();
         ChurnLanes lanes = new ChurnLanes(redlock);
         List<Reading> readings = new ArrayList<>();
@@ -105,7 +106,7 @@ class ChurnTest {
             readings.add(Reading.now(lanes.done()));
             System.out.printf("%d outstanding, %s%n", lanes.outstanding(), readings.get(part));
         }
-        System.out.printf("in %d ms: %s%n", (System.nanoTime() - startNs) / 1_000_000,
+        System.out.printf("in %d ms: %s%n", TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs),
                 Arrays.stream(AcquireOutcome.Kind.values())
                         .map(kind -> kind + " " + redlock.counters().outcomeCount(kind))
                         .toList());
@@ -114,7 +115,7 @@ class ChurnTest {
         readings.get(PARTS - 1).assertFlatSince(readings.get(WARM_UP_PARTS - 1));
     }
 
-    /** One part: a node is silent in the middle of it. At its end nothing is under way and nothing is owed. */
+    /** One part: a node is silent in the middle of it. At its end no operation and no release is pending. */
     private void churn(ChurnLanes lanes, long count) throws Exception {
         long doneBefore = lanes.done();
         long silentBefore = lanes.silentCount();
@@ -142,7 +143,7 @@ class ChurnTest {
     }
 
     private void blockSplitResources() throws Exception {
-        try (RawRedis redis = RawRedis.connect(nodes.node(0).address(), Duration.ofSeconds(10))) {
+        try (AdminClient redis = AdminClient.connect(nodes.node(0).address(), Duration.ofSeconds(10))) {
             for (int i = 0; i < ChurnLanes.splitCount(); i++) {
                 assertEquals("OK", redis.call("SET", ChurnLanes.split(i), "somebody"));
             }
@@ -171,7 +172,7 @@ class ChurnTest {
     private record Reading(long operations, long heapBytes, long directBytes, long pinnedBytes,
             Map<String, Long> instances) {
         static Reading now(long operations) throws JMException {
-            // Collects, and counts what is left.
+            // Collects garbage, and counts the live bytes.
             String histogram = (String) ManagementFactory.getPlatformMBeanServer()
                     .invoke(new ObjectName("com.sun.management:type=DiagnosticCommand"), "gcClassHistogram",
                             new Object[]{new String[0]}, new String[]{String[].class.getName()});

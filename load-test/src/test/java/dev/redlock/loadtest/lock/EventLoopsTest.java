@@ -79,7 +79,7 @@ class EventLoopsTest {
     }
 
     @Test
-    void noLoopOfTheClientMayBeBlockedWhicheverResourceItIsAbout() throws Exception {
+    void blockingCallsOnAnyClientLoopAreRejected() throws Exception {
         try (Redlock redlock = Redlock.connect(context().eventLoops(2))) {
             String here = "resource-0";
             Thread loop = cycle(redlock, here);

@@ -37,7 +37,7 @@ class LoopTurnTest {
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
     private static final Path OWN_IO = Path.of("/proc/thread-self/io");
     private static final int COUNT = 64;
-    /** The commands of one turn are one; what is asked for this test and by the watch of clocks comes on top. */
+    /** The commands of one turn are one read; the commands of this test and of the clock watch come on top. */
     private static final int READS_MAX = 10;
     /** The command, and the end of its connection. */
     private static final int READS_OF_A_CALL = 2;
@@ -76,7 +76,7 @@ class LoopTurnTest {
     }
 
     @Test
-    void whatIsSubmittedInOneTurnIsOneWakeUpAndOneReadOfEachNode() throws Exception {
+    void submissionsOfOneTurnShareOneWakeUpAndOneReadPerNode() throws Exception {
         assumeTrue(Files.isReadable(OWN_IO), "the system counts the calls of a thread");
         try (Redlock redlock = Redlock.connect(context())) {
             Await.until("every node takes part",
@@ -131,7 +131,7 @@ class LoopTurnTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, 50, 5_000})
-    void aBlockedCallerIsServedHoweverLongItSpins(long spinUs) throws InterruptedException {
+    void blockedCallerIsServedForAnySpinTime(long spinUs) throws InterruptedException {
         try (Redlock redlock = Redlock.connect(context().blockingSpin(Duration.ofNanos(spinUs * 1_000)))) {
             for (int i = 0; i < 50; i++) {
                 try (Lease lease = redlock.acquire(redlock.key("spin"), OPTIONS).lease()) {

@@ -23,7 +23,7 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * A program whose many threads wait for one lock while another one works with others: virtual threads where the JVM has
+ * A program whose many threads wait for one lock while another one uses other locks: virtual threads where the JVM has
  * them, platform threads where not. It is run with a single carrier, so that one pinned thread would stop the rest.
  */
 final class ParkedUsers {

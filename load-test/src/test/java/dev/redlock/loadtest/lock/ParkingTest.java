@@ -39,7 +39,7 @@ class ParkingTest {
     /** On JDK 21 and later the threads are virtual and there is one carrier for all of them. */
     @Test
     @Timeout(150)
-    void waitersKeepNoCarrierFromOthers() throws Exception {
+    void waitingVirtualThreadsReleaseTheirCarriers() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(Source.PATH, 3)) {
             final Path out = folder.resolve("out");
             final Path err = folder.resolve("err");
@@ -54,7 +54,7 @@ class ParkingTest {
                     .redirectError(err.toFile())
                     .start();
             try {
-                assertTrue(process.waitFor(120, TimeUnit.SECONDS), () -> "it ends by itself: " + text(out));
+                assertTrue(process.waitFor(120, TimeUnit.SECONDS), () -> "it ends without a signal: " + text(out));
                 final String kind = Runtime.version().feature() >= 21 ? "virtual" : "platform";
                 assertEquals(0, process.exitValue(), () -> text(err));
                 assertEquals(List.of(kind + " threads, 250 parked, 100 cycles beside them", "served 250", "pinned 0"),

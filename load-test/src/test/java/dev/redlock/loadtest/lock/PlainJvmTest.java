@@ -35,7 +35,7 @@ class PlainJvmTest {
 
     @ParameterizedTest
     @EnumSource(value = TransportKind.class, names = {"AUTO", "NIO"})
-    void takesALockWithoutAnyFlag(final TransportKind transport) throws IOException, InterruptedException {
+    void acquiresOnAJvmWithoutFlags(final TransportKind transport) throws IOException, InterruptedException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1))) {
             final Path out = folder.resolve("out");
             final Path err = folder.resolve("err");
@@ -46,7 +46,7 @@ class PlainJvmTest {
             builder.environment().remove("JDK_JAVA_OPTIONS");
             final Process process = builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
             try {
-                assertTrue(process.waitFor(60, TimeUnit.SECONDS), "it ends by itself");
+                assertTrue(process.waitFor(60, TimeUnit.SECONDS), "it ends without a signal");
                 final String said = Files.readString(err);
                 assertEquals(0, process.exitValue(), said);
                 assertTrue(Files.readString(out).startsWith("held true over "), Files.readString(out));
@@ -64,7 +64,7 @@ class PlainJvmTest {
         }
     }
 
-    /** From the test's own class path, so that it is what was built just now. */
+    /** From the test's own class path, so that it is the current build. */
     private static String classPath() {
         final String all = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
         return Arrays.stream(all.split(File.pathSeparator))

@@ -6,6 +6,7 @@ import dev.redlock.NodeAccess;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.TransportKind;
+import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -113,7 +114,7 @@ class RealLockContractTest {
 
         @Override
         String addressOf(final RedisNode node) {
-            return node.address().uri();
+            return NodeUris.of(node.address());
         }
     }
 

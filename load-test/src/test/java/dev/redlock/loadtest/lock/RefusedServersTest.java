@@ -29,7 +29,7 @@ class RefusedServersTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void aClusterNodeIsRefused(Source source) throws Exception {
+    void clusterNodeIsRejected(Source source) throws Exception {
         RedisNodesContext cluster = new RedisNodesContext().source(source)
                 .count(1)
                 .config("cluster-enabled yes")
@@ -43,7 +43,7 @@ class RefusedServersTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void aNodeThatRunsOutOfMemorySaysSoUntilItHasMemoryAgain(Source source) throws Exception {
+    void outOfMemoryNodeReportsTheProblemUntilItRecovers(Source source) throws Exception {
         for (CommandMode mode : CommandMode.values()) {
             try (RedisNodes nodes = start(source); Redlock redlock = connect(nodes, mode)) {
                 NodeStatus node = redlock.nodes().get(0);
@@ -63,7 +63,7 @@ class RefusedServersTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void aNodeWhoseUserMayNoLongerReadTheTimeDoesNotVote(Source source) throws Exception {
+    void nodeThatDeniesTimeDoesNotVote(Source source) throws Exception {
         try (RedisNodes nodes = start(source); Redlock redlock = connect(nodes, CommandMode.AUTO)) {
             NodeStatus node = redlock.nodes().get(0);
             Await.until("ready", () -> node.state() == NodeState.READY);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -49,7 +50,7 @@ class RedisNodesTest {
 
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "GIVEN")
-    void killedNodeRefusesAndComesBackEmptyOnItsAddress(Source source) {
+    void killedNodeRefusesConnectionsAndRestartsEmptyOnItsAddress(Source source) {
         try (RedisNodes nodes = RequiredNodes.start(source, 1)) {
             RedisNode node = nodes.node(0);
             String runId = info(node, "run_id");
@@ -67,7 +68,7 @@ class RedisNodesTest {
 
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "GIVEN")
-    void restartKeepsOrLosesTheDataAsAsked(Source source) {
+    void restartKeepsOrLosesTheDataAsRequested(Source source) {
         RedisNodesContext context = new RedisNodesContext().source(source).count(1).appendOnly(true);
         try (RedisNodes nodes = RequiredNodes.start(context)) {
             RedisNode node = nodes.node(0);
@@ -87,13 +88,13 @@ class RedisNodesTest {
     void pausedNodeKeepsItsConnectionsAndAnswersAfterResume(Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(source, 1)) {
             RedisNode node = nodes.node(0);
-            try (RawRedis redis = RawRedis.connect(node.address(), SOON)) {
+            try (AdminClient redis = AdminClient.connect(node.address(), SOON)) {
                 node.pause();
                 assertEquals(NodeState.PAUSED, node.state());
                 assertThrows(SocketTimeoutException.class, () -> redis.call("SET", "late", "1"));
                 node.resume();
                 assertEquals("PONG", node.call("PING"));
-                assertEquals("1", node.call("GET", "late"), "what was sent meanwhile is executed");
+                assertEquals("1", node.call("GET", "late"), "commands sent meanwhile are executed");
             }
         }
     }
@@ -144,13 +145,13 @@ class RedisNodesTest {
                 assertEquals(address, given.node(0).address().toString());
             }
             nodes.node(0).pause();
-            try (RawRedis paused = RawRedis.connect(NodeAddress.parse(address), Duration.ofMillis(100))) {
+            try (AdminClient paused = AdminClient.connect(NodeAddress.parse(address), Duration.ofMillis(100))) {
                 IOException late = assertThrows(IOException.class, () -> paused.call("PING"));
                 assertEquals("no answer within 100 ms", late.getMessage());
             }
             nodes.node(0).kill();
             IOException refused = assertThrows(IOException.class,
-                    () -> RawRedis.connect(NodeAddress.parse(address), Duration.ofMillis(100)));
+                    () -> AdminClient.connect(NodeAddress.parse(address), Duration.ofMillis(100)));
             assertTrue(refused.getMessage().startsWith("cannot connect to " + address), refused.getMessage());
         }
     }
@@ -175,7 +176,8 @@ class RedisNodesTest {
                 .start(new RedisNodesContext().count(1).config("requirepass s3cr3t-word"))) {
             RedisNode node = nodes.node(0);
             assertEquals("PONG", node.call("PING"));
-            try (RawRedis stranger = RawRedis.connect(NodeAddress.of("127.0.0.1", node.address().port()), LIMIT)) {
+            try (AdminClient stranger = AdminClient.connect(NodeAddress.parse("127.0.0.1:" + node.address().port()),
+                    LIMIT)) {
                 assertTrue(stranger.call("PING").toString().contains("NOAUTH"));
             }
             assertTrue(nodes.addresses()[0].contains("s3cr3t-word"), "the client needs it");
@@ -189,7 +191,7 @@ class RedisNodesTest {
     }
 
     @Test
-    void givenAddressesAreUsedAsTheyAreAndCannotBeHurt() {
+    void givenAddressesAreUsedUnchangedAndCannotBeStopped() {
         try (RedisNodes own = RequiredNodes.start(new RedisNodesContext().count(3))) {
             own.node(2).kill();
             RedisNodesContext context = new RedisNodesContext().addresses(Arrays.asList(own.addresses()));
@@ -205,7 +207,7 @@ class RedisNodesTest {
     }
 
     @Test
-    void givenAddressesWithoutAMajorityAreAnErrorThatNamesEachAndTriesNothingElse() {
+    void givenAddressesWithoutAMajorityFailNamingEach() {
         try (RedisNodes own = RequiredNodes.start(new RedisNodesContext().count(3))) {
             own.node(1).kill();
             own.node(2).kill();
@@ -219,7 +221,7 @@ class RedisNodesTest {
     }
 
     @Test
-    void withoutASourceEveryRefusalIsNamed() {
+    void failureOfAllSourcesNamesEveryReason() {
         RedisNodesContext context = new RedisNodesContext().source(Source.CONTAINER).unixSocket(true);
         NodesUnavailableException error = assertThrows(NodesUnavailableException.class,
                 () -> RedisNodes.start(context));
@@ -227,7 +229,7 @@ class RedisNodesTest {
     }
 
     @Test
-    void serverThatRefusesItsConfigurationSaysWhy() {
+    void rejectedConfigurationIsReportedWithTheServersReason() {
         RedisNodesContext context = new RedisNodesContext().count(1)
                 .source(Source.EMBEDDED)
                 .config("no-such-directive yes");
@@ -237,7 +239,7 @@ class RedisNodesTest {
     }
 
     @Test
-    void takenPortIsTriedAgainElsewhereAndThenNamed() throws IOException {
+    void takenPortIsRetriedOnAnotherPortAndThenReported() throws IOException {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             RedisNodesContext context = new RedisNodesContext().count(1)
                     .source(Source.EMBEDDED)
@@ -249,23 +251,23 @@ class RedisNodesTest {
     }
 
     @Test
-    void pathWithoutAServerIsRefused() {
+    void pathWithoutAServerFails() {
         SourceRefusedException none = assertThrows(SourceRefusedException.class,
                 () -> PathServer.find(System.getProperty("java.io.tmpdir")));
         assertEquals("no redis-server or valkey-server on PATH", none.getMessage());
     }
 
     @Test
-    void brokenServerOnPathIsRefusedWithItsOwnWords(@TempDir Path folder) throws IOException {
+    void brokenServerOnPathIsReportedWithItsOutput(@TempDir Path folder) throws IOException {
         Path script = Files.writeString(folder.resolve("valkey-server"), "#!/bin/sh\necho cannot load libssl\n");
         assertTrue(script.toFile().setExecutable(true));
         SourceRefusedException error = assertThrows(SourceRefusedException.class,
                 () -> PathServer.find(folder.toString()));
-        assertEquals("valkey-server --version said: cannot load libssl", error.getMessage());
+        assertEquals("valkey-server --version printed: cannot load libssl", error.getMessage());
     }
 
     @Test
-    void valkeyOnPathIsTaken(@TempDir Path folder) throws Exception {
+    void valkeyOnPathIsUsed(@TempDir Path folder) throws Exception {
         Path script = Files.writeString(folder.resolve("valkey-server"),
                 "#!/bin/sh\necho 'Valkey server v=8.0.1 sha=00000000:0 malloc=jemalloc bits=64'\n");
         assertTrue(script.toFile().setExecutable(true));
@@ -284,7 +286,7 @@ class RedisNodesTest {
     }
 
     @Test
-    void verbsThatDoNotFitTheStateSaySo() {
+    void callsInAWrongStateReportTheState() {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1))) {
             RedisNode node = nodes.node(0);
             assertThrows(IllegalStateException.class, node::start);
@@ -297,7 +299,7 @@ class RedisNodesTest {
     }
 
     @Test
-    void optionsOutOfRangeSayTheirRange() {
+    void optionsOutOfRangeReportTheRange() {
         assertThrows(IllegalArgumentException.class, () -> new RedisNodesContext().count(0));
         assertThrows(IllegalArgumentException.class, () -> new RedisNodesContext().count(64));
         assertThrows(IllegalArgumentException.class, () -> new RedisNodesContext().readyTimeout(Duration.ZERO));
@@ -309,7 +311,7 @@ class RedisNodesTest {
     }
 
     private static String info(RedisNode node, String field) {
-        try (RawRedis redis = node.connect()) {
+        try (AdminClient redis = node.connect()) {
             return redis.info(field);
         } catch (IOException e) {
             throw new AssertionError(e);
@@ -317,7 +319,7 @@ class RedisNodesTest {
     }
 
     private static void ping(RedisNode node) throws IOException {
-        try (RawRedis redis = RawRedis.connect(node.address(), SOON)) {
+        try (AdminClient redis = AdminClient.connect(node.address(), SOON)) {
             redis.call("PING");
         }
     }

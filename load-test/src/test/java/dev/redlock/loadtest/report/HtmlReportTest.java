@@ -24,7 +24,7 @@ class HtmlReportTest {
     private static final Pattern SCRIPT = Pattern.compile("<script([^>]*)>(.*?)</script>", Pattern.DOTALL);
 
     @Test
-    void refersToNothingOutside() throws Exception {
+    void reportLoadsNothingExternal() throws Exception {
         String page = HtmlReport.page(SampleRuns.comparing("redlock", "lettuce").result());
         String markup = SCRIPT.matcher(page).replaceAll("");
         assertFalse(markup.contains("://"), "a URL outside the scripts");
@@ -32,7 +32,7 @@ class HtmlReportTest {
                 .matcher(markup)
                 .find(), "an element or rule that loads something");
         assertFalse(ReportAssets.script().contains("://"), "a URL in the report's script");
-        assertTrue(page.contains("content=\"default-src 'none';"), "the browser is told to load nothing");
+        assertTrue(page.contains("content=\"default-src 'none';"), "the browser loads nothing");
     }
 
     /** The policy names the scripts by their digests: a mistake here and the browser would run none of them. */
@@ -62,7 +62,7 @@ class HtmlReportTest {
     }
 
     @Test
-    void holdsTheWholeRun() throws Exception {
+    void reportContainsTheWholeRun() throws Exception {
         String page = HtmlReport.page(SampleRuns.comparing("redlock", "lettuce").note("where they came from").result());
         JsonNode data = data(page);
         assertEquals(24, data.get("series").size());
@@ -79,7 +79,7 @@ class HtmlReportTest {
     }
 
     @Test
-    void hostileTextStaysText() throws Exception {
+    void hostileTextIsEscaped() throws Exception {
         String page = HtmlReport.page(SampleRuns.empty()
                 .add(HOSTILE, 3, 64, 1, 100)
                 .option("addresses", HOSTILE)
@@ -95,7 +95,7 @@ class HtmlReportTest {
     }
 
     @Test
-    void failedRunSaysWhyBeforeAnythingElse() throws Exception {
+    void failedRunShowsItsReasonsFirst() throws Exception {
         String page = HtmlReport.page(SampleRuns.comparing("redlock").failure("two holders overlapped").result());
         int reason = page.indexOf("two holders overlapped");
         assertTrue(page.contains("<span class=\"verdict fail\">FAIL</span>"));
@@ -103,7 +103,7 @@ class HtmlReportTest {
     }
 
     @Test
-    void runWithoutSeriesIsAPageToo(@TempDir Path folder) throws Exception {
+    void runWithoutSeriesHasAPage(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("report.html");
         new HtmlReport().write(SampleRuns.empty().failure("nothing was measured").result(), file);
         assertTrue(Files.readString(file).contains("nothing was measured"));

@@ -50,7 +50,7 @@ class ResultPlotsTest {
     }
 
     @Test
-    void whatIsNoResultIsNamed() throws Exception {
+    void fileWithoutResultsIsRejectedByName() throws Exception {
         Path file = Files.writeString(folder.resolve("other.json"), "{\"name\": \"something else\"}");
         String said = assertThrows(IOException.class, () -> ResultPlots.draw(file, folder)).getMessage();
         assertTrue(said.contains("other.json") && said.contains("expected a results.json"), said);

@@ -47,7 +47,7 @@ class RunFolderTest {
     }
 
     @Test
-    void failedRunSaysSoInEveryName() throws IOException {
+    void failedRunHasFailInEveryFileName() throws IOException {
         List<Path> reported = new ArrayList<>();
         RunFolder run = RunFolder.open(folder, "latency", START, List.of(new ReportWriter() {
             @Override
@@ -136,7 +136,7 @@ class RunFolderTest {
     }
 
     @Test
-    void folderThatIsInUseIsRefused() throws IOException {
+    void nonEmptyFolderIsRejected() throws IOException {
         Files.writeString(folder.resolve("mine"), "x");
         IOException refusal = assertThrows(IOException.class,
                 () -> RunFolder.open(folder, "latency", START, List.of()));
@@ -156,7 +156,7 @@ class RunFolderTest {
     }
 
     @Test
-    void markGoesBeforeTheEnding() {
+    void failMarkGoesBeforeTheExtension() {
         assertEquals("a.b-FAIL.hlog", RunFolder.marked("a.b.hlog"));
         assertEquals("a-FAIL", RunFolder.marked("a"));
     }

@@ -28,12 +28,12 @@ class CostMeterTest {
     }
 
     @Test
-    void cpuTimeOfTheRigIsTakenOff() throws InterruptedException {
+    void cpuTimeOfTheRigIsSubtracted() throws InterruptedException {
         long[] rigNs = {0};
         CostMeter aware = new CostMeter(() -> rigNs[0]);
         aware.begin();
         burn();
-        // As if all of it had been the pacer's; what this thread burns is known by itself.
+        // As if the pacer had used all of it; the CPU time of this thread is subtracted separately.
         double own = aware.end(1).cpuUsPerCycle();
         aware.begin();
         rigNs[0] = CPU_NS;
@@ -41,7 +41,7 @@ class CostMeterTest {
     }
 
     @Test
-    void nothingIsKnownOfNoCycle() {
+    void costOfNoCyclesIsUnknown() {
         meter.begin();
         assertEquals(ClientCost.UNKNOWN, meter.end(0));
     }

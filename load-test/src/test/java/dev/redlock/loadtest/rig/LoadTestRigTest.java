@@ -14,6 +14,7 @@ import dev.redlock.loadtest.result.SeriesResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
@@ -64,7 +65,7 @@ class LoadTestRigTest {
                     public void close() {
                         throw new AssertionError("the log is the caller's");
                     }
-                }, time.nowNs() - 3_000_000_000L);
+                }, time.nowNs() - TimeUnit.SECONDS.toNanos(3));
         List<Interval> intervals = operation(result, SeriesResult.CYCLE).intervals();
         assertEquals(List.of(3000L, 3200L, 3400L, 3600L, 3800L), intervals.stream().map(Interval::offsetMs).toList());
         assertEquals(cycle(result).getTotalCount(), intervals.stream().mapToLong(Interval::count).sum());
@@ -96,7 +97,7 @@ class LoadTestRigTest {
     }
 
     @Test
-    void errorsAreBorneUpToTheBound() throws InterruptedException {
+    void errorsUpToTheBoundPass() throws InterruptedException {
         ModelSession client = new ModelSession(time).failing(1000, AcquireVerdict.NO_QUORUM);
         LoadResult borne = run(LoadPlan.closed(4).errorShareMax(0.002), client);
         assertEquals(List.of(), borne.failures());
@@ -114,7 +115,7 @@ class LoadTestRigTest {
     }
 
     @Test
-    void clientThatNeverAnswersIsStuck() throws InterruptedException {
+    void clientThatNeverRepliesIsReportedAsStuck() throws InterruptedException {
         LoadResult result = run(LoadPlan.closed(3), new ModelSession(time).silent());
         assertTrue(result.failures().contains("3 cycles never ended"), result.failures()::toString);
     }
@@ -128,7 +129,7 @@ class LoadTestRigTest {
     }
 
     @Test
-    void finishedRunCountsUpToThen() throws InterruptedException {
+    void finishedRunCountsCyclesSoFar() throws InterruptedException {
         for (LoadPlan plan : List.of(LoadPlan.closed(2), LoadPlan.open(1_000, 8))) {
             LoadTestRig rig = rig(plan.duration(Duration.ofHours(1)), new ModelSession(time));
             LoadResult result = rig.run((elapsedNs, isMeasuring) -> {
@@ -144,7 +145,7 @@ class LoadTestRigTest {
     }
 
     @Test
-    void marksStandAtTheirTime() throws InterruptedException {
+    void marksHaveTheirTime() throws InterruptedException {
         LoadTestRig rig = rig(LoadPlan.closed(1), new ModelSession(time));
         LoadResult result = rig.run((elapsedNs, isMeasuring) -> {
             if (elapsedNs == 500_000_000) {
@@ -157,7 +158,7 @@ class LoadTestRigTest {
     // ---- open loop -----------------------------------------------------------------------------------------------
 
     @Test
-    void openLoopBeginsAsManyCyclesAsIntended() throws InterruptedException {
+    void openLoopStartsTheIntendedNumberOfCycles() throws InterruptedException {
         LoadResult result = run(LoadPlan.open(1_000, 8).warmup(SECOND), new ModelSession(time));
         assertEquals(List.of(), result.failures());
         assertEquals(1_000, result.evidence().intended());
@@ -168,7 +169,7 @@ class LoadTestRigTest {
     }
 
     @Test
-    void stalledDriverShowsInEverySendThatItHeldUp() throws InterruptedException {
+    void stallShowsInEveryDelayedSend() throws InterruptedException {
         ModelSession client = new ModelSession(time).stalling(Duration.ofMillis(400), Duration.ofMillis(200));
         LoadResult result = run(LoadPlan.open(1_000, 1), client);
         assertEquals(1_000, acquire(result).getTotalCount(), "every intended send has a latency");
@@ -180,14 +181,14 @@ class LoadTestRigTest {
     }
 
     @Test
-    void closedLoopWouldHaveHiddenThatStall() throws InterruptedException {
+    void closedLoopHidesTheStall() throws InterruptedException {
         ModelSession client = new ModelSession(time).stalling(Duration.ofMillis(400), Duration.ofMillis(200));
         LoadResult result = run(LoadPlan.closed(1), client);
         assertEquals(1, cycle(result).getCountBetweenValues(1_000_000, 1_000_000_000), "one slow cycle, that is all");
     }
 
     @Test
-    void stallAtTheEndIsNotLeftOut() throws InterruptedException {
+    void stallAtTheEndIsCounted() throws InterruptedException {
         ModelSession client = new ModelSession(time).stalling(Duration.ofMillis(950), Duration.ofMillis(300));
         LoadResult result = run(LoadPlan.open(1_000, 64), client);
         assertEquals(1_000, acquire(result).getTotalCount());
@@ -202,12 +203,12 @@ class LoadTestRigTest {
         assertTrue(failure.startsWith("missed the rate: of 40000 cycles intended at 20000/s, 2000"), failure);
         assertTrue(failure.matches(".* 1000[01]/s were done"), failure);
         assertEquals(List.of(), result.failuresBesideRate());
-        assertEquals(40_000, cycle(result).getTotalCount(), "what was dropped is in the latencies");
+        assertEquals(40_000, cycle(result).getTotalCount(), "dropped sends are in the latencies");
         assertTrue(cycle(result).getMaxValue() > 900_000_000, "with the time that it had waited");
     }
 
     @Test
-    void missedRateIsSeenHoweverManyHandlesThereAre() throws InterruptedException {
+    void missedRateIsDetectedForAnyNumberOfHandles() throws InterruptedException {
         ModelSession client = new ModelSession(time).stalling(Duration.ofMillis(100), Duration.ofSeconds(5));
         LoadResult result = run(LoadPlan.open(1_000, 4_096), client);
         assertTrue(result.isRateMissed(), result.failures()::toString);
@@ -276,7 +277,7 @@ class LoadTestRigTest {
     // ---- the plan ------------------------------------------------------------------------------------------------
 
     @Test
-    void plansOutOfRangeSayTheirRange() {
+    void plansOutOfRangeReportTheRange() {
         refused("outstanding is 0: expected at least 1", () -> LoadPlan.closed(0));
         refused("ratePerSecond is 0.0: expected more than 0", () -> LoadPlan.open(0, 1));
         refused("resources is 0: expected at least 1", () -> LoadPlan.closed(1).resources(0));

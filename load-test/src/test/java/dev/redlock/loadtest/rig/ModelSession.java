@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 
-/** A client in virtual time with one latency for each verb, which can stall, refuse and grant what is held. */
+/** A client in virtual time with one latency for each verb, which can stall, reject, and grant held locks. */
 final class ModelSession implements LockSession {
     static final long ACQUIRE_NS = 70_000;
     static final long RELEASE_NS = 30_000;
@@ -41,7 +41,7 @@ final class ModelSession implements LockSession {
         return this;
     }
 
-    /** Outcomes come before the call returns, until the clock moves on by itself. */
+    /** Outcomes come before the call returns, until the clock advances. */
     ModelSession inline() {
         isInline = true;
         return this;

@@ -10,7 +10,7 @@ class MutualExclusionAuditorTest {
     private final MutualExclusionAuditor.Resource resource = auditor.resource("r");
 
     @Test
-    void oneAfterAnotherIsFine() {
+    void successiveHoldersDoNotOverlap() {
         resource.enter(1, 100, 200);
         resource.leave(1);
         resource.enter(2, 150, 250);
@@ -28,7 +28,7 @@ class MutualExclusionAuditorTest {
     }
 
     @Test
-    void validityEndsAHoldingThatNeverLeft() {
+    void validityEndsAHoldingWithoutRelease() {
         resource.enter(1, 100, 200);
         resource.enter(2, 200, 300);
         assertEquals(0, auditor.overlapCount());
@@ -44,7 +44,7 @@ class MutualExclusionAuditorTest {
     }
 
     @Test
-    void resourcesAreApart() {
+    void resourcesAreIndependent() {
         resource.enter(1, 100, 200);
         auditor.resource("s").enter(2, 150, 250);
         assertEquals(0, auditor.overlapCount());
@@ -60,7 +60,7 @@ class MutualExclusionAuditorTest {
     }
 
     @Test
-    void everyOverlapIsCountedAndTheFirstFewAreTold() {
+    void everyOverlapIsCountedAndTheFirstFewAreReported() {
         for (int i = 0; i < 20; i++) {
             resource.enter(i, 100, 200);
         }

@@ -15,12 +15,12 @@ class SystemRigTimeTest {
     private static final long PERIOD_NS = 1_000_000;
 
     @Test
-    void pacerIsCalledNeverTooEarlyAndUntilItHasNoMore() throws InterruptedException {
+    void pacerNeverCallsEarlyAndStopsAtTheEnd() throws InterruptedException {
         CountDownLatch done = new CountDownLatch(1);
         List<Long> earlyNs = new ArrayList<>();
         try (SystemRigTime time = new SystemRigTime()) {
             long startNs = time.nowNs();
-            time.pace(new RigTime.Pacer() {
+            time.pace(new Pacer.Target() {
                 private int sent;
 
                 @Override
@@ -47,7 +47,7 @@ class SystemRigTimeTest {
     }
 
     @Test
-    void laterIsNotBeforeItsTime() throws InterruptedException {
+    void scheduledTaskNeverRunsEarly() throws InterruptedException {
         CountDownLatch ran = new CountDownLatch(1);
         try (SystemRigTime time = new SystemRigTime()) {
             long startNs = time.nowNs();
@@ -58,7 +58,7 @@ class SystemRigTimeTest {
     }
 
     @Test
-    void closedTimeTakesNothingMoreAndDoesNotThrow() throws InterruptedException {
+    void closedTimeIgnoresNewTasks() throws InterruptedException {
         SystemRigTime time = new SystemRigTime();
         time.close();
         CountDownLatch never = new CountDownLatch(1);

@@ -45,15 +45,15 @@ final class VirtualRigTime implements RigTime {
     }
 
     @Override
-    public void pace(Pacer pacer, long periodNs) {
+    public void pace(Pacer.Target target, double periodNs) {
         schedule(() -> {
-            if (pacer.onDue(nowNs)) {
-                pace(pacer, periodNs);
+            if (target.onDue(nowNs)) {
+                pace(target, periodNs);
             }
-        }, Math.max(0, pacer.nextNs() - nowNs));
+        }, Math.max(0, target.nextNs() - nowNs));
     }
 
-    /** Forgets what is scheduled; the clock may serve the next run. */
+    /** Discards scheduled tasks; the next run may reuse the clock. */
     @Override
     public void close() {
         events.clear();

@@ -11,7 +11,7 @@ class FencedRegisterTest {
     private final FencedRegister register = new FencedRegister();
 
     @Test
-    void lowerTokenIsRefused() {
+    void lowerTokenIsRejected() {
         assertTrue(register.write(5, "five"));
         assertFalse(register.write(4, "four"));
         assertEquals("five", register.value());

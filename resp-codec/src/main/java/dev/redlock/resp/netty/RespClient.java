@@ -97,6 +97,19 @@ public final class RespClient implements AutoCloseable {
     }
 
     /**
+     * Opens a connection for a client without pushes, with the default limits. A client that has not sent
+     * {@code HELLO 3} or {@code SUBSCRIBE} gets none.
+     *
+     * @param bootstrap has the event loop and the channel type; its handler is set here
+     * @param address   where the server listens
+     * @return the client, or the error of the connection attempt
+     */
+    public static CompletionStage<RespClient> connect(Bootstrap bootstrap, SocketAddress address) {
+        return connect(bootstrap, address, RespLimits.defaults(), IN_FLIGHT_MAX_DEFAULT, push -> {
+        });
+    }
+
+    /**
      * Puts a client at the end of a channel's pipeline.
      *
      * @param channel      registered with its event loop; the client's from here on

@@ -14,15 +14,26 @@ import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.Wire;
 import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelException;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.channel.local.LocalAddress;
+import io.netty.channel.local.LocalChannel;
+import io.netty.channel.local.LocalIoHandler;
+import io.netty.channel.local.LocalServerChannel;
+import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -62,6 +73,32 @@ class RespClientTest {
         });
         assertSame(tooMany, causeOf(RespClient.connect(bootstrap, new LocalAddress("nowhere"), RespLimits.defaults(), 4,
                 pushes::add).toCompletableFuture()));
+    }
+
+    @Test
+    void connectsWithDefaultLimits() throws Exception {
+        EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
+        try {
+            ChannelHandler answersPong = new ChannelInboundHandlerAdapter() {
+                @Override
+                public void channelRead(ChannelHandlerContext ctx, Object request) {
+                    ReferenceCountUtil.release(request);
+                    ctx.writeAndFlush(ctx.alloc().buffer().writeBytes(Wire.bytes("+PONG\r\n")));
+                }
+            };
+            LocalAddress address = new LocalAddress("server of RespClientTest");
+            new ServerBootstrap().group(group)
+                    .channel(LocalServerChannel.class)
+                    .childHandler(answersPong)
+                    .bind(address)
+                    .sync();
+            Bootstrap bootstrap = new Bootstrap().group(group).channel(LocalChannel.class);
+            try (RespClient connected = RespClient.connect(bootstrap, address).toCompletableFuture().join()) {
+                assertEquals("PONG", connected.send("PING").get(10, TimeUnit.SECONDS).asText());
+            }
+        } finally {
+            group.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+        }
     }
 
     @Test

@@ -1,0 +1,2 @@
+/** The suite that runs all benchmarks in one go. */
+package dev.redlock.jmh;

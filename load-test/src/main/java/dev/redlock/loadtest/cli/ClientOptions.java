@@ -1,0 +1,128 @@
+package dev.redlock.loadtest.cli;
+
+import dev.redlock.CommandMode;
+import dev.redlock.IdlePolicy;
+import dev.redlock.TransportKind;
+import dev.redlock.loadtest.driver.DriverOption;
+import dev.redlock.loadtest.driver.Drivers;
+import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.driver.SessionSpec;
+import dev.redlock.transport.NodeAddress;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import picocli.CommandLine;
+import picocli.CommandLine.Option;
+
+/**
+ * The options that choose the clients and configure them.
+ *
+ * @threading caller-confined
+ */
+public final class ClientOptions {
+    private static final int EVENT_LOOPS_MAX = 64;
+    private static final int CLIENTS_MAX = 64;
+    private static final int HAND_OVERS_MAX = 1 << 22;
+
+    @Option(names = "--driver", split = ",", paramLabel = "NAME", defaultValue = Drivers.DEFAULT,
+            description = "The lock clients to measure, one or several: ${COMPLETION-CANDIDATES} (default: "
+                    + "${DEFAULT-VALUE}).",
+            completionCandidates = Drivers.Names.class)
+    private List<String> drivers;
+
+    @Option(names = "--clients", paramLabel = "C",
+            description = "Clients of each driver, which share the cycles evenly, 1 to 64 (default: "
+                    + "${DEFAULT-VALUE}).")
+    private int clients;
+
+    @Option(names = "--transport", paramLabel = "KIND", defaultValue = "auto",
+            description = "The network transport: auto, io_uring, epoll, kqueue or nio (default: ${DEFAULT-VALUE}).")
+    private TransportKind transport;
+
+    @Option(names = "--event-loops", paramLabel = "COUNT", defaultValue = "1",
+            description = "Event loops of each client, 1 to 64 (default: ${DEFAULT-VALUE}).")
+    private int eventLoops;
+
+    @Option(names = "--idle-policy", paramLabel = "POLICY", defaultValue = "block",
+            description = "Behaviour of an idle event loop: block, yield or busy_spin (default: ${DEFAULT-VALUE}).")
+    private IdlePolicy idlePolicy;
+
+    @Option(names = "--commands", paramLabel = "MODE", defaultValue = "auto",
+            description = "Commands that the client sends: auto (native "
+                    + "commands where they report as much as the scripts), scripts (only) or native (always the "
+                    + "cheapest) (default: ${DEFAULT-VALUE}).")
+    private CommandMode commands;
+
+    @Option(names = "--hand-overs", paramLabel = "COUNT",
+            description = "Handoffs in a row between the waiters of one client before it "
+                    + "gives the waiters of other clients a chance, 0 to 4194304; 0: no bound (default: the client's "
+                    + "default).")
+    private Integer handOvers;
+
+    @Option(names = "--fenced", description = "Request a fencing token with each lock.")
+    private boolean fenced;
+
+    ClientOptions() {
+        // picocli fills the fields.
+    }
+
+    public void check(CommandLine line, NodeOptions nodes) {
+        Options.requireParsed(line, "--driver", () -> drivers.forEach(Drivers::named));
+        Options.requireDistinct(line, "--driver", drivers);
+        Options.requireRange(line, "--clients", clients, 1, CLIENTS_MAX);
+        Options.requireRange(line, "--event-loops", eventLoops, 1, EVENT_LOOPS_MAX);
+        if (handOvers != null) {
+            Options.requireRange(line, "--hand-overs", handOvers, 0, HAND_OVERS_MAX);
+        }
+        Map<DriverOption, String> asked = asked(nodes);
+        for (LockDriver driver : drivers()) {
+            asked.forEach((option, text) -> Options.require(line, driver.options().contains(option), text
+                    + " is not supported by driver " + driver.name() + ": leave the option out or name another "
+                    + "driver"));
+        }
+    }
+
+    private Map<DriverOption, String> asked(NodeOptions nodes) {
+        Map<DriverOption, String> asked = new EnumMap<>(DriverOption.class);
+        if (transport != TransportKind.AUTO) {
+            asked.put(DriverOption.TRANSPORT, "--transport");
+        }
+        if (eventLoops != 1) {
+            asked.put(DriverOption.EVENT_LOOPS, "--event-loops");
+        }
+        if (idlePolicy != IdlePolicy.BLOCK) {
+            asked.put(DriverOption.IDLE_POLICY, "--idle-policy");
+        }
+        if (commands != CommandMode.AUTO) {
+            asked.put(DriverOption.COMMANDS, "--commands");
+        }
+        if (handOvers != null) {
+            asked.put(DriverOption.HAND_OVERS, "--hand-overs");
+        }
+        if (fenced) {
+            asked.put(DriverOption.FENCED, "--fenced");
+        }
+        if (nodes.isUnix()) {
+            asked.put(DriverOption.UNIX_SOCKET, nodes.isUnixSockets() ? "--unix-sockets" : "a unix:// address");
+        }
+        return asked;
+    }
+
+    public List<LockDriver> drivers() {
+        return drivers.stream().map(Drivers::named).toList();
+    }
+
+    public SessionSpec session(List<NodeAddress> addresses, boolean isFresh) {
+        return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy, commands,
+                handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers));
+    }
+
+    public int clients() {
+        return clients;
+    }
+
+    public boolean isFenced() {
+        return fenced;
+    }
+}

@@ -1,0 +1,53 @@
+package dev.redlock.loadtest.cli;
+
+import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.result.Versions;
+import io.netty.util.Version;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Collects the versions of the program, its libraries, the clients and the servers.
+ *
+ * @threading any thread
+ */
+public final class LabVersions {
+    private LabVersions() {
+    }
+
+    /**
+     * The versions in use.
+     *
+     * @param drivers the clients
+     * @param nodes   the servers; one that does not answer is "unknown"
+     * @return their versions, and this program's
+     */
+    public static Versions of(List<LockDriver> drivers, RedisNodes nodes) {
+        Map<String, String> byDriver = new LinkedHashMap<>();
+        drivers.forEach(driver -> byDriver.put(driver.name(), driver.version()));
+        return new Versions(BuildVersion.program(),
+                Runtime.version() + " (" + System.getProperty("java.vm.name") + ", " + System.getProperty("java.vendor")
+                        + ")",
+                netty(), byDriver, nodes.nodes().stream().map(LabVersions::server).toList());
+    }
+
+    private static String netty() {
+        Version version = Version.identify().get("netty-common");
+        return version == null ? "unknown" : version.artifactVersion();
+    }
+
+    /** A server that is down at the end is reported as "unknown", so that the results are still written. */
+    private static String server(RedisNode node) {
+        try (AdminClient redis = node.connect()) {
+            String valkey = redis.info("valkey_version");
+            return valkey.isEmpty() ? "redis " + redis.info("redis_version") : "valkey " + valkey;
+        } catch (IOException | RuntimeException e) {
+            return "unknown";
+        }
+    }
+}

@@ -1,0 +1,135 @@
+package dev.redlock.loadtest.cli;
+
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.Source;
+import dev.redlock.transport.NodeAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import picocli.CommandLine;
+import picocli.CommandLine.Option;
+
+/**
+ * The options that choose the nodes and their delays.
+ *
+ * @threading caller-confined
+ */
+public final class NodeOptions {
+    @Option(names = "--nodes", split = ",", paramLabel = "N",
+            description = "Node counts to measure, 1 to 63 (default: ${DEFAULT-VALUE}; with --addresses, as many of "
+                    + "these as there are addresses for).")
+    private List<Integer> nodes;
+
+    @Option(names = "--addresses", split = ",", paramLabel = "ADDRESS",
+            description = "Use these servers: host:port, redis://[user:password@]host[:port] or unix:///path. "
+                    + "Default: start some.")
+    private List<String> addresses = List.of();
+
+    @Option(names = "--fresh",
+            description = "The given servers have just started and no other client uses them: they vote at once, "
+                    + "without the minute of the restart guard.")
+    private boolean fresh;
+
+    @Option(names = "--source", paramLabel = "SOURCE",
+            description = "Start nodes from one source only: path, embedded or container (default: the first that "
+                    + "works).")
+    private Source source;
+
+    @Option(names = "--unix-sockets", description = "Connect to the started nodes over Unix sockets instead of TCP.")
+    private boolean unixSockets;
+
+    @Option(names = "--delay", split = ",", paramLabel = "[NODE=]TIME",
+            description = "Time that a proxy on this machine adds to every request and again to its reply: "
+                    + "2ms for all nodes, 0=10ms for the first one. Whole milliseconds.")
+    private List<String> delays = List.of();
+
+    private boolean isCountGiven;
+
+    NodeOptions() {
+        // picocli fills the fields.
+    }
+
+    /** Throws picocli's error, which ends in exit code 2, for anything out of range. */
+    public void check(CommandLine line) {
+        isCountGiven = line.getParseResult().hasMatchedOption("--nodes");
+        Options.require(line,
+                !nodes.isEmpty() && nodes.stream().allMatch(n -> n >= 1 && n <= RedisNodesContext.COUNT_MAX),
+                "--nodes is " + nodes + ": expected counts of 1 to " + RedisNodesContext.COUNT_MAX);
+        Options.requireDistinct(line, "--nodes", nodes);
+        Options.require(line, source != Source.GIVEN, "--source given: name the servers with --addresses instead");
+        Options.require(line, source == null || addresses.isEmpty(), "--source and --addresses exclude each other");
+        checkAddresses(line);
+        Options.require(line, !fresh || !addresses.isEmpty(),
+                "--fresh is for servers named with --addresses: nodes that load-test starts are always fresh");
+        Options.require(line, !unixSockets || addresses.isEmpty(),
+                "--unix-sockets is for nodes that load-test starts: with --addresses, write unix:///path");
+        Options.require(line, !unixSockets || source != Source.CONTAINER,
+                "--unix-sockets: nodes in containers have none; choose --source path or embedded");
+        checkDelays(line);
+    }
+
+    private void checkAddresses(CommandLine line) {
+        addresses = addresses.stream().map(String::trim).toList();
+        Options.requireParsed(line, "--addresses", () -> addresses.forEach(NodeAddress::parse));
+        long distinct = addresses.stream().map(NodeAddress::parse).distinct().count();
+        Options.require(line, distinct == addresses.size(), "--addresses names a server twice");
+        Options.require(line, addresses.isEmpty() || countMax() <= addresses.size(),
+                "--nodes asks for " + countMax() + " nodes and --addresses names " + addresses.size());
+    }
+
+    private void checkDelays(CommandLine line) {
+        checkDelays(line, "--delay", delays);
+    }
+
+    /** Throws picocli's error for delays that these nodes do not support. */
+    public void checkDelays(CommandLine line, String option, List<String> texts) {
+        Options.requireParsed(line, option, () -> NodeDelays.parse(texts));
+        NodeDelays parsed = NodeDelays.parse(texts);
+        Options.require(line, parsed.indexMax() < countMax(), option + " names node " + parsed.indexMax()
+                + ": there are " + countMax() + ", counted from 0");
+        Options.require(line, parsed.isNone() || !isUnix(),
+                option + " needs nodes on TCP: the proxy does not support Unix sockets");
+    }
+
+    public List<Integer> counts() {
+        if (isCountGiven || addresses.isEmpty()) {
+            return nodes;
+        }
+        List<Integer> fitting = nodes.stream()
+                .filter(n -> n <= addresses.size())
+                .collect(Collectors.toCollection(ArrayList::new));
+        if (!fitting.contains(addresses.size())) {
+            fitting.add(addresses.size());
+        }
+        return fitting;
+    }
+
+    public int countMax() {
+        return counts().stream().mapToInt(Integer::intValue).max().orElseThrow();
+    }
+
+    public RedisNodesContext context() {
+        RedisNodesContext context = new RedisNodesContext().addresses(addresses)
+                .count(countMax())
+                .unixSocket(unixSockets);
+        return source == null ? context : context.source(source);
+    }
+
+    /** Whether the nodes cannot have held locks before. */
+    public boolean isFresh() {
+        return fresh || addresses.isEmpty();
+    }
+
+    public boolean isUnixSockets() {
+        return unixSockets;
+    }
+
+    /** Whether any node has a Unix socket address. */
+    boolean isUnix() {
+        return unixSockets || addresses.stream().anyMatch(text -> NodeAddress.parse(text).isUnixSocket());
+    }
+
+    public NodeDelays delays() {
+        return NodeDelays.parse(delays);
+    }
+}

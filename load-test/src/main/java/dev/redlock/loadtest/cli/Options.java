@@ -1,0 +1,105 @@
+package dev.redlock.loadtest.cli;
+
+import dev.redlock.transport.NodeAddress;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.OptionSpec;
+
+/**
+ * Functions that option groups share: validation of values, and all values as text.
+ *
+ * @threading any thread
+ */
+public final class Options {
+    private static final String ADDRESSES = "--addresses";
+
+    private Options() {
+    }
+
+    /**
+     * Throws picocli's error, which ends in exit code 2, unless the condition holds.
+     *
+     * @param line      the command
+     * @param isRight   the condition
+     * @param otherwise the message: value, rule and fix
+     */
+    public static void require(CommandLine line, boolean isRight, String otherwise) {
+        if (!isRight) {
+            throw new CommandLine.ParameterException(line, otherwise);
+        }
+    }
+
+    /**
+     * Validates that a number is in a range.
+     *
+     * @param line   the command
+     * @param option the name of the option, dashes included
+     * @param value  the value given
+     * @param min    the least valid value
+     * @param max    the greatest valid value
+     */
+    public static void requireRange(CommandLine line, String option, int value, int min, int max) {
+        require(line, value >= min && value <= max, option + " is " + value + ": expected " + min + " to " + max);
+    }
+
+    /** Converts the exception of a parser to picocli's error. */
+    static void requireParsed(CommandLine line, String option, Runnable parsing) {
+        try {
+            parsing.run();
+        } catch (IllegalArgumentException e) {
+            throw new CommandLine.ParameterException(line, option + ": " + e.getMessage());
+        }
+    }
+
+    /** These values distinguish the series. */
+    static void requireDistinct(CommandLine line, String option, List<?> values) {
+        require(line, values.stream().distinct().count() == values.size(), option + " names one twice: "
+                + text(values) + "; name each once, and measure again with --repetitions");
+    }
+
+    public static void requireAtLeast(CommandLine line, String option, Duration value, Duration min) {
+        require(line, value.compareTo(min) >= 0, option + " is " + DurationConverter.text(value)
+                + ": expected at least " + DurationConverter.text(min));
+    }
+
+    /**
+     * Every option and its value, defaults included. Passwords, hidden options, help and version are left out.
+     *
+     * @param line the command
+     * @return texts by the names without dashes
+     */
+    public static Map<String, String> asText(CommandLine line) {
+        Map<String, String> texts = new LinkedHashMap<>();
+        for (OptionSpec option : line.getCommandSpec().options()) {
+            boolean isOut = option.usageHelp() || option.versionHelp() || option.hidden();
+            if (!isOut && option.getValue() != null) {
+                String name = option.longestName();
+                texts.put(name.substring(2),
+                        name.equals(ADDRESSES) ? places(option.getValue()) : text(option.getValue()));
+            }
+        }
+        return texts;
+    }
+
+    private static String places(Collection<String> addresses) {
+        return addresses.stream().map(text -> NodeAddress.parse(text).toString()).collect(Collectors.joining(","));
+    }
+
+    private static String text(Object value) {
+        if (value instanceof Duration duration) {
+            return DurationConverter.text(duration);
+        }
+        if (value instanceof Enum<?> constant) {
+            return constant.name().toLowerCase(Locale.ROOT);
+        }
+        return value instanceof List<?> values
+                ? values.stream().map(Options::text).collect(Collectors.joining(","))
+                : value.toString();
+    }
+}

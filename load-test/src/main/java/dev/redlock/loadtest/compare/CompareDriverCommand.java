@@ -1,0 +1,116 @@
+package dev.redlock.loadtest.compare;
+
+import dev.redlock.loadtest.cli.ClientOptions;
+import dev.redlock.loadtest.cli.ExitCodes;
+import dev.redlock.loadtest.cli.LoadOptions;
+import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.measure.Clients;
+import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.loadtest.result.RunFolder;
+import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.rig.LoadPlan;
+import dev.redlock.loadtest.rig.LoadResult;
+import dev.redlock.loadtest.rig.LoadTestRig;
+import dev.redlock.transport.NodeAddress;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/**
+ * Runs one driver for {@link CompareCommand}: reads tasks from standard input until it ends.
+ *
+ * @threading caller-confined
+ */
+@Command(name = CompareDriverCommand.NAME, hidden = true, defaultValueProvider = CompareCommand.Defaults.class,
+        description = "Started by compare: measures one driver, with tasks from standard input.")
+public final class CompareDriverCommand implements Callable<Integer> {
+    static final String NAME = "compare-driver";
+
+    @Mixin
+    private ClientOptions clientOptions;
+
+    @Mixin
+    private LoadOptions loadOptions;
+
+    @Spec
+    private CommandSpec spec;
+
+    CompareDriverCommand() {
+        // picocli fills the fields.
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        loadOptions.check(spec.commandLine());
+        LockDriver driver = clientOptions.drivers().get(0);
+        PrintStream replies = System.out;
+        // Output of libraries must not mix with the replies.
+        System.setOut(System.err);
+        BufferedReader tasks = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = tasks.readLine(); line != null; line = tasks.readLine()) {
+            replies.println(DriverLines.text(reply(driver, DriverLines.task(line))));
+            replies.flush();
+        }
+        return ExitCodes.GOOD;
+    }
+
+    private DriverReply reply(LockDriver driver, DriverTask task) throws InterruptedException {
+        try (Clients clients = open(driver, task)) {
+            return new DriverReply(run(driver, clients, task), null);
+        } catch (IOException e) {
+            return new DriverReply(null, e.getMessage());
+        }
+    }
+
+    private Clients open(LockDriver driver, DriverTask task) throws IOException, InterruptedException {
+        List<NodeAddress> addresses = task.addresses().stream().map(NodeAddress::parse).toList();
+        Clients clients = new Clients();
+        try {
+            for (int i = 0; i < clientOptions.clients(); i++) {
+                clients.add(driver.open(clientOptions.session(addresses, task.fresh())));
+            }
+            return clients;
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            clients.close();
+            throw e;
+        }
+    }
+
+    private SeriesResult run(LockDriver driver, Clients clients, DriverTask task) throws InterruptedException {
+        if (task.spec() == null) {
+            run(loadOptions.warmUpPlan(clientOptions.isFenced()), clients, task, IntervalLog.NONE);
+            return null;
+        }
+        LoadPlan plan = loadOptions.plan(task.spec(), driver, clientOptions.isFenced()).costMeasured(true);
+        Map<String, Long> before = clients.counters();
+        LoadResult result;
+        try (IntervalLog log = RunFolder.logInto(Path.of(task.folder()), Instant.parse(task.startedAt()),
+                task.spec())) {
+            result = run(plan, clients, task, log);
+        }
+        Map<String, Long> counters = new LinkedHashMap<>();
+        clients.counters().forEach((name, count) -> counters.put(name, count - before.getOrDefault(name, 0L)));
+        return result.series(task.spec(), counters, List.of(), result.failures());
+    }
+
+    private LoadResult run(LoadPlan plan, Clients clients, DriverTask task, IntervalLog log)
+            throws InterruptedException {
+        long zeroNs = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(task.offsetMs());
+        return new LoadTestRig(plan.keyPrefix(task.keyPrefix()), clients.sessions()).run((elapsedNs, isMeasuring) -> {
+            // The parent shows the progress.
+        }, log, zeroNs);
+    }
+}

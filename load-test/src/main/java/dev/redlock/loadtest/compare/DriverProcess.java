@@ -1,0 +1,136 @@
+package dev.redlock.loadtest.compare;
+
+import dev.redlock.loadtest.cli.ChildJvm;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
+
+/**
+ * A driver in its own JVM, so that the garbage and the compiled code of one client do not affect the next.
+ * It stays warm and idle while other drivers are measured.
+ *
+ * @threading caller-confined, except for {@link #abandon}
+ */
+final class DriverProcess implements AutoCloseable {
+    /** The same for every driver. */
+    static final List<String> JVM_OPTIONS = List.of("-Xms512m", "-Xmx512m");
+    private static final long TICK_MS = 100;
+    private static final long END_LIMIT_SECONDS = 10;
+    private static final int SAID_MAX = 2_000;
+
+    private final String driver;
+    private final Process process;
+    private final Path err;
+    private final Writer in;
+    private final BlockingQueue<Optional<String>> lines = new LinkedBlockingQueue<>();
+
+    private volatile boolean isAbandoned;
+
+    private DriverProcess(String driver, Process process, Path err) {
+        this.driver = driver;
+        this.process = process;
+        this.err = err;
+        this.in = process.outputWriter();
+    }
+
+    static DriverProcess start(String driver, List<String> options) throws IOException {
+        List<String> arguments = new ArrayList<>(List.of(CompareDriverCommand.NAME, "--driver=" + driver));
+        arguments.addAll(options);
+        Path err = Files.createTempFile("load-test-driver-", ".err");
+        Process process = new ProcessBuilder(ChildJvm.command(JVM_OPTIONS, arguments)).redirectError(err.toFile())
+                .start();
+        DriverProcess started = new DriverProcess(driver, process, err);
+        Thread reader = new Thread(started::read, "load-driver-" + driver);
+        reader.setDaemon(true);
+        reader.start();
+        return started;
+    }
+
+    private void read() {
+        try (BufferedReader out = process.inputReader()) {
+            for (String line = out.readLine(); line != null; line = out.readLine()) {
+                lines.add(Optional.of(line));
+            }
+        } catch (IOException e) {
+            // The process has ended, as below.
+            lines.add(Optional.empty());
+        }
+        lines.add(Optional.empty());
+    }
+
+    /**
+     * Runs a task in the process.
+     *
+     * @param task the task
+     * @param tick gets the milliseconds since the start, several times a second
+     * @return the reply; an error if the process has ended
+     */
+    DriverReply ask(DriverTask task, LongConsumer tick) throws IOException, InterruptedException {
+        long startNs = System.nanoTime();
+        try {
+            in.write(DriverLines.text(task) + "\n");
+            in.flush();
+        } catch (IOException e) {
+            return ended(task);
+        }
+        Optional<String> line = lines.poll(TICK_MS, TimeUnit.MILLISECONDS);
+        while (line == null) {
+            tick.accept(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs));
+            line = lines.poll(TICK_MS, TimeUnit.MILLISECONDS);
+        }
+        return line.isPresent() ? DriverLines.reply(line.get()) : ended(task);
+    }
+
+    private DriverReply ended(DriverTask task) throws InterruptedException {
+        if (isAbandoned) {
+            throw new InterruptedException("the comparison was cancelled");
+        }
+        // For the next caller.
+        lines.add(Optional.empty());
+        return new DriverReply(null, "the process of driver " + driver + " ended during " + task + ": " + said());
+    }
+
+    private String said() {
+        try {
+            String said = Files.readString(err).trim();
+            return said.substring(Math.max(0, said.length() - SAID_MAX));
+        } catch (IOException e) {
+            return "its output cannot be read: " + e.getMessage();
+        }
+    }
+
+    /** Kills the process without waiting for its end. */
+    void abandon() {
+        isAbandoned = true;
+        process.destroyForcibly();
+    }
+
+    /** Closes the standard input of the process, which ends it. */
+    @Override
+    public void close() throws IOException {
+        try (Writer closing = in) {
+            closing.flush();
+        } catch (IOException e) {
+            // It has ended already.
+            process.destroyForcibly();
+        }
+        try {
+            if (!process.waitFor(END_LIMIT_SECONDS, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+        Files.deleteIfExists(err);
+    }
+}

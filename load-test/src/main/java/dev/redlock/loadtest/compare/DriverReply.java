@@ -1,0 +1,13 @@
+package dev.redlock.loadtest.compare;
+
+import dev.redlock.loadtest.result.SeriesResult;
+
+/**
+ * The reply of a driver process: one line of JSON.
+ *
+ * @param series the measured series; null after a warm-up
+ * @param error  the reason of a failure, in a sentence; null on success
+ * @threading immutable
+ */
+record DriverReply(SeriesResult series, String error) {
+}

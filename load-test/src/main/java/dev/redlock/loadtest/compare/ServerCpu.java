@@ -1,0 +1,34 @@
+package dev.redlock.loadtest.compare;
+
+import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.transport.NodeAddress;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalDouble;
+
+/**
+ * The CPU time of nodes, from their {@code INFO}.
+ *
+ * @threading any thread
+ */
+final class ServerCpu {
+    private static final Duration LIMIT = Duration.ofSeconds(2);
+
+    private ServerCpu() {
+    }
+
+    /** Microseconds since their start, all nodes together; empty if a node does not report it. */
+    static OptionalDouble us(List<NodeAddress> nodes) {
+        double seconds = 0;
+        for (NodeAddress node : nodes) {
+            try (AdminClient redis = AdminClient.connect(node, LIMIT)) {
+                seconds += Double.parseDouble(redis.info("used_cpu_user"));
+                seconds += Double.parseDouble(redis.info("used_cpu_sys"));
+            } catch (IOException | NumberFormatException e) {
+                return OptionalDouble.empty();
+            }
+        }
+        return OptionalDouble.of(seconds * 1e6);
+    }
+}

@@ -1,0 +1,80 @@
+package dev.redlock.loadtest.driver;
+
+import dev.redlock.TransportKind;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+
+/**
+ * The drivers by name. A name may include a transport, such as {@code redlock@nio}, if the driver has a choice of
+ * transports.
+ *
+ * @threading any thread
+ */
+public final class Drivers {
+    public static final String DEFAULT = "redlock";
+    private static final List<LockDriver> ALL = Stream
+            .concat(Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, TransportKind.AUTO)),
+                    Stream.of(RedlockDriver.withScripts(), RedlockDriver.withScriptsEach(), new LettuceDriver(false),
+                            new LettuceDriver(true), LettuceDriver.withScripts(), new RedissonDriver(false),
+                            new RedissonDriver(true), new JedisDriver(), new SetNxDriver()))
+            .toList();
+    static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
+    /**
+     * The drivers that {@code compare} measures by default: all but those that send the same commands as another one.
+     */
+    public static final List<String> COMPARED = NAMES.stream()
+            .filter(name -> !List.of("redlock-scripts-each", "lettuce-scripts").contains(name))
+            .toList();
+
+    private Drivers() {
+    }
+
+    /**
+     * Finds a driver.
+     *
+     * @throws IllegalArgumentException if there is no driver of that name, or it has no such transport; lists the names
+     */
+    public static LockDriver named(String name) {
+        int at = name.indexOf('@');
+        String base = at < 0 ? name : name.substring(0, at);
+        LockDriver driver = ALL.stream()
+                .filter(one -> one.name().equals(base))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "'" + name + "': expected one of " + String.join(", ", NAMES) + "; those of redlock may "
+                                + "include a transport, as in redlock@nio"));
+        return at < 0 ? driver : overTransport(driver, name.substring(at + 1));
+    }
+
+    private static LockDriver overTransport(LockDriver driver, String transport) {
+        if (!(driver instanceof RedlockDriver ours)) {
+            throw new IllegalArgumentException("'" + driver.name() + "@" + transport + "': " + driver.name()
+                    + " has no choice of transport; leave @" + transport + " out");
+        }
+        return Arrays.stream(TransportKind.values())
+                .filter(kind -> kind.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(transport))
+                .findFirst()
+                .map(ours::over)
+                .orElseThrow(() -> new IllegalArgumentException("'" + driver.name() + "@" + transport
+                        + "': expected one of the transports auto, io-uring, epoll, kqueue, nio"));
+    }
+
+    /**
+     * The names, for the help text.
+     *
+     * @threading immutable
+     */
+    public static final class Names implements Iterable<String> {
+        Names() {
+            // Created by picocli.
+        }
+
+        @Override
+        public Iterator<String> iterator() {
+            return NAMES.iterator();
+        }
+    }
+}

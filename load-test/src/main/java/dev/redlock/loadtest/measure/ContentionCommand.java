@@ -1,0 +1,115 @@
+package dev.redlock.loadtest.measure;
+
+import dev.redlock.loadtest.cli.BuildVersion;
+import dev.redlock.loadtest.cli.OptionDefaults;
+import dev.redlock.loadtest.cli.Options;
+import dev.redlock.loadtest.driver.DriverOption;
+import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.result.OperationResult;
+import dev.redlock.loadtest.result.RunFolder;
+import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.result.SeriesSpec;
+import dev.redlock.loadtest.result.Verdict;
+import dev.redlock.loadtest.rig.LoadTestRig;
+import java.io.IOException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+/**
+ * Measures many waiters on few resources.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "contention", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
+        sortOptions = false, defaultValueProvider = ContentionCommand.Defaults.class,
+        description = {"Measures many waiters on few resources: the time of a hand-over, the fairness between "
+                + "waiters, and the share that acquires before the wait ends.",
+            "Hand-over: from the moment a holder starts to release to the moment the next holder, "
+                    + "already waiting, is notified. Fairness: Jain's index over the waiters, 1 if all acquired "
+                    + "equally often, 1/waiters if one of them got every lock."},
+        footer = {"", "Examples:", "  load-test contention                              half a minute",
+            "  load-test contention --outstanding 64 --keys 4 --hold 5ms --wait 2s",
+            "  load-test contention --clients 4 --nodes 5 --fenced",
+            "  load-test contention --keys 64 --hot-share 0.2 --outstanding 64"})
+public final class ContentionCommand extends LabCommand {
+    ContentionCommand() {
+        // picocli fills the fields.
+    }
+
+    @Override
+    protected void check(CommandLine line) {
+        Options.require(line, !loadOptions().isOpen(),
+                "--rate: contention is measured in a closed loop, where each waiter starts again when it is done");
+    }
+
+    @Override
+    protected long totalMs() {
+        return turnsMs(loadOptions().stepCount());
+    }
+
+    @Override
+    protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
+        lab.warmUp();
+        for (LockDriver driver : clientOptions().drivers()) {
+            lab.note(driver.name() + (driver.options().contains(DriverOption.WAIT)
+                    ? " waits in the client"
+                    : " cannot wait; the rig tries again after 1 to 5 ms"));
+        }
+        takeTurns((driver, nodeCount, repetition) -> {
+            try (Clients clients = lab.open(driver, nodeCount)) {
+                for (SeriesSpec step : loadOptions().steps(driver.name(), nodeCount, repetition)) {
+                    lab.measure(step, driver, clients);
+                }
+            }
+        });
+    }
+
+    @Override
+    protected List<String> conclusions(RunResult result) {
+        long holdings = result.series().stream().mapToLong(one -> one.tally().holdings()).sum();
+        return pass(result, "no two holders overlapped in " + holdings + " holdings");
+    }
+
+    @Override
+    protected String table(RunResult result) {
+        int width = result.series().stream().mapToInt(one -> one.spec().driver().length()).max().orElse(0);
+        StringBuilder text = new StringBuilder();
+        text.append(String.format(Locale.ROOT, "%-" + width + "s %3s %7s %7s   %-26s   %-26s   %8s %8s%n", "", "", "",
+                "", "hand-over, ms", "wait, ms", "", ""));
+        text.append(String.format(Locale.ROOT, "%-" + width + "s %3s %7s %7s   %8s %8s %8s   %8s %8s %8s   %8s %8s%n",
+                "driver", "N", "waiters", "locks/s", "p50", "p99", "max", "p50", "p99", "max", "success", "fairness"));
+        result.series().forEach(one -> text.append(line(one, width)));
+        return text.toString();
+    }
+
+    private static String line(SeriesResult one, int width) {
+        OperationResult handover = one.operations().get(LoadTestRig.HANDOVER);
+        OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
+        return String.format(Locale.ROOT, "%-" + width + "s %3d %7d %7.0f   %s   %s   %8s %8.3f%s%n",
+                one.spec().driver(), one.spec().nodes(), one.spec().outstanding(), one.tally().cyclesPerSecond(),
+                handover == null ? "       -        -        -" : cells(handover), cells(acquire),
+                String.format(Locale.ROOT, "%.1f %%", 100 * one.figures().getOrDefault("successShare", 1.0)),
+                one.figures().getOrDefault("jainIndex", 1.0), one.verdict() == Verdict.FAIL ? "  FAIL" : "");
+    }
+
+    private static String cells(OperationResult latencies) {
+        return String.format(Locale.ROOT, "%8.2f %8.2f %8.2f", latencies.us(50) / 1e3, latencies.us(99) / 1e3,
+                latencies.us(100) / 1e3);
+    }
+
+    /**
+     * The defaults of this command.
+     *
+     * @threading immutable
+     */
+    static final class Defaults extends OptionDefaults {
+        Defaults() {
+            super(Map.of("--nodes", "3", "--outstanding", "2,8,32", "--keys", "1", "--duration", "5s", "--warmup", "1s",
+                    "--jvm-warmup", "4s", "--hold", "1ms", "--wait", "5s", "--clients", "2"));
+        }
+    }
+}

@@ -1,0 +1,304 @@
+package dev.redlock.loadtest.measure;
+
+import dev.redlock.loadtest.cli.ClientOptions;
+import dev.redlock.loadtest.cli.LoadOptions;
+import dev.redlock.loadtest.cli.NodeDelays;
+import dev.redlock.loadtest.cli.NodeOptions;
+import dev.redlock.loadtest.cli.Progress;
+import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.faults.FaultProxy;
+import dev.redlock.loadtest.nodes.NodeUris;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.result.Interval;
+import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.loadtest.result.RunFolder;
+import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.result.SeriesSpec;
+import dev.redlock.loadtest.rig.LoadPlan;
+import dev.redlock.loadtest.rig.LoadResult;
+import dev.redlock.loadtest.rig.LoadTestRig;
+import dev.redlock.transport.NodeAddress;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.HdrHistogram.Histogram;
+
+/**
+ * The workbench of the measuring commands: nodes with their delays, clients, one rig after another, and the results.
+ *
+ * @threading caller-confined, except for {@link #cancel}
+ */
+public final class Lab implements AutoCloseable {
+    private static final int RIVALS = 8;
+    private static final int CONTESTED = 2;
+    private static final Duration RIVALRY = Duration.ofMillis(500);
+    private static final Duration RIVAL_HOLD = Duration.ofMillis(1);
+
+    private final NodeOptions nodeOptions;
+    private final ClientOptions clientOptions;
+    private final LoadOptions loadOptions;
+    private final RedisNodes nodes;
+    private List<NodeAddress> addresses;
+    private final List<FaultProxy> proxies = new ArrayList<>();
+    private final RunFolder folder;
+    private final Progress progress;
+    private final long zeroNs = System.nanoTime();
+    private final String keyPrefix = "load-test:" + Long.toHexString(zeroNs) + ":";
+    private final List<SeriesResult> series = new ArrayList<>();
+    private final List<String> notes = new ArrayList<>();
+    private final List<String> failures = new ArrayList<>();
+    private int planCount;
+    private long contestedHoldings;
+    private long doneMs;
+    private boolean isCancelled;
+    private LoadTestRig rig;
+
+    Lab(NodeOptions nodeOptions, ClientOptions clientOptions, LoadOptions loadOptions, RedisNodes nodes,
+            RunFolder folder, Progress progress) {
+        this.nodeOptions = nodeOptions;
+        this.clientOptions = clientOptions;
+        this.loadOptions = loadOptions;
+        this.folder = folder;
+        this.progress = progress;
+        this.nodes = nodes;
+        this.addresses = reach(nodeOptions.delays());
+    }
+
+    /** The addresses of all nodes behind these delays. Proxies live until the lab is closed. */
+    List<NodeAddress> reach(NodeDelays delays) {
+        List<NodeAddress> reached = new ArrayList<>();
+        nodes.nodes().forEach(node -> reached.add(reach(node, delays)));
+        return reached;
+    }
+
+    /** Sets the addresses for clients that open from now on. */
+    void use(List<NodeAddress> reached) {
+        addresses = reached;
+    }
+
+    private NodeAddress reach(RedisNode node, NodeDelays delays) {
+        if (nodeOptions.isUnixSockets()) {
+            return NodeAddress.parse("unix://" + node.unixSocket().orElseThrow());
+        }
+        Duration delay = delays.of(node.index());
+        if (delay.isZero()) {
+            return node.address();
+        }
+        FaultProxy proxy = FaultProxy.open(node.address());
+        proxies.add(proxy);
+        proxy.slow(delay);
+        return NodeUris.at(node.address(), proxy.address());
+    }
+
+    /** Opens as many clients as the options say. */
+    Clients open(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
+        return open(driver, nodeCount, clientOptions.clients());
+    }
+
+    private Clients open(LockDriver driver, int nodeCount, int clientCount) throws IOException, InterruptedException {
+        Clients clients = new Clients();
+        try {
+            for (int i = 0; i < clientCount; i++) {
+                clients.add(driver.open(
+                        clientOptions.session(addresses.subList(0, nodeCount), nodeOptions.isFresh())));
+            }
+            return clients;
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            clients.close();
+            throw e;
+        }
+    }
+
+    /** Runs unrecorded load on every driver, so that the compiler is done before the measurement. */
+    void warmUp() throws IOException, InterruptedException {
+        if (loadOptions.jvmWarmup().isZero()) {
+            return;
+        }
+        int nodeCount = nodeOptions.countMax();
+        for (LockDriver driver : clientOptions.drivers()) {
+            progress.onPhase("warming up " + driver.name() + " on " + nodeCount + " nodes");
+            try (Clients clients = open(driver, nodeCount)) {
+                run(loadOptions.warmUpPlan(clientOptions.isFenced()), clients, IntervalLog.NONE, SeriesWatch.NONE);
+            }
+        }
+    }
+
+    /** The addresses of the first nodes. */
+    public List<NodeAddress> addresses(int nodeCount) {
+        return List.copyOf(addresses.subList(0, nodeCount));
+    }
+
+    /** A key prefix that no other plan uses. */
+    public String freshKeyPrefix() {
+        return keyPrefix + planCount++ + ":";
+    }
+
+    /** A phase of another process starts. */
+    public void begin(String title) {
+        progress.onPhase(title);
+    }
+
+    /** The phase of the other process continues. */
+    public void tick(long sinceBeginMs) {
+        progress.onElapsed(doneMs + sinceBeginMs);
+    }
+
+    /** The phase of the other process ends, after its planned time. */
+    public void end(long plannedMs) {
+        doneMs += plannedMs;
+        progress.onElapsed(doneMs);
+    }
+
+    /** Adds a series that another process has measured. */
+    public void add(SeriesResult one) {
+        series.add(one);
+    }
+
+    /** Measures one step of the load as the options say. */
+    LoadResult measure(SeriesSpec spec, LockDriver driver, Clients clients) throws InterruptedException {
+        LoadPlan plan = loadOptions.plan(spec, driver, clientOptions.isFenced());
+        return measure(spec, plan, clients, LoadResult::failures, SeriesWatch.NONE);
+    }
+
+    /** Measures one series; {@code judge} returns the reasons why it does not count. */
+    LoadResult measure(SeriesSpec spec, LoadPlan plan, Clients clients, Function<LoadResult, List<String>> judge,
+            SeriesWatch watch) throws InterruptedException {
+        progress.onPhase(spec.title());
+        Map<String, Long> before = clients.counters();
+        LoadResult result;
+        try (IntervalLog log = folder.log(spec)) {
+            result = run(plan, clients, log, watch);
+        }
+        Map<String, Long> counters = new LinkedHashMap<>();
+        clients.counters().forEach((name, count) -> counters.put(name, count - before.getOrDefault(name, 0L)));
+        List<String> why = new ArrayList<>(judge.apply(result));
+        why.addAll(watch.failures());
+        series.add(result.series(spec, counters, watch.samples(), why));
+        return result;
+    }
+
+    /** Two clients contend for the same resources, so that the servers decide and not a queue inside one client. */
+    public void contest(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
+        String title = driver.name() + ", N = " + nodeCount + ", exclusion check";
+        progress.onPhase(title);
+        try (Clients clients = open(driver, nodeCount, 2)) {
+            LoadPlan plan = LoadPlan.closed(RIVALS)
+                    .resources(CONTESTED)
+                    .hold(RIVAL_HOLD)
+                    .duration(RIVALRY)
+                    .ttl(loadOptions.ttl())
+                    .fenced(clientOptions.isFenced());
+            LoadResult result = run(plan, clients, IntervalLog.NONE, SeriesWatch.NONE);
+            contestedHoldings += result.tally().holdings();
+            result.failures().forEach(failure -> failures.add(title + ": " + failure));
+        }
+    }
+
+    /** The duration of {@link #contest}. */
+    public static long contestMs() {
+        return RIVALRY.toMillis();
+    }
+
+    private LoadResult run(LoadPlan plan, Clients clients, IntervalLog log, SeriesWatch watch)
+            throws InterruptedException {
+        LoadPlan own = plan.keyPrefix(freshKeyPrefix()).costMeasured(proxies.isEmpty());
+        LoadTestRig next = begin(new LoadTestRig(own, clients.sessions()));
+        LoadResult result = next.run((elapsedNs, isMeasuring) -> {
+            progress.onElapsed(doneMs + TimeUnit.NANOSECONDS.toMillis(elapsedNs));
+            watch.onProgress(offsetMs(), isMeasuring);
+        }, new WatchedLog(log, watch), zeroNs);
+        doneMs += plan.warmup().plus(plan.duration()).toMillis();
+        progress.onElapsed(doneMs);
+        return result;
+    }
+
+    private synchronized LoadTestRig begin(LoadTestRig next) throws InterruptedException {
+        if (isCancelled) {
+            throw new InterruptedException("the run was cancelled");
+        }
+        rig = next;
+        return next;
+    }
+
+    /** Cancels the run; the current measurement throws. */
+    public synchronized void cancel() {
+        isCancelled = true;
+        if (rig != null) {
+            rig.cancel();
+        }
+    }
+
+    /** Ends the current measurement now, with its results so far. */
+    synchronized void finish() {
+        if (rig != null) {
+            rig.finish();
+        }
+    }
+
+    public long offsetMs() {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - zeroNs);
+    }
+
+    void news(String line) {
+        progress.onNews(line);
+    }
+
+    public void note(String note) {
+        notes.add(note);
+    }
+
+    public void fail(String failure) {
+        failures.add(failure);
+    }
+
+    List<SeriesResult> series() {
+        return series;
+    }
+
+    List<String> notes() {
+        return notes;
+    }
+
+    List<String> failures() {
+        return failures;
+    }
+
+    /** The result of the exclusion checks in words; empty if there was none. */
+    String exclusion() {
+        return contestedHoldings == 0
+                ? ""
+                : contestedHoldings + " holdings of contested resources (" + RIVALS + " rivals of 2 clients for "
+                        + CONTESTED + " resources at each N)";
+    }
+
+    @Override
+    public void close() {
+        proxies.forEach(FaultProxy::close);
+    }
+
+    /**
+     * A log that also notifies the watch.
+     *
+     * @param log   the log
+     * @param watch the watch
+     * @threading caller-confined
+     */
+    private record WatchedLog(IntervalLog log, SeriesWatch watch) implements IntervalLog {
+        @Override
+        public void append(String operation, Interval interval, Histogram histogram) {
+            log.append(operation, interval, histogram);
+            watch.onInterval(operation, interval);
+        }
+
+        @Override
+        public void close() {
+            log.close();
+        }
+    }
+}

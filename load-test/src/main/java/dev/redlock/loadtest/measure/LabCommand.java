@@ -1,0 +1,227 @@
+package dev.redlock.loadtest.measure;
+
+import dev.redlock.loadtest.cli.ClientOptions;
+import dev.redlock.loadtest.cli.DurationConverter;
+import dev.redlock.loadtest.cli.ExitCodes;
+import dev.redlock.loadtest.cli.LabVersions;
+import dev.redlock.loadtest.cli.LoadOptions;
+import dev.redlock.loadtest.cli.NodeOptions;
+import dev.redlock.loadtest.cli.Options;
+import dev.redlock.loadtest.cli.Progress;
+import dev.redlock.loadtest.cli.Reports;
+import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.result.MachineClass;
+import dev.redlock.loadtest.result.RunFolder;
+import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.Verdict;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import picocli.CommandLine;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/**
+ * The base of the measuring commands. It validates the options, starts the nodes, measures, writes the folder, and
+ * prints the verdict, the table and the path of the results.
+ *
+ * @threading caller-confined
+ */
+public abstract class LabCommand implements Callable<Integer> {
+    private static final long END_LIMIT_SECONDS = 5;
+
+    @Mixin
+    private NodeOptions nodeOptions;
+
+    @Mixin
+    private ClientOptions clientOptions;
+
+    @Mixin
+    private LoadOptions loadOptions;
+
+    @Spec
+    private CommandSpec spec;
+
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private boolean isMeasured;
+
+    @Override
+    public final Integer call() throws IOException, InterruptedException {
+        checkAll();
+        Instant startedAt = Instant.now();
+        RunFolder folder = Reports.open(line(), loadOptions.output(), startedAt);
+        try (RedisNodes nodes = RedisNodes.start(nodeOptions.context())) {
+            out().println(nodes.choice());
+            out().flush();
+            RestartGuards.check(clientOptions.drivers(), nodes, nodeOptions.isFresh());
+            return run(nodes, folder);
+        } finally {
+            if (!isMeasured) {
+                folder.abandon();
+            }
+            ended.countDown();
+        }
+    }
+
+    /** Throws picocli's error for options that were parsed and are invalid. */
+    public final void checkAll() {
+        CommandLine line = line();
+        nodeOptions.check(line);
+        clientOptions.check(line, nodeOptions);
+        loadOptions.check(line);
+        check(line);
+    }
+
+    private int run(RedisNodes nodes, RunFolder folder) throws IOException, InterruptedException {
+        RunResult result;
+        try (Progress progress = Progress.of(totalMs(), line().getErr());
+                Lab lab = new Lab(nodeOptions, clientOptions, loadOptions, nodes, folder, progress)) {
+            nodes.beforeEnd(() -> cancel(lab));
+            lab.note(nodes.choice());
+            measure(lab, folder);
+            if (!lab.exclusion().isEmpty()) {
+                lab.note("exclusion was checked on " + lab.exclusion());
+            }
+            result = new RunResult(spec.name(), folder.startedAt(), lab.offsetMs(), Options.asText(line()),
+                    LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(), lab.series(), lab.notes(),
+                    lab.failures());
+        }
+        isMeasured = true;
+        Path shown = folder.finish(result);
+        print(result, shown);
+        return result.verdict() == Verdict.PASS ? ExitCodes.GOOD : ExitCodes.FAILED;
+    }
+
+    private void print(RunResult result, Path shown) {
+        String drivers = clientOptions.drivers().stream().map(LockDriver::name).collect(Collectors.joining(", "));
+        out().printf("%n%s: %s over real nodes, %s, ttl %s, %s recorded per line; Java %s, %d processors%n",
+                result.command(), drivers, loopInWords(), DurationConverter.text(loadOptions.ttl()),
+                DurationConverter.text(loadOptions.duration()), Runtime.version(), result.machine().cores());
+        conclusions(result).forEach(out()::println);
+        sendDelay(result).ifPresent(out()::println);
+        result.allFailures().forEach(failure -> out().println("FAIL: " + failure));
+        out().printf("%n%s%n%s%n", table(result), "Results: " + shown);
+        out().flush();
+    }
+
+    /** Runs on the shutdown of the JVM. The load stops before the nodes, so that it does not report their end. */
+    private void cancel(Lab lab) {
+        onCancel(lab);
+        try {
+            if (!ended.await(END_LIMIT_SECONDS, TimeUnit.SECONDS)) {
+                line().getErr().println("load-test: the load did not stop in time");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** In an open loop the rig can be late on a machine with few cores; its delay is part of the latencies. */
+    private static Optional<String> sendDelay(RunResult result) {
+        return result.series()
+                .stream()
+                .map(one -> one.figures().get("sendDelayP99Us"))
+                .filter(Objects::nonNull)
+                .max(Double::compare)
+                .map(us -> String.format(Locale.ROOT,
+                        "The rig was late by up to %.2f ms with 99 %% of its sends; that is part of the latencies.",
+                        us / 1e3));
+    }
+
+    private String loopInWords() {
+        return isOpen()
+                ? "open loop, latency from the intended time, at most " + loadOptions.openOutstanding() + " in flight"
+                : "closed loop";
+    }
+
+    /** Whether the load is an open loop. */
+    protected boolean isOpen() {
+        return loadOptions.isOpen();
+    }
+
+    /** Validates the options of this command alone. */
+    protected void check(CommandLine line) {
+        // None unless overridden.
+    }
+
+    /** Called on the shutdown of the JVM. */
+    protected void onCancel(Lab lab) {
+        lab.cancel();
+    }
+
+    /** The expected duration of all phases. */
+    protected abstract long totalMs();
+
+    /** Measures. */
+    protected abstract void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException;
+
+    /** The sentences before the table, PASS among them if the run passed. */
+    protected abstract List<String> conclusions(RunResult result);
+
+    /** The table. */
+    protected abstract String table(RunResult result);
+
+    /** The PASS sentence, or nothing for a failed run. */
+    protected static List<String> pass(RunResult result, String words) {
+        return result.verdict() == Verdict.PASS ? List.of("PASS: " + words) : List.of();
+    }
+
+    protected NodeOptions nodeOptions() {
+        return nodeOptions;
+    }
+
+    protected ClientOptions clientOptions() {
+        return clientOptions;
+    }
+
+    protected LoadOptions loadOptions() {
+        return loadOptions;
+    }
+
+    /**
+     * One measurement of one driver at one node count.
+     *
+     * @threading caller-confined
+     */
+    @FunctionalInterface
+    interface Turn {
+        void run(LockDriver driver, int nodeCount, int repetition) throws IOException, InterruptedException;
+    }
+
+    /** Drivers take turns at each node count, so that a slow minute of the machine affects all of them. */
+    protected final void takeTurns(Turn turn) throws IOException, InterruptedException {
+        for (int repetition = 1; repetition <= loadOptions.repetitions(); repetition++) {
+            for (int nodeCount : nodeOptions.counts()) {
+                for (LockDriver driver : clientOptions.drivers()) {
+                    turn.run(driver, nodeCount, repetition);
+                }
+            }
+        }
+    }
+
+    /** The duration of the JVM warm-up and all turns, in milliseconds. */
+    protected final long turnsMs(int stepsPerTurn) {
+        long turns = (long) loadOptions.repetitions() * nodeOptions.counts().size() * clientOptions.drivers().size();
+        long stepMs = loadOptions.warmup().plus(loadOptions.duration()).toMillis();
+        return loadOptions.jvmWarmup().toMillis() * clientOptions.drivers().size() + turns * stepsPerTurn * stepMs;
+    }
+
+    private CommandLine line() {
+        return spec.commandLine();
+    }
+
+    private PrintWriter out() {
+        return line().getOut();
+    }
+}

@@ -1,0 +1,159 @@
+package dev.redlock.loadtest.measure;
+
+import dev.redlock.loadtest.cli.BuildVersion;
+import dev.redlock.loadtest.cli.NodeDelays;
+import dev.redlock.loadtest.cli.OptionDefaults;
+import dev.redlock.loadtest.cli.Options;
+import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.result.RunFolder;
+import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.result.SeriesSpec;
+import dev.redlock.transport.NodeAddress;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/**
+ * Measures latency against the number of nodes. This is the default command.
+ *
+ * @threading caller-confined
+ */
+@Command(name = "latency", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
+        defaultValueProvider = LatencyCommand.Defaults.class,
+        description = "Measures acquire and release latency of quorum locks against the number of nodes, one cycle at "
+                + "a time and under load, and checks that no two holders overlap.",
+        footer = {"", "Examples:", "  load-test latency                        the full sweep, about a minute",
+            "  load-test latency --nodes 3 --duration 2s --jvm-warmup 2s",
+            "  load-test latency --nodes 1,3,5 --rate 500,2000   open loop: latency from the intended time",
+            "  load-test latency --nodes 5 --delay 4=10ms        one of five nodes is far away",
+            "  load-test latency --nodes 5 --versus-delay 4=100ms --repetitions 5   the same against all near by",
+            "  load-test latency --addresses 10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379"})
+public final class LatencyCommand extends LabCommand {
+    private String exclusion = "";
+
+    @Option(names = "--versus-delay", split = ",", paramLabel = "[NODE=]TIME",
+            description = "Measure each step a second time with these delays instead of those of --delay, the two in "
+                    + "turns, and compare them: 4=100ms for one slow node against none.")
+    private List<String> versusDelays = List.of();
+
+    LatencyCommand() {
+        // picocli fills the fields.
+    }
+
+    @Override
+    protected void check(CommandLine line) {
+        nodeOptions().checkDelays(line, "--versus-delay", versusDelays);
+        Options.require(line, !isVersus() || !NodeDelays.parse(versusDelays).equals(nodeOptions().delays()),
+                "--versus-delay equals --delay: there is nothing to compare");
+    }
+
+    private boolean isVersus() {
+        return !versusDelays.isEmpty();
+    }
+
+    @Override
+    protected long totalMs() {
+        long contests = (long) nodeOptions().counts().size() * clientOptions().drivers().size();
+        long sides = isVersus() ? 2 : 1;
+        return turnsMs((int) (loadOptions().stepCount() * sides)) + contests * Lab.contestMs();
+    }
+
+    @Override
+    protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
+        lab.warmUp();
+        List<NodeAddress> near = lab.addresses(nodeOptions().countMax());
+        List<NodeAddress> far = isVersus() ? lab.reach(NodeDelays.parse(versusDelays)) : List.of();
+        if (isVersus()) {
+            lab.note("series whose driver is followed by +" + versus() + " were measured with these delays of nodes "
+                    + "instead of those of the others, in turns with them");
+        }
+        takeTurns((driver, nodeCount, repetition) -> {
+            lab.use(near);
+            measure(lab, driver, driver.name(), nodeCount, repetition);
+            if (isVersus()) {
+                lab.use(far);
+                measure(lab, driver, farName(driver.name()), nodeCount, repetition);
+                lab.use(near);
+            }
+            if (repetition == 1) {
+                lab.contest(driver, nodeCount);
+            }
+        });
+        exclusion = lab.exclusion();
+    }
+
+    private String versus() {
+        return String.join(",", versusDelays);
+    }
+
+    private String farName(String driver) {
+        return driver + "+" + versus();
+    }
+
+    private void measure(Lab lab, LockDriver driver, String name, int nodeCount, int repetition)
+            throws IOException, InterruptedException {
+        try (Clients clients = lab.open(driver, nodeCount)) {
+            for (SeriesSpec step : loadOptions().steps(name, nodeCount, repetition)) {
+                lab.measure(step, driver, clients);
+            }
+        }
+    }
+
+    @Override
+    protected List<String> conclusions(RunResult result) {
+        List<String> lines = new ArrayList<>(pass(result, "no two holders overlapped in " + exclusion));
+        if (isVersus()) {
+            for (SeriesResult one : result.series()) {
+                SeriesSpec spec = one.spec();
+                if (spec.repetition() == 1 && !spec.driver().endsWith("+" + versus())) {
+                    lines.add(comparison(result, spec));
+                }
+            }
+        }
+        return lines;
+    }
+
+    /** Both sides of one step, over all repetitions. */
+    private String comparison(RunResult result, SeriesSpec near) {
+        Spread without = acquireP99(result, near, near.driver());
+        Spread with = acquireP99(result, near, farName(near.driver()));
+        return String.format(Locale.ROOT,
+                "%s: acquire p99 %.1f us (%.1f - %.1f) without and %.1f us (%.1f - %.1f) with "
+                        + "%s, %.2f times as long; medians of %d repetitions (least - most)",
+                near.title(), without.median(),
+                without.min(), without.max(), with.median(), with.min(), with.max(), versus(),
+                with.median() / without.median(), loadOptions().repetitions());
+    }
+
+    private static Spread acquireP99(RunResult result, SeriesSpec step, String driver) {
+        return Spread.of(result.series()
+                .stream()
+                .filter(one -> one.spec().driver().equals(driver) && one.spec().nodes() == step.nodes()
+                        && one.spec().outstanding() == step.outstanding()
+                        && one.spec().ratePerSecond() == step.ratePerSecond())
+                .toList(), one -> one.operations().get(SeriesResult.ACQUIRE).us(99));
+    }
+
+    @Override
+    protected String table(RunResult result) {
+        return SweepTable.of(result);
+    }
+
+    /**
+     * The defaults of this command.
+     *
+     * @threading immutable
+     */
+    static final class Defaults extends OptionDefaults {
+        Defaults() {
+            super(Map.of("--nodes", "1,3,5,7", "--outstanding", "1,64", "--duration", "4500ms", "--warmup", "1s",
+                    "--jvm-warmup", "8s", "--hold", "0ms", "--wait", "0ms", "--clients", "1"));
+        }
+    }
+}

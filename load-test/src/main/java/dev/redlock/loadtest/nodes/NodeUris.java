@@ -1,0 +1,46 @@
+package dev.redlock.loadtest.nodes;
+
+import dev.redlock.transport.NodeAddress;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Addresses in the form that {@code Redlock.connect} takes, with user and password: for connecting, never for printing.
+ *
+ * @threading any thread
+ */
+public final class NodeUris {
+    private NodeUris() {
+    }
+
+    /**
+     * An address as text, password included.
+     *
+     * @param address the address
+     * @return {@code host:port}, the full {@code redis://} form, or {@code unix:///path}
+     */
+    public static String of(NodeAddress address) {
+        return uri(address, address);
+    }
+
+    /**
+     * The credentials for a node at another place, such as a proxy before the node.
+     *
+     * @param node  has the credentials
+     * @param place where to connect to
+     * @return an address with the host and port of that place
+     */
+    public static NodeAddress at(NodeAddress node, NodeAddress place) {
+        return NodeAddress.parse(uri(node, place));
+    }
+
+    private static String uri(NodeAddress credentials, NodeAddress place) {
+        return credentials.password() == null
+                ? place.toString()
+                : "redis://" + escaped(credentials.user()) + ":" + escaped(credentials.password()) + "@" + place;
+    }
+
+    private static String escaped(String text) {
+        return text == null ? "" : URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+}

@@ -1,0 +1,101 @@
+package dev.redlock.loadtest.rig;
+
+import java.lang.management.ManagementFactory;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A daemon thread that calls a target at its exact times. It sleeps in between; a sleeper wakes up some 50 us late, so
+ * it spins for the last bit. A target that is called late counts from the intended time.
+ *
+ * @threading any thread
+ */
+public final class Pacer {
+    private static final long SPIN_NS_MAX = 60_000;
+    /** The pacer takes at most this share of a core from the client and the servers; then it calls a little late. */
+    private static final int SPIN_SHARE_OF_PERIOD = 5;
+
+    private final Target target;
+    private final long spinNs;
+    private final Thread thread = new Thread(this::run, "load-pacer");
+    private volatile boolean isStopping;
+    private volatile long endedCpuNs;
+
+    /**
+     * A pacer that has not started.
+     *
+     * @param target   the target
+     * @param periodNs from one call to the next
+     */
+    public Pacer(Target target, double periodNs) {
+        this.target = target;
+        this.spinNs = Math.min(SPIN_NS_MAX, (long) periodNs / SPIN_SHARE_OF_PERIOD);
+        thread.setDaemon(true);
+    }
+
+    /** Starts the calls. */
+    public void start() {
+        thread.start();
+    }
+
+    private void run() {
+        boolean hasMore = true;
+        while (hasMore && !isStopping) {
+            awaitUntil(target.nextNs());
+            hasMore = target.onDue(System.nanoTime());
+        }
+        // The CPU time of a thread that has ended cannot be read from outside.
+        endedCpuNs = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+    }
+
+    private void awaitUntil(long dueNs) {
+        for (long leftNs = dueNs - System.nanoTime(); leftNs > 0 && !isStopping; leftNs = dueNs - System.nanoTime()) {
+            if (leftNs > spinNs) {
+                LockSupport.parkNanos(leftNs - spinNs);
+            } else {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    /** The CPU time of the thread so far: not the client's. */
+    long cpuNs() {
+        return Math.max(endedCpuNs, ManagementFactory.getThreadMXBean().getThreadCpuTime(thread.getId()));
+    }
+
+    /**
+     * Waits until the target has no more to do, or {@link #stop()} was called.
+     *
+     * @throws InterruptedException if the thread is interrupted
+     */
+    public void awaitEnd() throws InterruptedException {
+        thread.join();
+    }
+
+    /** Stops the calls. Returns at once. */
+    public void stop() {
+        isStopping = true;
+        LockSupport.unpark(thread);
+    }
+
+    /**
+     * Something that is due again and again.
+     *
+     * @threading caller-confined to the pacing thread
+     */
+    public interface Target {
+        /**
+         * Its time has come.
+         *
+         * @param nowNs now
+         * @return whether there is more to do
+         */
+        boolean onDue(long nowNs);
+
+        /**
+         * When to call next.
+         *
+         * @return a time on the clock of {@link System#nanoTime}; without meaning when there is nothing more to do
+         */
+        long nextNs();
+    }
+}
