@@ -55,7 +55,7 @@ class ChurnTest {
      * An attempt is pooled, and not free before its last answer is in. So there are at most as many as answers may be
      * due, and each time that more are due than ever before the pool grows, by an attempt and what it is made of.
      */
-    private static final String ATTEMPT = "dev.redlock.Attempt";
+    private static final String ATTEMPT = "dev.redlock.engine.Claim";
     private static final int ATTEMPT_BYTES_MAX = 1_024;
     private static final int ATTEMPT_PARTS_MAX = 4;
     /** What Netty takes from the machine at once. */
