@@ -78,7 +78,8 @@ public class CallbackCycleBenchmark {
                 .transport(transport));
         options = AcquireOptions.ofTtl(Duration.ofMillis(TTL_MS)).tryOnce();
         blockingKey = redlock.key("blocking");
-        holder = redlock.acquire(redlock.key("refused"), AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce().autoExtend())
+        holder = redlock
+                .acquire(redlock.key("refused"), AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce().autoExtend())
                 .lease();
         single = lane("single", options, AcquireOutcome.Kind.ACQUIRED, 0);
         extending = lane("extending", options, AcquireOutcome.Kind.ACQUIRED, TTL_MS);

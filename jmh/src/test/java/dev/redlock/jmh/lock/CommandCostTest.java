@@ -26,7 +26,10 @@ class CommandCostTest {
     void everyCommandFormHasTheMeasuredEffect() {
         assertEquals(0, run("--locks", "640", "--repetitions", "1"), out::toString);
         // Servers of later versions add commands of their own to what all of them have.
-        final long nativeCount = out.toString().lines().filter(line -> line.matches("(DELEX|DELIFEQ|SET IFEQ).*")).count();
+        final long nativeCount = out.toString()
+                .lines()
+                .filter(line -> line.matches("(DELEX|DELIFEQ|SET IFEQ).*"))
+                .count();
         assertEquals(13, out.toString().lines().count() - nativeCount, out::toString);
         assertTrue(nativeCount <= 2, out::toString);
         assertTrue(out.toString().lines().allMatch(line -> line.matches("[\\w ]+ +[\\d.]+ us a lock \\(.*\\)")),

@@ -37,6 +37,8 @@ class ArchitectureDocTest {
     }
 
     private static boolean declares(String source, String method) {
-        return Pattern.compile("^ {4}[\\w ]*[\\w<>\\[\\]]+ " + method + "\\(", Pattern.MULTILINE).matcher(source).find();
+        return Pattern.compile("^ {4}[\\w ]*[\\w<>\\[\\]]+ " + method + "\\(", Pattern.MULTILINE)
+                .matcher(source)
+                .find();
     }
 }

@@ -118,7 +118,7 @@ class DocsCodeTest {
     @Test
     void callbackThatThrowsIsFound() throws Exception {
         assertFound("IllegalStateException: no", "<!-- given: Redlock redlock, Runnable work -->", "```java",
-                "redlock.acquire(redlock.key(\"r\"), AcquireOptions.ofTtl(Duration.ofSeconds(9)).tryOnce(), redlock.newLease(),",
+                "redlock.acquire(redlock.key(\"r\"), AcquireOptions.ofTtl(Duration.ofSeconds(9)), redlock.newLease(),",
                 "        outcome -> {", "            work.run();",
                 "            throw new IllegalStateException(\"no\");", "        });", "```");
     }

@@ -72,7 +72,8 @@ final class ChurnLanes {
         }
         for (int i = 0; i < LATE; i++) {
             // One nanosecond less than can be left at best: every grant comes too late and is rolled back.
-            add("churn/late/" + i, AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce()
+            add("churn/late/" + i, AcquireOptions.ofTtl(Duration.ofSeconds(1))
+                    .tryOnce()
                     .minValidity(
                             Duration.ofNanos(987_999_999)),
                     null);

@@ -135,7 +135,8 @@ class ChurnTest {
                 .allMatch(node -> node.state() == NodeState.READY && node.undeliveredReleaseCount() == 0));
         Await.until("no buffer in use that is not kept", () -> pinnedBytes() <= PINNED_BYTES_MAX);
         assertTrue(lanes.done() - doneBefore >= count, "operations are missing");
-        assertEquals(0, redlock.nodes().stream().mapToLong(NodeStatus::undeliveredReleaseDroppedCount).sum(), "releases dropped");
+        assertEquals(0, redlock.nodes().stream().mapToLong(NodeStatus::undeliveredReleaseDroppedCount).sum(),
+                "releases dropped");
     }
 
     private static long pinnedBytes() {
