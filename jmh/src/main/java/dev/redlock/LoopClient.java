@@ -5,8 +5,8 @@ import dev.redlock.transport.IoTransport;
 import java.util.List;
 
 /**
- * A client whose event loops are the product's own, over given transports: for runs in which no bytes leave the process.
- * It is in this package because a client over a given engine is not part of the public API.
+ * A client whose event loops are the product's own, over given transports: for runs in which no bytes leave the
+ * process. It is in this package because a client over a given engine is not part of the public API.
  *
  * @threading any thread
  */
