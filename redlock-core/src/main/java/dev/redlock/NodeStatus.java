@@ -1,6 +1,6 @@
 package dev.redlock;
 
-import dev.redlock.node.Node;
+import dev.redlock.node.NodeView;
 
 /**
  * A live view of one node over one event loop: each call reads the current value and allocates nothing.
@@ -9,9 +9,9 @@ import dev.redlock.node.Node;
  */
 public final class NodeStatus {
 
-    private final Node node;
+    private final NodeView node;
 
-    NodeStatus(final Node node) {
+    NodeStatus(final NodeView node) {
         this.node = node;
     }
 

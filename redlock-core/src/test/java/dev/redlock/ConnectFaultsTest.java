@@ -45,7 +45,7 @@ class ConnectFaultsTest extends VirtualTest {
         client.transport().resolver((found, answer) -> lookups[0]++);
         node(0).breakConnections();
         world.await("given up", 20_000, () -> status(client, 0).state() == NodeState.WAITING
-                && String.valueOf(status(client, 0).problem()).contains("looked up"));
+                && String.valueOf(status(client, 0).problem()).contains("look-up timed out"));
         client.transport().resolver((found, answer) -> answer.accept(found));
         assertReady(client, 2_000);
         assertEquals(1, lookups[0], "look-ups under way");
@@ -143,7 +143,7 @@ class ConnectFaultsTest extends VirtualTest {
             threads.clear();
             client.open().join();
             final NodeStatus status = client.redlock().nodes().get(0);
-            assertTrue(status.problem().contains("cannot be connected"), status.problem());
+            assertTrue(status.problem().contains("connection failed"), status.problem());
             nodes.clientLoop().submit(() -> transport.channelClass(LocalChannel.class)).sync();
             Await.until("ready", () -> status.state() == NodeState.READY);
             final Thread loop = nodes.clientLoop().submit(Thread::currentThread).get();

@@ -120,7 +120,7 @@ class EscapedTextTest extends VirtualTest {
     void aRoleIsShownOnOneShortLine() {
         for (final String role : new String[]{"slave\n" + EVIL.replace("\r", ""), "r".repeat(900_000)}) {
             final String problem = assertShown("INFO replication", RespValue.bulk("role:" + role + "\r\n"));
-            assertTrue(problem.startsWith("its role is "), problem);
+            assertTrue(problem.startsWith("the server's role is "), problem);
         }
     }
 

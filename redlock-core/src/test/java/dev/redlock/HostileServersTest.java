@@ -50,8 +50,8 @@ class HostileServersTest {
     private static final Set<NodeState> COMING_AND_GOING = EnumSet.of(NodeState.WAITING,
             NodeState.CONNECTING, NodeState.HANDSHAKING, NodeState.QUARANTINED,
             NodeState.READY);
-    private static final String NOT_AN_ANSWER = "cannot be its answer";
-    private static final String BROKEN = "it broke the protocol";
+    private static final String NOT_AN_ANSWER = "reply of the wrong type";
+    private static final String BROKEN = "malformed reply";
     private static final String NO_PROBLEM = "null";
 
     /**

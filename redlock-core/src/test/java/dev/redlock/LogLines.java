@@ -15,6 +15,7 @@ final class LogLines extends Handler implements AutoCloseable {
 
     private final SimpleFormatter formatter = new SimpleFormatter();
     private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final List<Level> levels = new CopyOnWriteArrayList<>();
     private final Level levelBefore = LOG.getLevel();
     private final boolean wasOnConsole = LOG.getUseParentHandlers();
 
@@ -29,8 +30,14 @@ final class LogLines extends Handler implements AutoCloseable {
         return lines.stream().filter(line -> line.contains(text)).toList();
     }
 
+    /** @return lines so far of a level that contain a text, oldest first */
+    List<String> with(final Level level, final String text) {
+        return with(text).stream().filter(line -> levels.get(lines.indexOf(line)) == level).toList();
+    }
+
     @Override
     public void publish(final LogRecord record) {
+        levels.add(record.getLevel());
         lines.add(formatter.formatMessage(record));
     }
 

@@ -123,7 +123,7 @@ class ReconnectDelayTest extends VirtualTest {
         }
         node(0).hostility(null);
         world.await("connected again", 2_000, () -> status(client, 0).state() == NodeState.READY);
-        assertTrue(String.valueOf(status(client, 0).problem()).contains("cannot be its answer"),
+        assertTrue(String.valueOf(status(client, 0).problem()).contains("reply of the wrong type"),
                 String.valueOf(status(client, 0).problem()));
         world.runMs(1_500);
         assertEquals(NodeState.READY, status(client, 0).state());
@@ -162,7 +162,7 @@ class ReconnectDelayTest extends VirtualTest {
                 acquireAndRelease(client);
                 world.runMs(40);
             }
-            assertTrue(log.with("cannot be its answer").size() >= 2, log.with("node 0")::toString);
+            assertTrue(log.with("reply of the wrong type").size() >= 2, log.with("node 0")::toString);
             assertTrue(log.with("left out").size() >= 1, log.with("node 0")::toString);
         }
     }
@@ -177,6 +177,6 @@ class ReconnectDelayTest extends VirtualTest {
         node(0).breakConnections();
         world.runMs(1);
         assertEquals(NodeState.WAITING, status(client, 0).state());
-        assertEquals("its connection ended", status(client, 0).problem());
+        assertEquals("the server closed the connection", status(client, 0).problem());
     }
 }

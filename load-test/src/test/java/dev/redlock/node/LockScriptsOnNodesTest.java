@@ -32,7 +32,7 @@ class LockScriptsOnNodesTest {
     void serverComputesTheSameScriptNames(final Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
-            for (final CommandKind verb : LockScripts.VERBS) {
+            for (final CommandKind verb : LockScripts.SCRIPTED) {
                 final String script = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
                 assertEquals(LockScripts.sha1Hex(LockScripts.source(verb)), redis.call("SCRIPT", "LOAD", script),
                         verb::name);

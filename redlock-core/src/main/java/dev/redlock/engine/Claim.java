@@ -17,7 +17,7 @@ import dev.redlock.time.DeadlineTimer;
  *
  * @threading event-loop-confined
  */
-final class Claim implements LockRequest {
+final class Claim extends LockRequest {
 
     /**
      * Where the token stands.

@@ -7,6 +7,7 @@ import dev.redlock.node.Log;
 import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
 import dev.redlock.node.NodeListener;
+import dev.redlock.node.NodeView;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
@@ -67,12 +68,12 @@ final class Conductor implements NodeListener {
         this.timers = new LoopTimers(clock, (task, delayNs) -> loop.schedule(task, delayNs, TimeUnit.NANOSECONDS),
                 this::trimIfDue, thrown -> Log.error("a timer threw; the client continues", thrown));
         this.nodes = new Node[config.nodes().size()];
-        this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), nodes,
+        this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), nodes.length,
                 config.nodeOptions().releaseBatchMax());
         final NodeContext nodeContext = new NodeContext(loop, transport, clock, timers.wheel(), random,
                 config.nodeOptions(), this, nodes);
         for (int i = 0; i < nodes.length; i++) {
-            nodes[i] = new Node(i, config.nodes().get(i), nodeContext);
+            nodes[i] = new Node(i, config.nodes().get(i), nodeContext, fanOut);
         }
         this.fenceGuard = new FenceGuard(this);
         this.shutdown = new Shutdown(this, loop);
@@ -100,7 +101,7 @@ final class Conductor implements NodeListener {
         }
         shutdown.watchLoop();
         for (final Node node : nodes) {
-            node.open(fanOut);
+            node.open();
         }
     }
 
@@ -112,7 +113,7 @@ final class Conductor implements NodeListener {
     // ---- events of the nodes ----------------------------------------------------------------------------------------
 
     @Override
-    public void onStateChange(final Node node, final NodeState state) {
+    public void onStateChange(final NodeView node, final NodeState state) {
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
             // A copy of this process has no connections of its own: over new ones it draws tokens of its own.
             tokens.rekey();
@@ -127,16 +128,16 @@ final class Conductor implements NodeListener {
     }
 
     @Override
-    public void onClockJump(final Node node) {
+    public void onClockJump(final NodeView node) {
         acquires.revoke(node.index());
         keeper.revoke(node.index());
     }
 
     @Override
-    public void onProblem(final Node node, final String problem) {
+    public void onLogLine(final NodeView node, final System.Logger.Level level, final String line) {
         if (!shutdown.isClosing()) {
             // The node is in the middle of a change of state.
-            Log.later(loop, System.Logger.Level.INFO, "node {0} ({1}): {2}", node.index(), node.address(), problem);
+            Log.later(loop, level, "node {0} ({1}): {2}", node.index(), node.address(), line);
         }
     }
 

@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.Log;
-import dev.redlock.node.Node;
+import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Quorum;
@@ -62,7 +62,7 @@ final class FenceGuard {
         }
         logged |= bit;
         loggedNs[nodeIndex] = nowNs;
-        final Node node = conductor.node(nodeIndex);
+        final NodeView node = conductor.node(nodeIndex).view();
         Log.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.address()
                 + ") granted a fenced lock with its counter at " + value + ", which is out of range: the clocks of the"
                 + " nodes allow " + clockLimit() + ", and too few other nodes have reached it. The grant does not"

@@ -5,7 +5,7 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.CloseReport;
 import dev.redlock.TransportKind;
 import dev.redlock.node.Log;
-import dev.redlock.node.Node;
+import dev.redlock.node.NodeView;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
@@ -35,7 +35,7 @@ public final class LockEngine {
     private final ClientConfig config;
     private final Conductor[] conductors;
     private final List<EventLoopRunner> ownThreads;
-    private final List<Node> nodes = new ArrayList<>();
+    private final List<NodeView> nodes = new ArrayList<>();
     private final String transportDescription;
     private final LocalHolds localHolds = new LocalHolds();
     private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
@@ -48,7 +48,7 @@ public final class LockEngine {
         this.transportDescription = transportDescription;
         for (final Conductor conductor : conductors) {
             for (int i = 0; i < config.nodes().size(); i++) {
-                nodes.add(conductor.node(i));
+                nodes.add(conductor.node(i).view());
             }
         }
     }
@@ -242,7 +242,7 @@ public final class LockEngine {
     }
 
     /** @return the nodes in configured order, once for each event loop */
-    public List<Node> nodes() {
+    public List<NodeView> nodes() {
         return nodes;
     }
 

@@ -23,7 +23,7 @@ final class RaiseOperation {
         claim.phase = Claim.Phase.RAISING;
         claim.raiseTo = claim.fence.highest();
         claim.raiseRound.reset();
-        final long standing = claim.fence.standingAt(claim.raiseTo);
+        final long standing = claim.fence.nodesAt(claim.raiseTo);
         final long lagging = claim.fence.lagging();
         for (int i = 0; i < conductor.nodeCount(); i++) {
             final long bit = 1L << i;

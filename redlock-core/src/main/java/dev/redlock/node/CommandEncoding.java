@@ -1,23 +1,23 @@
 package dev.redlock.node;
 
 /**
- * How a verb is put to a node: as a script, which every node runs, or as a command of the node's own, which costs it
+ * The form of a command on the wire: a script, which every node can run, or a native command, which costs the node
  * less.
  *
  * @threading immutable
  */
 enum CommandEncoding {
-    /** {@code EVALSHA} of the verb's script; one integer comes back. */
+    /** {@code EVALSHA} of the script; the reply is an integer. */
     SCRIPT(false),
-    /** Acquire as {@code SET key token NX PX ttl}; a refusal does not tell how long the holder's key will stand. */
+    /** Acquire as {@code SET key token NX PX ttl}; a refusal does not include the remaining ttl. */
     PLAIN_SET(true),
-    /** What is left of a key's expiry as {@code PTTL key}: -2 without a key, -1 without an expiry. */
+    /** Remaining ttl as {@code PTTL key}: -2 without a key, -1 without an expiry. */
     PTTL(false),
     /** Release as {@code DELEX key IFEQ token}: Redis 8.4 and later. */
     DELEX(false),
     /** Release as {@code DELIFEQ key token}: Valkey 9.0 and later. */
     DELIFEQ(false),
-    /** Extend as {@code SET key token IFEQ token PX ttl}: Redis 8.4, Valkey 8.1 and later. A missing key stays so. */
+    /** Extend as {@code SET key token IFEQ token PX ttl}: Redis 8.4, Valkey 8.1 and later. Sets no missing key. */
     SET_IFEQ(true);
 
     private static final CommandEncoding[] VALUES = values();
@@ -32,17 +32,17 @@ enum CommandEncoding {
         return VALUES[ordinal];
     }
 
-    /** Whether only some servers have the command, so that a script does the same on the others. */
+    /** Whether only some servers have the command; the others get the script. */
     boolean isOptional() {
         return this == DELEX || this == DELIFEQ || this == SET_IFEQ;
     }
 
-    /** Whether it replaces the expiry of a key of ours, also by an earlier one. The scripts never do. */
+    /** Whether it may set an earlier expiry than the key has. The scripts never do. */
     boolean mayShorten() {
         return this == SET_IFEQ;
     }
 
-    /** Whether yes is {@code +OK} and no is null; otherwise the answer is an integer. */
+    /** Whether the reply is {@code +OK} or null; otherwise it is an integer. */
     boolean isAnsweredByOk() {
         return isAnsweredByOk;
     }

@@ -1,28 +1,28 @@
 package dev.redlock.node;
 
 /**
- * What a lock asks of a node.
+ * A command of a lock to a node.
  *
  * @threading immutable
  */
 public enum CommandKind {
-    /** Set the key if it is absent. Only a voting node is asked. */
+    /** Set the key if it is absent. For voting nodes only. */
     ACQUIRE("acquire", true, false, 1),
-    /** Delete the key if it is ours. Every connected node is asked. */
+    /** Delete the key if it has our token. For every connected node. */
     RELEASE("release", false, false, 0),
-    /** Renew the expiry if the key is ours. Only a voting node is asked. */
+    /** Renew the expiry if the key has our token. For voting nodes only. */
     EXTEND("extend", true, false, 1),
-    /** Set the key if it is absent, and count the grant. Only a voting node is asked. */
+    /** Set the key if it is absent, and increment the counter. For voting nodes only. */
     ACQUIRE_FENCED("acquire_fenced", true, true, 2),
-    /** Raise the counter if the key is ours. Only a voting node is asked. */
+    /** Raise the counter if the key has our token. For voting nodes only. */
     RAISE("raise", true, true, 2),
-    /** Raise the counter, and delete the key if it is ours. Every connected node is asked. */
+    /** Raise the counter, and delete the key if it has our token. For every connected node. */
     RELEASE_FENCED("release_fenced", false, true, 2),
-    /** Delete each of many keys if it is ours. Every connected node is asked. */
+    /** Delete each of many keys if it has its token. For every connected node. */
     RELEASE_MANY("release_many", false, false, 0),
-    /** Raise each of many counters, and delete each key if it is ours. Every connected node is asked. */
+    /** Raise each of many counters, and delete each key if it has its token. For every connected node. */
     RELEASE_MANY_FENCED("release_many_fenced", false, true, 0),
-    /** How long the holder's key will stand. No script: {@code PTTL} says it. Every connected node is asked. */
+    /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */
     REMAINING_TTL(null, false, false, 0);
 
     private static final CommandKind[] VALUES = values();
@@ -43,7 +43,7 @@ public enum CommandKind {
         return VALUES[ordinal];
     }
 
-    /** @return true if it can be put to a node as a script */
+    /** @return true if there is a script for it */
     boolean isScript() {
         return scriptName != null;
     }
@@ -53,7 +53,7 @@ public enum CommandKind {
         return scriptName;
     }
 
-    /** @return true if the answer counts towards a quorum of holders, so that a node in quarantine must not be asked */
+    /** @return true if the reply counts towards a quorum of holders, so that a node in quarantine must not get it */
     boolean isVote() {
         return isVote;
     }
@@ -63,12 +63,12 @@ public enum CommandKind {
         return hasCounter;
     }
 
-    /** @return arguments behind the token */
+    /** @return the number of arguments after the token */
     int argumentCount() {
         return argumentCount;
     }
 
-    /** @return true if a positive answer is a grant */
+    /** @return true if a positive reply is a grant */
     boolean isAcquire() {
         return this == ACQUIRE || this == ACQUIRE_FENCED;
     }

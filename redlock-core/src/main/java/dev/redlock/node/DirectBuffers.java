@@ -6,12 +6,13 @@ import io.netty.buffer.ByteBufAllocator;
 import java.util.concurrent.Executor;
 
 /**
- * Direct memory of one event loop. It belongs to the whole process, and others may have used it up. An allocator may
- * take long to notice: the JDK waits about half a second for the garbage collector before it throws. So a failure
- * starts a pause, in which every request fails at once. The pause is a multiple of the time that the failure took, so
- * that failing allocations take a fifth of the loop's time at most.
+ * Allocates direct memory for one event loop. Direct memory belongs to the whole process and may be used up by others.
  *
- * <p>Whatever the allocator throws counts as a lack of memory. The caller gets null and has to do without.
+ * <p>A failing allocation may take long: the JDK waits about half a second for the garbage collector before it throws.
+ * So a failure starts a pause, in which every allocation fails at once. The pause is a multiple of the time that the
+ * failure took, so that failing allocations use at most a fifth of the loop's time.
+ *
+ * <p>Every exception of the allocator counts as lack of memory. Then the caller gets null and must do without.
  *
  * @threading event-loop-confined
  */
@@ -20,7 +21,7 @@ public final class DirectBuffers {
     private static final long PAUSE_NS_MIN = 20_000_000;
     private static final long PAUSE_NS_MAX = 2_000_000_000;
     private static final int PAUSE_MULTIPLE = 4;
-    /** Memory may be short and not short many times a second. */
+    /** Memory may run out many times a second. */
     private static final long LOG_PERIOD_NS = 10_000_000_000L;
 
     private final Executor loop;
@@ -32,10 +33,10 @@ public final class DirectBuffers {
     private long loggedNs;
 
     /**
-     * Nothing is allocated yet.
+     * Allocates nothing yet.
      *
-     * @param loop      the event loop, which logs
-     * @param allocator where buffers come from
+     * @param loop      runs the log task
+     * @param allocator allocates the buffers
      * @param clock     monotonic time
      */
     public DirectBuffers(final Executor loop, final ByteBufAllocator allocator, final NanoClock clock) {
@@ -47,8 +48,8 @@ public final class DirectBuffers {
     /**
      * A buffer for one message.
      *
-     * @param capacity bytes; it grows beyond that if it has to
-     * @return owned by the caller; null where there is no memory
+     * @param capacity initial capacity, bytes
+     * @return owned by the caller; null if there is no memory
      */
     ByteBuf take(final int capacity) {
         if (isPausing()) {
@@ -66,23 +67,23 @@ public final class DirectBuffers {
     }
 
     /**
-     * A buffer that is used over and over.
+     * A buffer that is reused for as long as the client lives.
      *
-     * @param capacity bytes; it never grows
-     * @return owned by the caller; null where there is no memory
+     * @param capacity fixed capacity, bytes
+     * @return owned by the caller; null if there is no memory
      */
-    ByteBuf takeLongLived(final int capacity) {
-        return takeLongLived(allocator, capacity);
+    ByteBuf takeReused(final int capacity) {
+        return takeReused(allocator, capacity);
     }
 
     /**
-     * A buffer that is used over and over, of another allocator. The memory is the same, and so is the pause.
+     * A reused buffer of another allocator. The memory is the same, and so is the pause.
      *
-     * @param other    where from
-     * @param capacity bytes; it never grows
-     * @return owned by the caller; null where there is no memory
+     * @param other    allocates the buffer
+     * @param capacity fixed capacity, bytes
+     * @return owned by the caller; null if there is no memory
      */
-    ByteBuf takeLongLived(final ByteBufAllocator other, final int capacity) {
+    ByteBuf takeReused(final ByteBufAllocator other, final int capacity) {
         if (isPausing()) {
             return null;
         }
@@ -109,7 +110,8 @@ public final class DirectBuffers {
         if (!isLogged || nowNs - loggedNs >= LOG_PERIOD_NS) {
             isLogged = true;
             loggedNs = nowNs;
-            Log.later(loop, System.Logger.Level.WARNING, "no direct memory, commands are not sent: {0}", failure);
+            Log.later(loop, System.Logger.Level.WARNING, 
+                    "no direct memory, commands are not sent: {0}; raise -XX:MaxDirectMemorySize or find the leak", failure);
         }
     }
 }

@@ -3,11 +3,11 @@ package dev.redlock.node;
 import java.util.Arrays;
 
 /**
- * A pool of free objects, the last one in being the first one out. It remembers how many were never taken since the
- * last {@link #trim}, and gives up an eighth of those each time. So a pool that an outage has filled shrinks within
- * half a minute or so, while one that is in use keeps what the use needs. A number of objects is always kept.
+ * A pool of free objects, last in, first out. It counts the objects that were not taken since the last {@link #trim},
+ * which frees an eighth of them. So a pool that an outage has filled shrinks in about half a minute, and a pool in use
+ * keeps the objects that the use needs. A minimum is always kept.
  *
- * @param <T> what is pooled
+ * @param <T> the type of the objects
  * @threading event-loop-confined
  */
 public final class FreeList<T> {
@@ -23,7 +23,7 @@ public final class FreeList<T> {
     /**
      * An empty pool.
      *
-     * @param keptCount as many objects are kept, needed or not
+     * @param keptCount the least number of objects that is kept
      */
     public FreeList(final int keptCount) {
         this.keptCount = keptCount;
@@ -34,7 +34,7 @@ public final class FreeList<T> {
         return length;
     }
 
-    /** @return objects that there is room for */
+    /** @return the length of the array */
     int capacity() {
         return items.length;
     }
@@ -59,7 +59,7 @@ public final class FreeList<T> {
     }
 
     /**
-     * Gives an object back.
+     * Returns an object to the pool.
      *
      * @param item not in the pool
      */
@@ -71,7 +71,7 @@ public final class FreeList<T> {
         length++;
     }
 
-    /** Gives up some of what was not needed since the last call; to be called at regular times. */
+    /** Frees some of the objects that were not needed since the last call. To be called at regular intervals. */
     public void trim() {
         final int unneeded = Math.min(lengthMin, length - keptCount);
         if (unneeded > 0) {

@@ -4,26 +4,30 @@ import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespWriter;
 import dev.redlock.resp.SafeText;
+import dev.redlock.time.NanoClock;
 import dev.redlock.transport.NodeAddress;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
+import java.util.function.Consumer;
 
 /**
- * The first words on a connection, all sent at once: RESP3 and who we are, who the node is, and the scripts it shall
- * know.
+ * The first commands on a connection, sent without waiting for replies: RESP3, authentication and names; the identity
+ * and the role of the server; the scripts.
  *
  * <pre>
  * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT SETINFO ... | INFO server | INFO replication | TIME
  *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1 | SCRIPT LOAD ...
  * </pre>
  *
- * The conditional commands are tried on a key that does not exist, so that no server changes anything: one that has the
- * command finds no key, and one that does not refuses it.
+ * <p>The conditional commands run on a key that does not exist, so they change nothing: a server that has the command
+ * finds no key, and a server without it replies with an error.
  *
- * A server that refuses RESP3 is asked the same again with AUTH and CLIENT SETNAME in RESP2. A replica, a node that
- * does not let us in, or one that refuses a script or a guard's question cannot be used, and trying again soon does not
- * help; a node that is loading can.
+ * <p>A server without RESP3 gets the same commands again, with {@code AUTH} and {@code CLIENT SETNAME} in RESP2. Each
+ * reply that makes the server unusable ends the handshake:
+ * <ul>
+ * <li>The server is rejected if a person has to act: authentication, a replica, a missing permission.
+ * <li>The handshake fails if the next one may succeed: the server is loading its data, or runs a script.
+ * </ul>
  *
  * @threading event-loop-confined
  */
@@ -33,28 +37,63 @@ final class Handshake {
     private static final RespCommand INFO_SERVER = RespCommand.of("INFO", "server");
     private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
-    /** No token has its length, and no lock its value: a key of the probe's name that is there stays as it is. */
+    /** Its length is not that of a token and it is no lock's value, so an existing key of this name is not changed. */
     private static final String PROBE_VALUE = "redlock:probe";
-    /** How much of a word of the server's is shown. */
+    /** Characters of a server's word that are shown. */
     private static final int SHOWN_LENGTH_MAX = 64;
     private static final long UNKNOWN = -1;
-    /** Room for {@code TIME}. */
+    /** Capacity for {@code TIME}. */
     static final int TIME_BYTES = 32;
-    /** Room for the longest of the commands that are the same for everybody. */
+    /** Capacity for the longest command without arguments of the user's. */
     private static final int SHORT_BYTES = 128;
     /** {@code $}, a length, and two line ends. */
     private static final int BULK_OVERHEAD_BYTES = 16;
-    private static final long SECONDS_MAX = Long.MAX_VALUE / 1_000_000_000;
 
-    private final Node node;
-    private final NodeConnection connection;
+    /**
+     * Gets the outcome. After {@link #onHandshake}, {@link #onRejected} or {@link #onHandshakeFailed} there is no
+     * further event.
+     *
+     * @threading event-loop-confined
+     */
+    interface Listener {
+
+        /** The node may be used. */
+        void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities);
+
+        /** The server cannot be used until a person changes something. */
+        void onRejected(String reason);
+
+        /** The next handshake may succeed. */
+        void onHandshakeFailed(String reason);
+
+        /** The server's clock was read. */
+        void onClockSample(long sentNs, long receivedNs, long wallUs);
+    }
+
+    /**
+     * How far the handshake is.
+     *
+     * @threading immutable
+     */
+    private enum Stage {
+        /** All commands are sent; {@code HELLO 3} is the first. */
+        RESP3,
+        /** The server has no RESP3. The replies to the other commands of this try are ignored. */
+        RESP3_REJECTED,
+        /** All commands are sent again, without {@code HELLO}. */
+        RESP2,
+        /** The outcome is reported. */
+        DONE
+    }
+
+    private final CommandSender sender;
     private final NodeAddress address;
+    private final NanoClock clock;
+    private final Listener listener;
     private final String clientName;
     private final boolean isClockWatched;
     private final String probeKey;
-    private boolean isResp2;
-    private boolean isResp2Greeted;
-    private boolean isOver;
+    private Stage stage = Stage.RESP3;
     private String runId;
     private RespValue delexReply;
     private RespValue delIfEqualReply;
@@ -63,10 +102,13 @@ final class Handshake {
     private long timeSentNs;
     private int scriptsLeft;
 
-    Handshake(final Node node, final NodeConnection connection, final NodeAddress address, final NodeOptions options) {
-        this.node = node;
-        this.connection = connection;
+    Handshake(final CommandSender sender, final NodeAddress address, final NodeContext context,
+            final Listener listener) {
+        final NodeOptions options = context.options();
+        this.sender = sender;
         this.address = address;
+        this.clock = context.clock();
+        this.listener = listener;
         this.clientName = options.clientName();
         this.probeKey = options.probeKey();
         this.isClockWatched = options.clockSampleMs() > 0;
@@ -76,14 +118,14 @@ final class Handshake {
         try {
             sendAll();
         } catch (final RuntimeException | Error e) {
-            isOver = true;
-            node.disconnect("its handshake cannot be sent: " + e);
+            stage = Stage.DONE;
+            listener.onHandshakeFailed("the handshake cannot be sent: " + e);
         }
     }
 
     private void sendAll() {
-        scriptsLeft = LockScripts.VERBS.size();
-        if (isResp2) {
+        scriptsLeft = LockScripts.SCRIPTED.size();
+        if (stage == Stage.RESP2) {
             sendResp2Greeting();
         } else {
             send(hello(), this::onHello);
@@ -91,32 +133,32 @@ final class Handshake {
         send(command(LIBRARY_NAME), this::onIgnored);
         send(command(INFO_SERVER), this::onInfoServer);
         send(command(INFO_REPLICATION), this::onInfoReplication);
-        timeSentNs = node.nowNs();
-        send(node.timeCommand(), this::onTime);
+        timeSentNs = clock.nanoTime();
+        send(sender.timeCommand(), this::onTime);
         if (probeKey != null) {
             probe();
         }
-        for (final CommandKind kind : LockScripts.VERBS) {
-            send(scriptLoad(node, kind), this::onScriptLoaded);
+        for (final CommandKind kind : LockScripts.SCRIPTED) {
+            send(scriptLoad(sender, kind), this::onScriptLoaded);
         }
     }
 
-    /** A node that refuses one of these, or may not be asked, is asked by scripts. */
+    /** A node that rejects one of these commands gets the script instead. */
     private void probe() {
         send(command("DELEX", probeKey, "IFEQ", PROBE_VALUE), reply -> delexReply = reply);
         send(command("DELIFEQ", probeKey, PROBE_VALUE), reply -> delIfEqualReply = reply);
         send(command("SET", probeKey, PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), reply -> setIfEqualReply = reply);
     }
 
-    /** Without memory for all of it there is no handshake. */
-    private void send(final ByteBuf command, final ValueRequest request) {
-        if (!node.sendValue(command, request)) {
+    /** A handshake needs memory for all of its commands. */
+    private void send(final ByteBuf command, final Consumer<RespValue> handler) {
+        if (!sender.sendValue(command, new ValueRequest(handler))) {
             throw new IllegalStateException("no memory");
         }
     }
 
     private ByteBuf command(final RespCommand command) {
-        final ByteBuf out = node.newCommand(SHORT_BYTES);
+        final ByteBuf out = sender.newCommand(SHORT_BYTES);
         if (out != null) {
             command.writeTo(out);
         }
@@ -130,7 +172,7 @@ final class Handshake {
             encoded[i] = words[i].getBytes(StandardCharsets.UTF_8);
             capacity += encoded[i].length + BULK_OVERHEAD_BYTES;
         }
-        final ByteBuf out = node.newCommand(capacity);
+        final ByteBuf out = sender.newCommand(capacity);
         if (out != null) {
             RespWriter.arrayHeader(out, words.length);
             for (final byte[] word : encoded) {
@@ -169,10 +211,10 @@ final class Handshake {
         }
     }
 
-    /** Null if there is no memory for it. */
-    static ByteBuf scriptLoad(final Node node, final CommandKind kind) {
+    /** {@code SCRIPT LOAD source}; null if there is no memory for it. */
+    static ByteBuf scriptLoad(final CommandSender sender, final CommandKind kind) {
         final byte[] source = LockScripts.source(kind);
-        final ByteBuf out = node.newCommand(SHORT_BYTES + source.length);
+        final ByteBuf out = sender.newCommand(SHORT_BYTES + source.length);
         if (out != null) {
             RespWriter.arrayHeader(out, 3);
             RespWriter.bulkString(out, "SCRIPT");
@@ -183,126 +225,139 @@ final class Handshake {
     }
 
     private void onHello(final RespValue reply) {
-        if (isError(reply)) {
-            final String error = reply.asText();
-            if (error.startsWith("NOPROTO") || error.startsWith("ERR unknown command")) {
-                isResp2 = true;
-            } else {
-                refuse("it does not let us in: " + codeOf(error));
-            }
+        if (!isError(reply)) {
+            return;
         }
+        final String error = reply.asText();
+        if (error.startsWith("NOPROTO") || error.startsWith("ERR unknown command")) {
+            stage = stage == Stage.RESP3 ? Stage.RESP3_REJECTED : stage;
+        } else {
+            reject(helloProblem(error));
+        }
+    }
+
+    private static String helloProblem(final String error) {
+        final String code = codeOf(error);
+        if (code.equals("WRONGPASS") || code.equals("NOAUTH")) {
+            return authenticationProblem(code);
+        }
+        if (error.startsWith("ERR max number of clients")) {
+            return "max number of clients reached: raise maxclients on the node, or close other connections to it";
+        }
+        if (code.equals("DENIED")) {
+            return "the server is in protected mode: DENIED; set a password on the server, or change its configuration";
+        }
+        return "HELLO failed: " + code + "; allow the command, and check the node's address";
+    }
+
+    private static String authenticationProblem(final String code) {
+        return "authentication failed: " + code + (code.equals("NOAUTH")
+                ? "; the server requires a password, add user and password to the node's address"
+                : "; check the user and the password in the node's address");
     }
 
     private void onAuth(final RespValue reply) {
         if (isError(reply)) {
-            refuse("it does not let us in: " + codeOf(reply.asText()));
+            reject(authenticationProblem(codeOf(reply.asText())));
         }
     }
 
     private void onIgnored(final RespValue reply) {
-        // Names are for people; a node that does not know the command can be used all the same.
+        // Names help people only; a server without the command is usable.
     }
 
-    private void onInfoServer(final RespValue reply) {
-        if (isOver || isWaitingForResp2() || reply == null) {
-            return;
-        }
-        if (isNotReady(reply)) {
-            return;
-        }
-        if (reply.isError()) {
-            refuse("it refuses INFO, which tells restarts: " + codeOf(reply.asText()));
-            return;
-        }
-        final String mode = modeOf(reply.asText());
-        if ("cluster".equals(mode) || "sentinel".equals(mode)) {
-            refuse("it is a " + (mode.equals("cluster") ? "cluster node" : "Sentinel")
-                    + ": every node must be an independent master, clusters and Sentinels are not supported");
-            return;
-        }
-        runId = field(reply.asText(), "run_id");
-        final String uptime = field(reply.asText(), "uptime_in_seconds");
-        // A clock that was set back since the start makes it negative, which says as little as zero does.
-        final boolean isNumber = uptime != null && uptime.matches("-?[0-9]{1,18}");
-        uptimeSeconds = isNumber ? Math.max(0, Long.parseLong(uptime)) : UNKNOWN;
-        if (runId == null || uptimeSeconds == UNKNOWN) {
-            refuse("its INFO has no run_id or no uptime_in_seconds, without which restarts cannot be told");
-        }
+    /** Whether the reply counts; a server that is not ready fails the handshake. */
+    private boolean isUsable(final RespValue reply) {
+        return reply != null && (stage == Stage.RESP3 || stage == Stage.RESP2) && !isNotReady(reply);
     }
 
-    private void onInfoReplication(final RespValue reply) {
-        if (isOver || isWaitingForResp2() || reply == null) {
-            return;
-        }
-        if (isNotReady(reply)) {
-            return;
-        }
-        final String role = reply.isError() ? null : field(reply.asText(), "role");
-        if (!"master".equals(role)) {
-            refuse("its role is " + SafeText.of(role, SHOWN_LENGTH_MAX) + ": every node must be an independent master");
-        }
-    }
-
-    private void onTime(final RespValue reply) {
-        if (isOver || isWaitingForResp2() || reply == null || isNotReady(reply)) {
-            return;
-        }
-        final long microseconds = microsecondsOf(reply);
-        if (microseconds >= 0) {
-            node.onClockSample(timeSentNs, node.nowNs(), microseconds);
-        } else if (isClockWatched) {
-            refuse(timeProblem(reply));
-        }
-    }
-
-    static String timeProblem(final RespValue reply) {
-        return "it does not tell its TIME, without which jumps of its clock cannot be seen (allow that command, or "
-                + "switch the clock watch off): " + (reply.isError() ? codeOf(reply.asText()) : reply.type());
-    }
-
-    private void onScriptLoaded(final RespValue reply) {
-        scriptsLeft--;
-        if (isOver || reply == null) {
-            return;
-        }
-        if (isWaitingForResp2()) {
-            if (scriptsLeft == 0) {
-                isResp2Greeted = true;
-                start();
-            }
-            return;
-        }
-        if (isNotReady(reply)) {
-            return;
-        }
-        if (reply.isError()) {
-            refuse("it refuses the lock scripts: " + codeOf(reply.asText()));
-        } else if (scriptsLeft == 0) {
-            isOver = true;
-            node.onIntroduced(runId, uptimeSeconds,
-                    ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply));
-        }
-    }
-
-    /** A node that loads its data or runs somebody's script is worth another try soon. */
     private boolean isNotReady(final RespValue reply) {
         if (!reply.isError() || !reply.asText().startsWith("LOADING") && !reply.asText().startsWith("BUSY")) {
             return false;
         }
-        isOver = true;
-        node.disconnect("it is not ready: " + codeOf(reply.asText()));
+        stage = Stage.DONE;
+        listener.onHandshakeFailed("the server is not ready: " + codeOf(reply.asText()));
         return true;
     }
 
-    /** RESP3 was refused, and the rest of what was sent with it is still being answered. */
-    private boolean isWaitingForResp2() {
-        return isResp2 && !isResp2Greeted;
+    private void onInfoServer(final RespValue reply) {
+        if (!isUsable(reply)) {
+            return;
+        }
+        if (reply.isError()) {
+            reject("INFO failed: " + codeOf(reply.asText()) + "; allow the command, which the restart guard needs");
+            return;
+        }
+        final String mode = modeOf(reply.asText());
+        if ("cluster".equals(mode)) {
+            reject("the server is a cluster node: a node must be an independent master, clusters are not supported");
+            return;
+        }
+        if ("sentinel".equals(mode)) {
+            reject("the server is a Sentinel: a node must be an independent master, configure the master's address");
+            return;
+        }
+        runId = field(reply.asText(), "run_id");
+        final String uptime = field(reply.asText(), "uptime_in_seconds");
+        // A clock that was set back since the server's start makes the uptime negative: treat it as zero.
+        final boolean isNumber = uptime != null && uptime.matches("-?[0-9]{1,18}");
+        uptimeSeconds = isNumber ? Math.max(0, Long.parseLong(uptime)) : UNKNOWN;
+        if (runId == null || uptimeSeconds == UNKNOWN) {
+            reject("INFO has no valid run_id and uptime_in_seconds, which the restart guard needs;"
+                    + " connect to the server itself, not to a proxy");
+        }
     }
 
-    private void refuse(final String reason) {
-        if (!isOver) {
-            isOver = true;
-            node.onRefused(reason);
+    private void onInfoReplication(final RespValue reply) {
+        if (!isUsable(reply)) {
+            return;
+        }
+        if (reply.isError()) {
+            reject("INFO replication failed: " + codeOf(reply.asText()) + "; allow the command");
+            return;
+        }
+        final String role = field(reply.asText(), "role");
+        if (!"master".equals(role)) {
+            reject("the server's role is " + SafeText.of(role, SHOWN_LENGTH_MAX)
+                    + ": a node must be an independent master, configure the address of one");
+        }
+    }
+
+    private void onTime(final RespValue reply) {
+        if (!isUsable(reply)) {
+            return;
+        }
+        final long wallUs = TimeReply.microsecondsOf(reply);
+        if (wallUs >= 0) {
+            listener.onClockSample(timeSentNs, clock.nanoTime(), wallUs);
+        } else if (isClockWatched) {
+            reject(TimeReply.problemOf(reply));
+        }
+    }
+
+    private void onScriptLoaded(final RespValue reply) {
+        scriptsLeft--;
+        if (stage == Stage.RESP3_REJECTED && reply != null && scriptsLeft == 0) {
+            stage = Stage.RESP2;
+            start();
+            return;
+        }
+        if (!isUsable(reply)) {
+            return;
+        }
+        if (reply.isError()) {
+            reject("SCRIPT LOAD failed: " + codeOf(reply.asText()) + "; allow the command, which the lock needs");
+        } else if (scriptsLeft == 0) {
+            stage = Stage.DONE;
+            listener.onHandshake(runId, uptimeSeconds,
+                    ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply));
+        }
+    }
+
+    private void reject(final String reason) {
+        if (stage != Stage.DONE) {
+            stage = Stage.DONE;
+            listener.onRejected(reason);
         }
     }
 
@@ -310,7 +365,7 @@ final class Handshake {
         return reply != null && reply.isError();
     }
 
-    /** The first word of an error. The rest may repeat what we sent, so it is left out. */
+    /** The first word of an error. The rest is left out, since it may repeat the command with its password. */
     static String codeOf(final String error) {
         final int blank = error.indexOf(' ');
         return SafeText.of(blank < 0 ? error : error.substring(0, blank), SHOWN_LENGTH_MAX);
@@ -322,7 +377,7 @@ final class Handshake {
         return mode == null ? field(info, "server_mode") : mode;
     }
 
-    /** A field of INFO, or null. */
+    /** A field of INFO; null if it is missing. */
     static String field(final String info, final String name) {
         for (final String line : info.split("\r\n")) {
             if (line.startsWith(name + ":")) {
@@ -334,28 +389,5 @@ final class Handshake {
 
     static void writeTime(final ByteBuf out) {
         TIME.writeTo(out);
-    }
-
-    /**
-     * The answer to TIME in microseconds since the epoch; -1 if it is no time, or one beyond April 2262, where
-     * nanoseconds since the epoch end.
-     */
-    static long microsecondsOf(final RespValue reply) {
-        if (!reply.type().isAggregate() || reply.isNull()) {
-            return UNKNOWN;
-        }
-        final List<RespValue> parts = reply.elements();
-        if (parts.size() != 2) {
-            return UNKNOWN;
-        }
-        try {
-            final long seconds = Long.parseLong(parts.get(0).asText());
-            final long microseconds = Long.parseLong(parts.get(1).asText());
-            final boolean isTime = seconds >= 0 && seconds < SECONDS_MAX
-                    && microseconds >= 0 && microseconds < 1_000_000;
-            return isTime ? seconds * 1_000_000 + microseconds : UNKNOWN;
-        } catch (final NumberFormatException | IllegalStateException e) {
-            return UNKNOWN;
-        }
     }
 }

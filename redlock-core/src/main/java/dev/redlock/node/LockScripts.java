@@ -14,33 +14,33 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The lock's scripts and the commands that run them. Everything that is the same for every lock is encoded once, when
- * this class is loaded; writing a command is three or four copies into the caller's buffer.
+ * The scripts, and the commands that run them. The parts that are the same for every lock are encoded once, when this
+ * class is loaded. So writing a command is three or four copies into the caller's buffer.
  *
  * @threading immutable
  */
 final class LockScripts {
 
-    /** Room that a command needs beside its resource, as {@code EVALSHA}: prefix, token, numbers. */
+    /** Bytes of an {@code EVALSHA} without its keys: prefix, token, numbers. */
     static final int COMMAND_OVERHEAD_BYTES = 224;
 
-    /** Those that are put to a node as a script. */
-    static final List<CommandKind> VERBS = Stream.of(CommandKind.values()).filter(CommandKind::isScript).toList();
+    /** The commands with a script. */
+    static final List<CommandKind> SCRIPTED = Stream.of(CommandKind.values()).filter(CommandKind::isScript).toList();
 
-    private static final int VERB_COUNT = CommandKind.values().length;
-    private static final byte[][] SOURCES = new byte[VERB_COUNT][];
-    private static final byte[][] EVALSHA = new byte[VERB_COUNT][];
-    private static final byte[][] EVAL = new byte[VERB_COUNT][];
+    private static final int KIND_COUNT = CommandKind.values().length;
+    private static final byte[][] SOURCES = new byte[KIND_COUNT][];
+    private static final byte[][] EVALSHA = new byte[KIND_COUNT][];
+    private static final byte[][] EVAL = new byte[KIND_COUNT][];
     private static final byte[] TOKEN_PREFIX = ascii("$20\r\n");
     private static final int TOKEN_BULK_BYTES = TOKEN_PREFIX.length + 20 + 2;
-    /** {@code $19}, the digits of the greatest long, and what ends lines: a node may answer more than 2^53 - 1. */
+    /** {@code $19}, the digits of the greatest long, two line ends: a node may reply with more than 2^53 - 1. */
     private static final int FENCE_BULK_BYTES = 5 + 19 + 2;
     private static final int CRLF = '\r' << 8 | '\n';
-    private static final byte[][] BATCH_EVALSHA = new byte[VERB_COUNT][];
-    private static final byte[][] BATCH_EVAL = new byte[VERB_COUNT][];
+    private static final byte[][] BATCH_EVALSHA = new byte[KIND_COUNT][];
+    private static final byte[][] BATCH_EVAL = new byte[KIND_COUNT][];
 
     static {
-        for (final CommandKind kind : VERBS) {
+        for (final CommandKind kind : SCRIPTED) {
             final byte[] source = load(kind.scriptName());
             SOURCES[kind.ordinal()] = source;
             EVALSHA[kind.ordinal()] = prefix(kind, "EVALSHA", ascii(sha1Hex(source)));
@@ -61,20 +61,20 @@ final class LockScripts {
             }
             return in.readAllBytes();
         } catch (final IOException e) {
-            throw new UncheckedIOException("script " + name + ".lua cannot be read", e);
+            throw new UncheckedIOException("script " + name + ".lua cannot be read from the redlock-core jar", e);
         }
     }
 
-    /** The name under which Redis caches a script: the SHA-1 of its bytes, in lower-case hex. */
+    /** The name of a script in the cache of Redis: the SHA-1 of its bytes, in lower-case hex. */
     static String sha1Hex(final byte[] source) {
         try {
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(source));
         } catch (final NoSuchAlgorithmException e) {
-            throw new IllegalStateException("this JDK has no SHA-1, which names scripts in Redis", e);
+            throw new IllegalStateException("this JDK has no SHA-1, which Redis names scripts by", e);
         }
     }
 
-    /** {@code *6 $7 EVALSHA $40 <sha> $1 1}: all that stands before the key. */
+    /** {@code *6 $7 EVALSHA $40 <sha> $1 1}: the bytes before the key. */
     private static byte[] prefix(final CommandKind kind, final String command, final byte[] script) {
         final int keyCount = kind.hasCounter() ? 2 : 1;
         final int count = 3 + keyCount + 1 + kind.argumentCount();
@@ -98,39 +98,39 @@ final class LockScripts {
     }
 
     /** Writes the command that runs the cached script. */
-    static void writeEvalSha(final ByteBuf out, final CommandKind kind, final LockRequest request) {
-        write(out, EVALSHA[kind.ordinal()], kind, request);
+    static void writeEvalSha(final ByteBuf out, final CommandKind kind, final LockCommand command) {
+        write(out, EVALSHA[kind.ordinal()], kind, command);
     }
 
-    /** Writes the command that carries the whole script, for a node that does not have it. */
-    static void writeEval(final ByteBuf out, final CommandKind kind, final LockRequest request) {
-        write(out, EVAL[kind.ordinal()], kind, request);
+    /** Writes the command with the whole script, for a node that has not cached it. */
+    static void writeEval(final ByteBuf out, final CommandKind kind, final LockCommand command) {
+        write(out, EVAL[kind.ordinal()], kind, command);
     }
 
     private static void write(final ByteBuf out, final byte[] prefix, final CommandKind kind,
-            final LockRequest request) {
+            final LockCommand command) {
         out.writeBytes(prefix);
-        out.writeBytes(request.resourceBulk());
+        out.writeBytes(command.resourceBulk());
         if (kind.hasCounter()) {
-            out.writeBytes(request.counterBulk());
+            out.writeBytes(command.counterBulk());
         }
-        writeToken(out, request.token());
+        writeToken(out, command.token());
         switch (kind) {
-            case ACQUIRE, EXTEND -> RespWriter.bulkInteger(out, request.ttlMs());
+            case ACQUIRE, EXTEND -> RespWriter.bulkInteger(out, command.ttlMs());
             case ACQUIRE_FENCED -> {
-                RespWriter.bulkInteger(out, request.ttlMs());
-                RespWriter.bulkInteger(out, request.counterTtlMs());
+                RespWriter.bulkInteger(out, command.ttlMs());
+                RespWriter.bulkInteger(out, command.counterTtlMs());
             }
             case RAISE, RELEASE_FENCED -> {
-                RespWriter.bulkInteger(out, request.highestFence());
-                RespWriter.bulkInteger(out, request.counterTtlMs());
+                RespWriter.bulkInteger(out, command.highestFence());
+                RespWriter.bulkInteger(out, command.counterTtlMs());
             }
             case RELEASE -> {
-                // the token is all it needs
+                // no argument after the token
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED ->
-                throw new IllegalArgumentException("a batch is written as a batch");
-            case REMAINING_TTL -> throw new IllegalArgumentException("a question about a ttl is no script");
+                throw new IllegalArgumentException("use writeBatch for a batch");
+            case REMAINING_TTL -> throw new IllegalArgumentException("there is no script for PTTL");
         }
     }
 
@@ -141,7 +141,20 @@ final class LockScripts {
         out.writeShort(CRLF);
     }
 
-    /** Room that a batch needs, also with its script in full. */
+    /** {@code EVALSHA <sha> 1 key token}, or {@code EVAL} with the script. */
+    static void writeRelease(final ByteBuf out, final UndeliveredRelease release, final boolean isEval) {
+        out.writeBytes((isEval ? EVAL : EVALSHA)[CommandKind.RELEASE.ordinal()]);
+        out.writeBytes(release.resourceBulk());
+        writeToken(out, release.token());
+    }
+
+    /** Capacity for a release. */
+    static int roomFor(final UndeliveredRelease release, final boolean isEval) {
+        final int script = isEval ? SOURCES[CommandKind.RELEASE.ordinal()].length : 0;
+        return COMMAND_OVERHEAD_BYTES + script + release.resourceBulk().length;
+    }
+
+    /** Capacity for a batch, by {@code EVALSHA} or {@code EVAL}. */
     static int roomFor(final ReleaseBatch batch, final boolean isEval) {
         final int script = isEval ? SOURCES[batch.kind().ordinal()].length : 0;
         final int argumentBytes = TOKEN_BULK_BYTES + (batch.kind().hasCounter() ? FENCE_BULK_BYTES : 0);
@@ -150,7 +163,7 @@ final class LockScripts {
 
     /**
      * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK}, or {@code EVAL} with the script; fenced with
-     * {@code counter1 ... counterK} behind the keys, and the highest values and the counters' expiry behind the tokens.
+     * {@code counter1 ... counterK} after the keys, and the highest values and the counters' expiry after the tokens.
      */
     static void writeBatch(final ByteBuf out, final ReleaseBatch batch, final boolean isEval) {
         final int length = batch.length();

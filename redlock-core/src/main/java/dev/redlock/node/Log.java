@@ -3,8 +3,8 @@ package dev.redlock.node;
 import java.util.concurrent.Executor;
 
 /**
- * The log of the whole client. A handler of the user's logging framework may throw, and may call the client back.
- * Whatever it throws ends here: a log line must never decide what becomes of a lock or a connection.
+ * The log of the client. A handler of the user's logging framework may throw and may call the client. This class
+ * catches every exception, so a log line cannot change the state of a lock or a connection.
  *
  * @threading any thread
  */
@@ -18,7 +18,7 @@ public final class Log {
     /**
      * Logs a message.
      *
-     * @param level      how important it is
+     * @param level      the level
      * @param message    a {@link java.text.MessageFormat} pattern
      * @param parameters for the pattern
      */
@@ -26,12 +26,12 @@ public final class Log {
         try {
             LOG.log(level, message, parameters);
         } catch (final RuntimeException | Error e) {
-            // There is nobody to report it to: this is the log.
+            // A failure of the log cannot be logged.
         }
     }
 
     /**
-     * Logs an exception that the client has survived.
+     * Logs an exception after which the client continues.
      *
      * @param message what happened
      * @param thrown  the exception
@@ -40,16 +40,16 @@ public final class Log {
         try {
             LOG.log(System.Logger.Level.ERROR, message, thrown);
         } catch (final RuntimeException | Error e) {
-            // There is nobody to report it to: this is the log.
+            // A failure of the log cannot be logged.
         }
     }
 
     /**
-     * Logs a message in a task of its own. For code in the middle of a change of state: a log handler that calls the
-     * client back finds the change complete.
+     * Logs a message in a separate task. For code in the middle of a change of state: a log handler that calls the
+     * client sees the complete change.
      *
      * @param loop       the event loop that runs the task
-     * @param level      how important it is
+     * @param level      the level
      * @param message    a {@link java.text.MessageFormat} pattern
      * @param parameters for the pattern; immutable
      */
@@ -58,7 +58,7 @@ public final class Log {
         try {
             loop.execute(() -> log(level, message, parameters));
         } catch (final RuntimeException | Error e) {
-            // The loop has ended, or there is no memory for the task. The state matters more than the line.
+            // The loop has terminated, or there is no memory for the task. The line is less important than the state.
         }
     }
 }

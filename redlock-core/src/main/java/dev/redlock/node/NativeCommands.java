@@ -5,8 +5,8 @@ import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The verbs as commands of the node's own. None is longer than its script's {@code EVALSHA}, so the room for that is
- * room enough.
+ * The commands in their native encodings. None is longer than its script's {@code EVALSHA}, so a buffer for that is
+ * long enough.
  *
  * @threading immutable
  */
@@ -28,38 +28,38 @@ final class NativeCommands {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
-    static void write(final ByteBuf out, final CommandEncoding encoding, final LockRequest request) {
+    static void write(final ByteBuf out, final CommandEncoding encoding, final LockCommand command) {
         switch (encoding) {
-            case PLAIN_SET -> writeSetIfAbsent(out, request);
-            case SET_IFEQ -> writeSetIfEqual(out, request);
+            case PLAIN_SET -> writeSetIfAbsent(out, command);
+            case SET_IFEQ -> writeSetIfEqual(out, command);
             case DELEX -> {
-                out.writeBytes(DELEX).writeBytes(request.resourceBulk()).writeBytes(IFEQ);
-                LockScripts.writeToken(out, request.token());
+                out.writeBytes(DELEX).writeBytes(command.resourceBulk()).writeBytes(IFEQ);
+                LockScripts.writeToken(out, command.token());
             }
             case DELIFEQ -> {
-                out.writeBytes(DELIFEQ).writeBytes(request.resourceBulk());
-                LockScripts.writeToken(out, request.token());
+                out.writeBytes(DELIFEQ).writeBytes(command.resourceBulk());
+                LockScripts.writeToken(out, command.token());
             }
-            case PTTL -> out.writeBytes(PTTL).writeBytes(request.resourceBulk());
-            case SCRIPT -> throw new IllegalArgumentException("a script is no command of the node's own");
+            case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
+            case SCRIPT -> throw new IllegalArgumentException("SCRIPT is not a native encoding");
         }
     }
 
     /** {@code SET key token NX PX ttl}. */
-    private static void writeSetIfAbsent(final ByteBuf out, final LockRequest request) {
-        out.writeBytes(SET_NX).writeBytes(request.resourceBulk());
-        LockScripts.writeToken(out, request.token());
+    private static void writeSetIfAbsent(final ByteBuf out, final LockCommand command) {
+        out.writeBytes(SET_NX).writeBytes(command.resourceBulk());
+        LockScripts.writeToken(out, command.token());
         out.writeBytes(NX_PX);
-        RespWriter.bulkInteger(out, request.ttlMs());
+        RespWriter.bulkInteger(out, command.ttlMs());
     }
 
     /** {@code SET key token IFEQ token PX ttl}. */
-    private static void writeSetIfEqual(final ByteBuf out, final LockRequest request) {
-        out.writeBytes(SET_IFEQ).writeBytes(request.resourceBulk());
-        LockScripts.writeToken(out, request.token());
+    private static void writeSetIfEqual(final ByteBuf out, final LockCommand command) {
+        out.writeBytes(SET_IFEQ).writeBytes(command.resourceBulk());
+        LockScripts.writeToken(out, command.token());
         out.writeBytes(IFEQ);
-        LockScripts.writeToken(out, request.token());
+        LockScripts.writeToken(out, command.token());
         out.writeBytes(PX);
-        RespWriter.bulkInteger(out, request.ttlMs());
+        RespWriter.bulkInteger(out, command.ttlMs());
     }
 }

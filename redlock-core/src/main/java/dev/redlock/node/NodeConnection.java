@@ -2,10 +2,6 @@ package dev.redlock.node;
 
 import dev.redlock.resp.RespLimits;
 import dev.redlock.resp.RespProtocolException;
-import dev.redlock.resp.RespType;
-import dev.redlock.resp.RespValue;
-import dev.redlock.resp.RespValueReader;
-import dev.redlock.resp.RespVisitor;
 import dev.redlock.resp.netty.RespInboundHandler;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -14,20 +10,14 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
 
 /**
- * One connection to a node, from its opening to its end: what was sent and is not answered, and who each reply belongs
- * to. A new connection is a new object, so nothing of an old stream can answer a new request.
- *
- * <p>The hot reply is one integer at the top level; anything else goes to a tree reader. A reply of the wrong kind, or
- * one that nobody asked for, means that the stream is out of step: the connection closes and every open request is
- * unknown.
+ * One connection to a node, from its opening to its end, with the requests in flight. A new connection is a new object,
+ * so a reply of an old stream cannot reach a new request.
  *
  * @threading event-loop-confined
  */
-final class NodeConnection extends ChannelInboundHandlerAdapter implements RespVisitor, RespInboundHandler.Owner {
+final class NodeConnection extends ChannelInboundHandlerAdapter implements RespInboundHandler.Owner {
 
-    /**
-     * Replies of locks are integers, those of the handshake a few KiB: more is a peer that is not what it should be.
-     */
+    /** Replies to lock commands are integers and those of the handshake a few KiB; a larger reply is an error. */
     private static final RespLimits LIMITS = RespLimits.defaults()
             .bulkLengthMax(1 << 20)
             .replyBytesMax(4 << 20)
@@ -35,52 +25,52 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
             .depthMax(16);
 
     /**
-     * What the current reply has turned out to be.
+     * Gets the end of the connection.
      *
-     * @threading immutable
+     * @threading event-loop-confined
      */
-    private enum Seen {
-        NOTHING, INTEGER, OK, NULL, ERROR
+    interface Listener {
+
+        /** The connection must close, for a reason. */
+        void onConnectionError(NodeConnection connection, String reason);
+
+        /** The connection is closed. */
+        void onDisconnected(NodeConnection connection);
     }
 
-    private final Node node;
+    private final CommandSender sender;
+    private final Listener listener;
     private final RequestRing ring;
     private final ReadBuffer readBuffer;
-    private final RespValueReader valueReader = new RespValueReader(new ValueSink());
+    private final ReplyReader replyReader;
     private Channel channel;
-    private Seen seen = Seen.NOTHING;
-    private long integer;
-    private VoteFailure failure;
-    private String errorCode = "";
-    private RespValue value;
-    private int depth;
-    private boolean isBatchReply;
-    private int elementIndex;
-    private long deletedMask;
-    private boolean isWriting;
-    private long watchedCount;
-    private long watchedSinceNs;
+    private boolean hasUnflushed;
+    private long checkpointCount;
+    private long checkpointNs;
 
-    NodeConnection(final Node node, final NodeOptions options, final DirectBuffers buffers) {
-        this.node = node;
+    NodeConnection(final CommandSender sender, final Listener listener, final NodeOptions options,
+            final DirectBuffers buffers) {
+        this.sender = sender;
+        this.listener = listener;
         this.readBuffer = new ReadBuffer(buffers);
         this.ring = new RequestRing(options.inFlightMax());
+        this.replyReader = new ReplyReader(ring, sender);
     }
 
     void addTo(final ChannelPipeline pipeline) {
         channel = pipeline.channel();
         channel.config().setRecvByteBufAllocator(readBuffer);
-        pipeline.addLast(new RespInboundHandler(this, LIMITS, this), this);
+        pipeline.addLast(new RespInboundHandler(replyReader, LIMITS, this), this);
     }
 
     // ---- sending ----------------------------------------------------------------------------------------------------
 
     /**
-     * Notes a request whose bytes follow.
+     * Adds a request to those in flight; its bytes follow.
      *
-     * @return false if there is no memory to note it
+     * @return false if there is no memory for it
      */
-    boolean add(final Object request, final int tag) {
+    boolean add(final InFlightRequest request, final int tag) {
         try {
             ring.add(request, tag);
             return true;
@@ -89,15 +79,15 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         }
     }
 
-    /** Hands bytes to the channel, which releases them. */
+    /** Passes bytes to the channel, which releases them. */
     void write(final ByteBuf bytes) {
-        isWriting = true;
+        hasUnflushed = true;
         channel.write(bytes, channel.voidPromise());
     }
 
     void flush() {
-        if (isWriting) {
-            isWriting = false;
+        if (hasUnflushed) {
+            hasUnflushed = false;
             channel.flush();
         }
     }
@@ -107,20 +97,21 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
     }
 
     /**
-     * Looks whether answers still come.
+     * Whether a request has had no reply for a time. To be called at regular intervals: a call checks the requests of
+     * an earlier one.
      *
-     * @return true if what was the oldest request one timeout ago is unanswered still
+     * @param timeoutNs the time; 0 starts anew
      */
-    boolean watch(final long nowNs, final long timeoutNs) {
-        if (ring.removedCount() >= watchedCount || timeoutNs == 0) {
-            watchedCount = ring.addedCount();
-            watchedSinceNs = nowNs;
+    boolean isUnanswered(final long nowNs, final long timeoutNs) {
+        if (ring.removedCount() >= checkpointCount || timeoutNs == 0) {
+            checkpointCount = ring.addedCount();
+            checkpointNs = nowNs;
             return false;
         }
-        return nowNs - watchedSinceNs >= timeoutNs;
+        return nowNs - checkpointNs >= timeoutNs;
     }
 
-    /** Gives up room that was not needed since the last call; to be called at regular times. */
+    /** Frees memory that was not needed since the last call. To be called at regular intervals. */
     void trim() {
         ring.trim();
     }
@@ -129,32 +120,39 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
         channel.close();
     }
 
-    /** The connection is gone: tells every open request. Requests that this adds elsewhere do not come back here. */
+    /** Reports an error that requires the connection to close. */
+    void fail(final String reason) {
+        listener.onConnectionError(this, reason);
+    }
+
+    /** The connection is closed: the outcome of each request in flight is unknown. */
     void failAll() {
         while (!ring.isEmpty()) {
-            final Object request = ring.head();
+            final InFlightRequest request = ring.head();
             final int tag = ring.headTag();
             ring.removeHead();
             try {
                 fail(request, tag);
             } catch (final RuntimeException | Error e) {
-                // The others have to be answered all the same.
-                Log.error("a request threw at the end of its connection; the client goes on", e);
+                // The other requests need their outcome.
+                Log.error("a request threw at the end of its connection; the client continues", e);
             }
         }
     }
 
-    private void fail(final Object request, final int tag) {
+    private void fail(final InFlightRequest request, final int tag) {
         if (request instanceof LockRequest lockRequest) {
-            node.onUnknown(lockRequest, tag);
+            sender.onUnknown(lockRequest, tag);
         } else if (request instanceof ReleaseBatch releases) {
-            node.onBatchUnknown(releases);
+            sender.onBatchUnknown(releases);
+        } else if (request instanceof UndeliveredRelease release) {
+            release.onUnknown();
         } else {
             ((ValueRequest) request).onValue(null);
         }
     }
 
-    /** Its loop has ended, which may be before {@link #channelInactive} is called. */
+    /** The loop has terminated, maybe before {@link #channelInactive}. */
     void end() {
         readBuffer.close();
         failAll();
@@ -165,216 +163,24 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespV
     @Override
     public void channelInactive(final ChannelHandlerContext ctx) {
         readBuffer.close();
-        node.onDisconnected(this);
+        listener.onDisconnected(this);
     }
 
     @Override
     public void exceptionCaught(final ChannelHandlerContext ctx, final Throwable cause) {
-        node.onConnectionError(this, "its connection failed: " + cause);
+        fail("connection failed: " + cause);
     }
 
     @Override
     public void onProtocolError(final RespProtocolException e) {
-        node.onConnectionError(this, "it broke the protocol: " + e.getMessage());
-    }
-
-    // ---- replies ----------------------------------------------------------------------------------------------------
-
-    @Override
-    public void onInteger(final long number) {
-        if (depth == 0 && ring.head() instanceof LockRequest) {
-            seen = Seen.INTEGER;
-            integer = number;
-        } else if (isBatchReply && depth == 1) {
-            // One release of a batch is answered.
-            deletedMask |= number == 1 ? 1L << elementIndex : 0;
-            elementIndex++;
-        } else {
-            valueReader.onInteger(number);
-        }
-    }
-
-    private boolean isLockAnswered() {
-        return depth == 0 && (ring.head() instanceof LockRequest || ring.head() instanceof ReleaseBatch);
-    }
-
-    private static IllegalStateException outOfStep() {
-        return new IllegalStateException("it answered a lock command with something that cannot be its answer");
-    }
-
-    @Override
-    public void onSimpleError(final ByteBuf buf, final int index, final int length) {
-        if (isLockAnswered()) {
-            seen = Seen.ERROR;
-            failure = VoteFailure.ofErrorReply(buf, index, length);
-            errorCode = failure == VoteFailure.ERROR
-                    ? VoteFailure.codeOf(buf, index, length, errorCode)
-                    : failure.text();
-        } else {
-            valueReader.onSimpleError(buf, index, length);
-        }
-    }
-
-    @Override
-    public void onReplyEnd() {
-        final Object request = ring.head();
-        if (request instanceof LockRequest lockRequest) {
-            answer(lockRequest);
-        } else if (request instanceof ReleaseBatch releases) {
-            answer(releases);
-        } else if (request instanceof ValueRequest valueRequest) {
-            valueReader.onReplyEnd();
-            ring.removeHead();
-            final RespValue reply = value;
-            value = null;
-            valueRequest.onValue(reply);
-        } else {
-            throw new IllegalStateException("it sent a reply that nothing asked for");
-        }
-    }
-
-    private void answer(final LockRequest request) {
-        final int tag = ring.headTag();
-        final Seen reply = seen;
-        seen = Seen.NOTHING;
-        if (reply == Seen.ERROR) {
-            ring.removeHead();
-            node.onError(request, tag, failure, errorCode);
-        } else if (RequestRing.encodingOf(tag).isAnsweredByOk()) {
-            if (reply != Seen.OK && reply != Seen.NULL) {
-                throw outOfStep();
-            }
-            ring.removeHead();
-            node.onSetReply(request, tag, reply == Seen.OK);
-        } else {
-            if (reply != Seen.INTEGER) {
-                throw outOfStep();
-            }
-            ring.removeHead();
-            node.onReply(request, tag, integer);
-        }
-    }
-
-    private void answer(final ReleaseBatch releases) {
-        final int tag = ring.headTag();
-        final Seen reply = seen;
-        final long deleted = deletedMask;
-        final int count = elementIndex;
-        seen = Seen.NOTHING;
-        deletedMask = 0;
-        elementIndex = 0;
-        if (reply == Seen.ERROR) {
-            ring.removeHead();
-            node.onBatchError(releases, tag, failure, errorCode);
-        } else if (count == releases.length()) {
-            ring.removeHead();
-            node.onBatchReply(releases, deleted);
-        } else {
-            throw outOfStep();
-        }
+        fail("malformed reply: " + e.getMessage());
     }
 
     @Override
     public void onVisitorError(final RuntimeException e) {
-        node.onConnectionError(this, e.getMessage());
+        fail(e.getMessage());
         if (!(e instanceof IllegalStateException)) {
             throw e;
-        }
-    }
-
-    @Override
-    public void onPushEnd() {
-        // Nothing is subscribed to; a push is not a reply and moves no queue.
-        valueReader.onPushEnd();
-        value = null;
-    }
-
-    @Override
-    public void onAggregateStart(final RespType type, final int elementCount) {
-        if (depth == 0 && type == RespType.ARRAY && ring.head() instanceof ReleaseBatch releases
-                && elementCount == releases.length()) {
-            isBatchReply = true;
-        } else {
-            valueReader.onAggregateStart(type, elementCount);
-        }
-        depth++;
-    }
-
-    @Override
-    public void onAggregateEnd(final RespType type) {
-        depth--;
-        if (depth == 0 && isBatchReply) {
-            isBatchReply = false;
-        } else {
-            valueReader.onAggregateEnd(type);
-        }
-    }
-
-    @Override
-    public void onSimpleString(final ByteBuf buf, final int index, final int length) {
-        if (depth == 0 && ring.head() instanceof LockRequest && isOk(buf, index, length)) {
-            seen = Seen.OK;
-        } else {
-            valueReader.onSimpleString(buf, index, length);
-        }
-    }
-
-    private static boolean isOk(final ByteBuf buf, final int index, final int length) {
-        return length == 2 && buf.getByte(index) == 'O' && buf.getByte(index + 1) == 'K';
-    }
-
-    @Override
-    public void onBulkString(final ByteBuf buf, final int index, final int length) {
-        valueReader.onBulkString(buf, index, length);
-    }
-
-    @Override
-    public void onBulkError(final ByteBuf buf, final int index, final int length) {
-        if (isLockAnswered()) {
-            onSimpleError(buf, index, length);
-        } else {
-            valueReader.onBulkError(buf, index, length);
-        }
-    }
-
-    @Override
-    public void onVerbatimString(final int format, final ByteBuf buf, final int index, final int length) {
-        valueReader.onVerbatimString(format, buf, index, length);
-    }
-
-    @Override
-    public void onNull(final RespType type) {
-        if (depth == 0 && ring.head() instanceof LockRequest) {
-            seen = Seen.NULL;
-        } else {
-            valueReader.onNull(type);
-        }
-    }
-
-    @Override
-    public void onBoolean(final boolean bool) {
-        valueReader.onBoolean(bool);
-    }
-
-    @Override
-    public void onDouble(final double number) {
-        valueReader.onDouble(number);
-    }
-
-    @Override
-    public void onBigNumber(final ByteBuf buf, final int index, final int length) {
-        valueReader.onBigNumber(buf, index, length);
-    }
-
-    /**
-     * Keeps the value that the tree reader has completed.
-     *
-     * @threading event-loop-confined
-     */
-    private final class ValueSink implements RespValueReader.Sink {
-        @Override
-        public void onReply(final RespValue reply) {
-            value = reply;
         }
     }
 }

@@ -7,16 +7,16 @@ import io.netty.channel.EventLoop;
 import java.util.random.RandomGenerator;
 
 /**
- * What the nodes of one conductor share.
+ * The parts that all nodes of one event loop share.
  *
- * @param loop      the one thread of all of them
- * @param transport how bytes travel
+ * @param loop      the event loop
+ * @param transport opens sockets
  * @param clock     monotonic time
- * @param timers    deadlines, polled by the conductor
- * @param random    jitter of reconnects; need not be secure
+ * @param timers    timers, polled by the conductor
+ * @param random    for the jitter of reconnects; need not be secure
  * @param options   the configuration
- * @param listener  told of state changes
- * @param peers     all nodes by index, filled by the conductor; to find one server behind two addresses
+ * @param listener  gets the events
+ * @param peers     all nodes by index, filled by the conductor; to find two addresses of one server
  * @threading event-loop-confined
  */
 public record NodeContext(EventLoop loop, IoTransport transport, NanoClock clock, TimerWheel timers,

@@ -3,13 +3,14 @@ package dev.redlock.node;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 /**
- * Finds that a connected node answers one kind of command with errors alone, as a node does that is out of memory, that
- * cannot persist, or whose user has lost a right.
- *
- * <p>A kind of command fails from its tenth error in a row on, or from its second if the first is a second old. It
- * works again with its first grant (an acquire that the node granted, an extension, a release), or with a refusal if
- * the last error is a second old: a script can refuse where it could not have written. A kind that fails again within a
- * minute has to fail for ten seconds, so a node that comes and goes does not fill the log.
+ * Finds connected nodes that reply to one kind of command with errors only: out of memory, no persistence, a lost
+ * permission.
+ * <ul>
+ * <li>A kind fails at its tenth error in a row, or at its second error if the first is at least a second old.
+ * <li>It has recovered at its first grant, extension or release. A refusal counts if the last error is a second old,
+ * because a script may refuse without a write.
+ * <li>If it fails again within a minute, it must fail for ten seconds, so that an unstable node does not fill the log.
+ * </ul>
  *
  * @threading event-loop-confined, except {@link #failing}
  */
@@ -21,11 +22,11 @@ final class NodeHealth {
     static final long RELAPSE_AGE_NS = 10 * SECOND_NS;
 
     /**
-     * What fails.
+     * A kind of command that fails.
      *
-     * @param problem   one sentence for people
+     * @param problem   one sentence
      * @param errorCode the first word of the server's latest errors
-     * @param sinceNs   monotonic time of the first of them
+     * @param sinceNs   monotonic time of the first one
      * @threading immutable
      */
     record Failing(String problem, String errorCode, long sinceNs) {
@@ -60,7 +61,7 @@ final class NodeHealth {
 
     private final ErrorRun[] kinds = {new ErrorRun("acquires"), new ErrorRun("extensions"),
         new ErrorRun("releases")};
-    /** Whether an answer that is no error has to be looked at: some kind has had an error since its last grant. */
+    /** Whether a kind has had an error since its last grant, so that successful replies matter. */
     private boolean isSuspicious;
     private volatile Failing failing;
 
@@ -73,12 +74,12 @@ final class NodeHealth {
     }
 
     /**
-     * A command was answered with an error.
+     * The node replied with an error.
      *
-     * @param command      what was asked
+     * @param command   which command
      * @param errorCode the first word of the error
      * @param nowNs     monotonic time
-     * @return what is wrong if the command is found to fail with this error, else null
+     * @return the problem if the kind of command fails from this error on, else null
      */
     String onError(final CommandKind command, final String errorCode, final long nowNs) {
         if (command == CommandKind.REMAINING_TTL) {
@@ -92,21 +93,21 @@ final class NodeHealth {
         if (wasFailing ? errorCode.equals(kind.failing.errorCode) : !kind.isFailingNow(nowNs)) {
             return null;
         }
-        kind.failing = new Failing("it answers " + kind.commands + " with errors: " + errorCode, errorCode,
+        kind.failing = new Failing("the node answers " + kind.commands + " with errors: " + errorCode, errorCode,
                 kind.firstNs);
         failing = firstFailing();
         return wasFailing ? null : kind.failing.problem();
     }
 
     /**
-     * A command was answered.
+     * The node replied without an error.
      *
-     * @param command      what was asked
-     * @param isRefusal whether the answer is one that needs no write: a refusal
+     * @param command   which command
+     * @param isRefusal whether the reply is a refusal, which needs no write
      * @param nowNs     monotonic time
-     * @return a sentence if the command failed before, else null
+     * @return a sentence if the kind of command failed before, else null
      */
-    String onAnswer(final CommandKind command, final boolean isRefusal, final long nowNs) {
+    String onReply(final CommandKind command, final boolean isRefusal, final long nowNs) {
         if (command == CommandKind.REMAINING_TTL) {
             return null;
         }
@@ -125,8 +126,8 @@ final class NodeHealth {
         kind.hasFailed = true;
         kind.endedNs = nowNs;
         failing = firstFailing();
-        return "it answers " + kind.commands + " again, after " + errorCount + " errors in "
-                + (nowNs - ended.sinceNs) / NS_PER_MS + " ms, the last of them " + ended.errorCode;
+        return "the node answers " + kind.commands + " again, after " + errorCount + " errors in "
+                + (nowNs - ended.sinceNs) / NS_PER_MS + " ms; the last error was " + ended.errorCode;
     }
 
     private boolean hasErrors() {
@@ -147,7 +148,7 @@ final class NodeHealth {
         return null;
     }
 
-    /** @return what fails now, acquires first; null if nothing does; any thread may ask */
+    /** @return the kind that fails now, acquires first; null if none does; any thread */
     Failing failing() {
         return failing;
     }

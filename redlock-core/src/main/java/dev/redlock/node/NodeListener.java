@@ -3,7 +3,7 @@ package dev.redlock.node;
 import dev.redlock.NodeState;
 
 /**
- * Told what happens to a node outside of single requests.
+ * Gets the events of a node that belong to no single request.
  *
  * @threading event-loop-confined
  */
@@ -15,20 +15,21 @@ public interface NodeListener {
      * @param node  the node
      * @param state its state now
      */
-    void onStateChange(Node node, NodeState state);
+    void onStateChange(NodeView node, NodeState state);
 
     /**
-     * The node's clock has jumped, so keys on it may have expired early: votes it gave are worth nothing any more.
+     * The node's clock has jumped, so keys may have expired early: the node's votes no longer count.
      *
      * @param node the node
      */
-    void onClockJump(Node node);
+    void onClockJump(NodeView node);
 
     /**
-     * Something that a person should know, said once for each change.
+     * The node has a problem, or has recovered from one. Called at most once a minute for the same line.
      *
-     * @param node    the node
-     * @param problem one sentence; holds no secret
+     * @param node  the node
+     * @param level WARNING if a person has to act, else INFO
+     * @param line  what happened; holds no secret
      */
-    void onProblem(Node node, String problem);
+    void onLogLine(NodeView node, System.Logger.Level level, String line);
 }

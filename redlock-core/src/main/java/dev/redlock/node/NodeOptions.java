@@ -4,24 +4,23 @@ import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
 
 /**
- * What a node needs to know of the configuration. Durations are checked where they are configured.
+ * The part of the configuration that concerns one node. The values are validated by the public context.
  *
- * @param connectTimeoutMs    a connection that is not open after this is given up
- * @param handshakeTimeoutMs  a handshake that is not complete after this is given up
- * @param unansweredTimeoutMs a connection whose oldest request is unanswered for this long is taken for dead
- * @param reconnectDelayMsMin first delay before connecting again
- * @param reconnectDelayMsMax longest delay before connecting again
- * @param maxTtlMs            longest ttl that any lock may have: what a restarted node has to sit out
- * @param guardMode           how restarts are guarded against
- * @param drift               how far clocks may run apart without being distrusted
- * @param clockSampleMs       how often the node's clock is read; 0 for never
- * @param inFlightMax         unanswered requests after which further votes fail at once
- * @param unsentBytesMax      bytes waiting for the socket after which further votes fail at once
- * @param probeKey            the key that a node's own conditional commands are tried on; null where scripts alone are
- *                            used
- * @param releaseBatchMax     most releases that go out as one script call; 1 for each by itself
- * @param undeliveredReleasesMax             releases kept for a node that cannot be reached
- * @param clientName          name of the connection on the node, or null
+ * @param connectTimeoutMs    time limit for opening a connection
+ * @param handshakeTimeoutMs  time limit for a handshake
+ * @param unansweredTimeoutMs time limit for the reply to the oldest request; then the connection is replaced
+ * @param reconnectDelayMsMin first delay before a reconnect
+ * @param reconnectDelayMsMax longest delay before a reconnect
+ * @param maxTtlMs            longest ttl of any lock, and the quarantine of a restarted node
+ * @param guardMode           mode of the restart guard
+ * @param drift               allowed drift of a clock
+ * @param clockSampleMs       period of the clock samples; 0 turns the clock watch off
+ * @param inFlightMax         requests in flight at which further commands fail
+ * @param unsentBytesMax      unsent bytes at which further commands fail
+ * @param probeKey            key for the probe of conditional commands; null to use scripts only
+ * @param releaseBatchMax     most releases in one script call
+ * @param undeliveredReleasesMax releases kept for a node that is not connected
+ * @param clientName          name of the connections, for {@code CLIENT LIST}; may be null
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,

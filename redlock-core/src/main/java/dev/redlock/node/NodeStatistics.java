@@ -4,8 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Counters of one node. One thread writes, any thread reads; a read is a plain load of a recent value and allocates
- * nothing.
+ * The counters of one node. One thread writes, any thread reads. A read returns a recent value and allocates nothing.
  *
  * @threading any thread
  */
@@ -17,12 +16,12 @@ public final class NodeStatistics {
     private static final int ERRORS = 2;
     private static final int DISCONNECTS = 3;
     private static final int CLOCK_JUMPS = 4;
-    private static final int DEBT = 5;
-    private static final int DEBT_DROPPED = 6;
-    private static final int DEBT_PAID = 7;
-    private static final int DEBT_REFUSED = 8;
+    private static final int UNDELIVERED = 5;
+    private static final int UNDELIVERED_DROPPED = 6;
+    private static final int UNDELIVERED_SENT = 7;
+    private static final int UNDELIVERED_REFUSED = 8;
 
-    private final long[] counts = new long[DEBT_REFUSED + 1];
+    private final long[] counts = new long[UNDELIVERED_REFUSED + 1];
 
     NodeStatistics() {
         // all zero
@@ -59,16 +58,16 @@ public final class NodeStatistics {
     }
 
     void onUndeliveredReleases(final int length, final long droppedCount) {
-        set(DEBT, length);
-        set(DEBT_DROPPED, droppedCount);
+        set(UNDELIVERED, length);
+        set(UNDELIVERED_DROPPED, droppedCount);
     }
 
     void onUndeliveredReleaseDelivered() {
-        add(DEBT_PAID);
+        add(UNDELIVERED_SENT);
     }
 
     void onUndeliveredReleaseRefused() {
-        add(DEBT_REFUSED);
+        add(UNDELIVERED_REFUSED);
     }
 
     /** @return acquires that the node granted */
@@ -86,7 +85,7 @@ public final class NodeStatistics {
         return read(ERRORS);
     }
 
-    /** @return connections that ended without being closed by us */
+    /** @return connections that were lost */
     public long disconnectCount() {
         return read(DISCONNECTS);
     }
@@ -96,23 +95,23 @@ public final class NodeStatistics {
         return read(CLOCK_JUMPS);
     }
 
-    /** @return releases that the node is owed now */
+    /** @return undelivered releases now */
     public long undeliveredReleaseCount() {
-        return read(DEBT);
+        return read(UNDELIVERED);
     }
 
-    /** @return owed releases that were dropped because there were too many; their keys end with their ttl */
+    /** @return undelivered releases that were dropped because there were too many; their keys expire */
     public long undeliveredReleaseDroppedCount() {
-        return read(DEBT_DROPPED);
+        return read(UNDELIVERED_DROPPED);
     }
 
-    /** @return owed releases that were sent and answered */
+    /** @return undelivered releases that were sent later and executed */
     public long undeliveredReleaseDeliveredCount() {
-        return read(DEBT_PAID);
+        return read(UNDELIVERED_SENT);
     }
 
-    /** @return owed releases that the node answered with an error */
+    /** @return undelivered releases that were sent later and failed with an error */
     public long undeliveredReleaseRefusedCount() {
-        return read(DEBT_REFUSED);
+        return read(UNDELIVERED_REFUSED);
     }
 }

@@ -6,16 +6,16 @@ import io.netty.channel.DefaultMaxMessagesRecvByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 
 /**
- * Gives a connection the same buffer for each read. A new one each time is pooled by Netty, but every 128th is watched
- * by its leak detector, at its default level, and the record of that costs about 50 B for each cycle over three nodes.
+ * Allocates the same buffer for each read of a connection. With a new buffer each time, Netty's leak detector would
+ * track every 128th at its default level, which costs about 50 B of heap per cycle over three nodes.
  *
- * <p>The buffer is used again when nobody else holds it any more; whoever keeps one past its read gets it to himself.
+ * <p>The buffer is reused when nobody else holds a reference to it. A buffer that is held past its read is replaced.
  *
  * @threading event-loop-confined
  */
 final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
 
-    /** Some 4000 lock replies; what does not fit comes with the next read. */
+    /** About 4000 lock replies; longer input takes another read. */
     static final int LENGTH = 16 * 1024;
 
     private final DirectBuffers buffers;
@@ -27,7 +27,7 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // it is what the channels of Netty 4.2 ask for
+    @SuppressWarnings("deprecation") // the channels of Netty 4.2 call this method
     public RecvByteBufAllocator.Handle newHandle() {
         return new OneBuffer();
     }
@@ -41,16 +41,16 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
             buffer = null;
         }
         if (buffer == null) {
-            buffer = buffers.takeLongLived(allocator, LENGTH);
+            buffer = buffers.takeReused(allocator, LENGTH);
         }
         if (buffer == null) {
-            // The channel takes this for the end of the connection, which is opened again.
+            // The channel closes the connection on this error, and the client reconnects.
             throw new OutOfMemoryError("no direct memory to read into");
         }
         return buffer.clear().retain();
     }
 
-    /** Gives the buffer back; later reads, if there are any, get new ones. */
+    /** Releases the buffer. Later reads, if there are any, allocate new ones. */
     void close() {
         isClosed = true;
         if (buffer != null) {
@@ -60,7 +60,7 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
     }
 
     /**
-     * Allocates nothing but the first time.
+     * Allocates the first time only.
      *
      * @threading event-loop-confined
      */

@@ -3,9 +3,9 @@ package dev.redlock.node;
 import java.util.ArrayDeque;
 
 /**
- * Commands that some node could not be sent, whose requests are told at the end of the turn. Not at once: whoever is
- * told may call back, and what it asks for then must not overtake a command that is being written, nor end what the
- * caller of the fan-out is in the middle of.
+ * Commands that could not be sent to some nodes. They are reported at the end of the duty cycle, because a report may
+ * cause another command. That one must not overtake a command that is being written, and must not change the state
+ * under the caller of the fan-out.
  *
  * @threading event-loop-confined
  */
@@ -18,7 +18,7 @@ final class RejectedSends {
     private int lengthMax;
 
     /**
-     * One command and the nodes, as a mask, that could not be sent it.
+     * One command, and the nodes that it could not be sent to, as a mask.
      *
      * @threading event-loop-confined
      */
@@ -54,7 +54,7 @@ final class RejectedSends {
         return entry;
     }
 
-    /** An array deque never gets smaller by itself. */
+    /** Frees unused memory. An array deque never shrinks, so it is replaced. */
     void trim() {
         free.trim();
         if (entries.isEmpty() && lengthMax > POOLED_MIN) {
@@ -63,7 +63,7 @@ final class RejectedSends {
         }
     }
 
-    /** Tells what has come together. What that brings is kept for the next time, so this has an end. */
+    /** Reports the entries so far. New ones wait for the next call, so this terminates. */
     void report(final FanOut fanOut) {
         for (int left = entries.size(); left > 0; left--) {
             final Entry entry = entries.remove();

@@ -3,21 +3,21 @@ package dev.redlock.node;
 import java.util.Arrays;
 
 /**
- * Releases of one duty cycle that go to the nodes as one script call over all their keys. Pooled by the fan-out; it
- * goes back when every node has answered.
+ * Releases of one duty cycle that the nodes get as one script call over all keys. Pooled by the fan-out, and recycled
+ * when every node has an outcome.
  *
  * @threading event-loop-confined
  */
-final class ReleaseBatch {
+final class ReleaseBatch extends InFlightRequest {
 
-    /** As many as there are bits in the answer of one node. */
+    /** The outcomes on one node are bits of a long. */
     static final int LENGTH_MAX = Long.SIZE;
 
     private final CommandKind kind;
     private final LockRequest[] members = new LockRequest[LENGTH_MAX];
     private int length;
     private int keyBytes;
-    private int unanswered;
+    private int openCount;
 
     /** An empty batch of {@link CommandKind#RELEASE_MANY} or {@link CommandKind#RELEASE_MANY_FENCED}. */
     ReleaseBatch(final CommandKind kind) {
@@ -37,7 +37,7 @@ final class ReleaseBatch {
         return length;
     }
 
-    /** Bytes of all keys as they stand on the wire. */
+    /** Bytes of all keys as encoded. */
     int keyBytes() {
         return keyBytes;
     }
@@ -46,50 +46,43 @@ final class ReleaseBatch {
         return members[index];
     }
 
-    /** Counts answers that will come. */
-    void expect(final int answerCount) {
-        unanswered += answerCount;
+    /** Counts outcomes that will come. */
+    void expectOutcomes(final int count) {
+        openCount += count;
     }
 
-    /** One answer has been dealt with; true if it was the last. */
-    boolean isLastAnswer() {
-        return --unanswered == 0;
+    /** Counts one outcome; true if it was the last. */
+    boolean isLastOutcome() {
+        return --openCount == 0;
     }
 
     void reset() {
-        assert unanswered == 0 : "batch is answered when it is used again";
+        assert openCount == 0 : "every node has an outcome";
         Arrays.fill(members, 0, length, null);
         length = 0;
         keyBytes = 0;
     }
 
-    /** Bit i of the mask is the reply to member i. */
-    void onReply(final Node node, final long deletedMask) {
+    void onError(final int nodeIndex, final VoteFailure failure) {
         for (int i = 0; i < length; i++) {
-            node.onReply(members[i], RequestRing.RELEASE_TAG, deletedMask >>> i & 1);
+            members[i].onError(nodeIndex, CommandKind.RELEASE, 0, failure);
         }
     }
 
-    void onError(final Node node, final VoteFailure failure) {
+    void onUnknown(final int nodeIndex) {
         for (int i = 0; i < length; i++) {
-            members[i].onError(node.index(), CommandKind.RELEASE, 0, failure);
+            members[i].onUnknown(nodeIndex, CommandKind.RELEASE, 0);
         }
     }
 
-    void onUnknown(final Node node) {
+    void onNotSent(final int nodeIndex, final VoteFailure failure) {
         for (int i = 0; i < length; i++) {
-            members[i].onUnknown(node.index(), CommandKind.RELEASE, 0);
-        }
-    }
-
-    void onNotSent(final Node node, final VoteFailure failure) {
-        for (int i = 0; i < length; i++) {
-            members[i].onNotSent(node.index(), CommandKind.RELEASE, 0, failure);
+            members[i].onNotSent(nodeIndex, CommandKind.RELEASE, 0, failure);
         }
     }
 
     @Override
     public String toString() {
-        return "ReleaseBatch{" + kind + ", " + length + " releases, unanswered=" + unanswered + "}";
+        return "ReleaseBatch{" + kind + ", " + length + " releases, open=" + openCount + "}";
     }
 }

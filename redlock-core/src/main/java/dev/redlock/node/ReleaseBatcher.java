@@ -1,7 +1,7 @@
 package dev.redlock.node;
 
 /**
- * The releases of one kind that have come together in a duty cycle, and the batches that are free to hold them.
+ * Collects the releases of one kind in a duty cycle, and pools the batches for them.
  *
  * @threading event-loop-confined
  */
@@ -14,7 +14,7 @@ final class ReleaseBatcher {
     private final FreeList<ReleaseBatch> free = new FreeList<>(POOLED_MIN);
     private ReleaseBatch pending;
 
-    /** Nothing pending; one release is sent as the first verb, several are as the second. */
+    /** A single release is sent as the first kind, several as the second. */
     ReleaseBatcher(final CommandKind single, final CommandKind many) {
         this.single = single;
         this.many = many;
@@ -28,7 +28,7 @@ final class ReleaseBatcher {
         return pending != null;
     }
 
-    /** Adds one, and gives the batch that it stands in. */
+    /** Adds a release; returns the batch with it. */
     ReleaseBatch add(final LockRequest request) {
         if (pending == null) {
             final ReleaseBatch pooled = free.poll();
@@ -38,7 +38,7 @@ final class ReleaseBatcher {
         return pending;
     }
 
-    /** What has come together, or null; from here on another batch is begun. */
+    /** Takes the collected releases; null if there are none. */
     ReleaseBatch take() {
         final ReleaseBatch taken = pending;
         pending = null;

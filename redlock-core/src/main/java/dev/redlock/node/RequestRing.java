@@ -1,30 +1,30 @@
 package dev.redlock.node;
 
 /**
- * The requests that a connection has sent and that are not answered, oldest first. Redis answers in order, so the head
- * is always what the next reply belongs to. Grows by doubling up to a limit, and by {@link #trim} shrinks again to what
- * is needed; allocates nothing in between.
+ * The requests in flight on a connection, oldest first. Redis replies in order, so the next reply belongs to the head.
+ *
+ * <p>The ring doubles when it is full, up to a limit, and {@link #trim} shrinks it. In between it allocates nothing.
  *
  * @threading event-loop-confined
  */
 final class RequestRing {
 
     private static final int CAPACITY_INITIAL = 256;
-    /** A ring of this many requests is never made smaller: some 48 KiB. */
+    /** A ring of this capacity does not shrink: about 48 KiB. */
     private static final int CAPACITY_KEPT = 4096;
     private static final int KIND_BITS = 4;
     private static final int ENCODING_BITS = 3;
     private static final int SECOND_TRY_BIT = 1 << KIND_BITS + ENCODING_BITS;
     private static final int SEQUENCE_SHIFT = KIND_BITS + ENCODING_BITS + 1;
-    /** Sequences are counted modulo this plus one. */
+    /** Sequences wrap to 0 after this one. */
     static final int SEQUENCE_MAX = (1 << Integer.SIZE - SEQUENCE_SHIFT) - 1;
     static final int RELEASE_TAG = tag(CommandKind.RELEASE, CommandEncoding.SCRIPT, 0, false);
 
     private final int limit;
-    private Object[] requests;
+    private InFlightRequest[] requests;
     private int[] tags;
-    /** The length that calls {@link #onMark}: a power of two, not below any length since the last trim. */
-    private int mark;
+    /** The length that calls {@link #onHighMark}: a power of two, not below any length since the last trim. */
+    private int highMark;
     private long headCursor;
     private long tailCursor;
 
@@ -32,9 +32,9 @@ final class RequestRing {
     RequestRing(final int limit) {
         this.limit = limit;
         final int capacity = Math.min(CAPACITY_INITIAL, powerOfTwoAtLeast(limit));
-        requests = new Object[capacity];
+        requests = new InFlightRequest[capacity];
         tags = new int[capacity];
-        mark = capacity;
+        highMark = capacity;
     }
 
     private static int powerOfTwoAtLeast(final int value) {
@@ -63,7 +63,7 @@ final class RequestRing {
         return (tag & SECOND_TRY_BIT) != 0;
     }
 
-    /** Whether the limit is reached. Requests of the node itself are few and are let in beyond it. */
+    /** Whether the limit is reached. It does not apply to the few requests of the client itself. */
     boolean isFull() {
         return tailCursor - headCursor >= limit;
     }
@@ -76,33 +76,33 @@ final class RequestRing {
         return (int) (tailCursor - headCursor);
     }
 
-    /** How many requests were ever added. */
+    /** Requests that were added so far. */
     long addedCount() {
         return tailCursor;
     }
 
-    /** How many requests were ever answered. */
+    /** Requests that were removed so far. */
     long removedCount() {
         return headCursor;
     }
 
-    void add(final Object request, final int tag) {
-        if (length() >= mark) {
-            onMark();
+    void add(final InFlightRequest request, final int tag) {
+        if (length() >= highMark) {
+            onHighMark();
         }
         final int slot = (int) tailCursor & requests.length - 1;
-        assert requests[slot] == null : "slot is free when it is taken";
+        assert requests[slot] == null : "the slot is free";
         requests[slot] = request;
         tags[slot] = tag;
         tailCursor++;
     }
 
-    /** The oldest unanswered request, or null. */
-    Object head() {
+    /** The oldest request; null if there is none. */
+    InFlightRequest head() {
         return isEmpty() ? null : requests[(int) headCursor & requests.length - 1];
     }
 
-    /** The tag of the oldest unanswered request. */
+    /** The tag of the oldest request. */
     int headTag() {
         return tags[(int) headCursor & requests.length - 1];
     }
@@ -112,20 +112,20 @@ final class RequestRing {
         headCursor++;
     }
 
-    /** More requests than before wait: there may be room for them from earlier times. */
-    private void onMark() {
+    /** The length reaches a new maximum since the last trim. The array may be long enough from before. */
+    private void onHighMark() {
         if (length() == requests.length) {
             resize(requests.length * 2);
         }
-        mark = Math.min(mark * 2, requests.length);
+        highMark = Math.min(highMark * 2, requests.length);
     }
 
-    /** Halves the room if not even a quarter was used since the last call; to be called at regular times. */
+    /** Halves the array if less than a quarter was used since the last call. To be called at regular intervals. */
     void trim() {
-        if (requests.length > CAPACITY_KEPT && mark <= requests.length / 4) {
+        if (requests.length > CAPACITY_KEPT && highMark <= requests.length / 4) {
             resize(requests.length / 2);
         }
-        mark = Math.min(requests.length, Math.max(CAPACITY_INITIAL, powerOfTwoAtLeast(length())));
+        highMark = Math.min(requests.length, Math.max(CAPACITY_INITIAL, powerOfTwoAtLeast(length())));
     }
 
     int capacity() {
@@ -134,7 +134,7 @@ final class RequestRing {
 
     private void resize(final int newCapacity) {
         final int capacity = requests.length;
-        final Object[] newRequests = new Object[newCapacity];
+        final InFlightRequest[] newRequests = new InFlightRequest[newCapacity];
         final int[] newTags = new int[newCapacity];
         for (long cursor = headCursor; cursor < tailCursor; cursor++) {
             newRequests[(int) cursor & newCapacity - 1] = requests[(int) cursor & capacity - 1];

@@ -3,8 +3,8 @@ package dev.redlock.node;
 import java.util.Arrays;
 
 /**
- * Says of a resource that it is not among those added, or that it may be. A wrong "may be" costs a command that could
- * have been shared; with 64 resources one in 64 questions gets one.
+ * A Bloom filter of resources: it answers that a resource was not added, or that it may have been. A false positive
+ * costs one command more than needed. With 64 resources in the filter, one check in 64 is a false positive.
  *
  * @threading event-loop-confined
  */
@@ -17,23 +17,23 @@ final class ResourceFilter {
     private final long[] bits = new long[WORDS];
     private boolean isEmpty = true;
 
-    void add(final LockRequest request) {
-        final int hash = spread(request);
+    void add(final LockCommand command) {
+        final int hash = spread(command);
         bits[hash >>> WORD_SHIFT] |= 1L << hash;
         isEmpty = false;
     }
 
-    boolean mightContain(final LockRequest request) {
+    boolean mightContain(final LockCommand command) {
         if (isEmpty) {
             return false;
         }
-        final int hash = spread(request);
+        final int hash = spread(command);
         return (bits[hash >>> WORD_SHIFT] & 1L << hash) != 0;
     }
 
-    /** The six highest bits choose the word; the six lowest, which a shift looks at, the bit. */
-    private static int spread(final LockRequest request) {
-        final int mixed = request.resourceHash() * SPREAD;
+    /** The six highest bits select the word, the six lowest the bit: a shift uses only those. */
+    private static int spread(final LockCommand command) {
+        final int mixed = command.resourceHash() * SPREAD;
         return mixed ^ mixed >>> Short.SIZE;
     }
 

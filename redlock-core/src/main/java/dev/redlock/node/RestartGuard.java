@@ -6,19 +6,23 @@ import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
 
 /**
- * Keeps a node that may have lost its keys in a restart from voting until every lock it may have granted before has
- * expired. A process that has been up for maxTtl + 1 s + drift cannot have lost a key that still counts.
+ * Finds nodes that may have lost their keys in a restart. Such a node does not vote until every lock that it may have
+ * granted before has expired. A process with an uptime of maxTtl + 1 s + drift has no such lock.
  *
  * <p>The node reports its uptime in whole seconds, as the difference of two rounded clocks; the added second covers
- * that. Both are wall clocks, so a step of the clock makes the uptime wrong: a machine that boots with a slow clock and
- * sets it later turns a new process into an old one. At first contact there is nothing to hold against it. Where the
- * process before is known, though, its successor cannot be older than the time since that one last answered, so a
- * greater uptime is not believed; and what is too short is not counted from the uptime but from the first contact, on
- * the local monotonic clock.
+ * that. Both are wall clocks, so a step of the clock makes the uptime wrong. For example, a machine boots with a slow
+ * clock and corrects it later; then a new process appears to be old.
+ * <ul>
+ * <li>At first contact the client has to trust the uptime.
+ * <li>If the client knows the previous process, the new one cannot be older than the time since the previous process
+ * last replied. A greater uptime is ignored.
+ * <li>A quarantine after a known process is counted from first contact with the new process, on the local monotonic
+ * clock.
+ * </ul>
  *
  * @threading event-loop-confined
  */
-public final class RestartGuard {
+final class RestartGuard {
 
     private static final long ROUNDING_MS = 1000;
 
@@ -26,30 +30,35 @@ public final class RestartGuard {
     private final Drift drift;
     private final long neededUptimeMs;
     private String trustedRunId;
-    /** The process that introduced itself last, and when it did so first. */
-    private String metRunId;
-    private long metNs;
-    private long answeredNs;
-    private boolean isSuccessor;
-    /** When the process before last answered. */
+    /** The process of the last handshake, and the time of its first handshake. */
+    private String lastRunId;
+    private long firstContactNs;
+    private long lastReplyNs;
+    private boolean hasPredecessor;
+    /** When the previous process last replied. */
     private long previousProcessLastReplyNs;
 
     RestartGuard(final RestartGuardMode mode, final long maxTtlMs, final Drift drift) {
         this.mode = mode;
         this.drift = drift;
-        this.neededUptimeMs = maxTtlMs + drift.ofMs(maxTtlMs) + ROUNDING_MS;
+        this.neededUptimeMs = neededUptimeMs(maxTtlMs, drift);
+    }
+
+    /** After this time every lock that a server granted before has expired, milliseconds. */
+    static long neededUptimeMs(final long maxTtlMs, final Drift drift) {
+        return maxTtlMs + drift.ofMs(maxTtlMs) + ROUNDING_MS;
     }
 
     /**
-     * How long a node that has just introduced itself must not vote.
+     * The time for which a node must not vote after its handshake.
      *
-     * @param runId         the identity of its process
-     * @param uptimeSeconds how long that process says that it has been up, whole seconds
+     * @param runId         the identity of the process
+     * @param uptimeSeconds the uptime that the process reports, whole seconds
      * @param nowNs         monotonic time
      * @return milliseconds, 0 if it may vote now
      */
     long quarantineMs(final String runId, final long uptimeSeconds, final long nowNs) {
-        meet(runId, nowNs);
+        recordProcess(runId, nowNs);
         if (mode == RestartGuardMode.OFF || runId.equals(trustedRunId)) {
             return 0;
         }
@@ -58,40 +67,40 @@ public final class RestartGuard {
             return 0;
         }
         final long uptimeMs = Math.max(0, Math.min(uptimeSeconds, Long.MAX_VALUE / 1000)) * 1000;
-        if (!isSuccessor) {
+        if (!hasPredecessor) {
             return Math.max(0, neededUptimeMs - uptimeMs);
         }
-        return uptimeMs >= neededUptimeMs && isPossible(uptimeMs, nowNs)
+        return uptimeMs >= neededUptimeMs && isPossibleUptime(uptimeMs, nowNs)
                 ? 0
-                : Math.max(0, neededUptimeMs - (nowNs - metNs) / NS_PER_MS);
+                : Math.max(0, neededUptimeMs - (nowNs - firstContactNs) / NS_PER_MS);
     }
 
-    private void meet(final String runId, final long nowNs) {
-        if (!runId.equals(metRunId)) {
-            isSuccessor = metRunId != null;
-            previousProcessLastReplyNs = answeredNs;
-            metRunId = runId;
-            metNs = nowNs;
+    private void recordProcess(final String runId, final long nowNs) {
+        if (!runId.equals(lastRunId)) {
+            hasPredecessor = lastRunId != null;
+            previousProcessLastReplyNs = lastReplyNs;
+            lastRunId = runId;
+            firstContactNs = nowNs;
         }
-        answeredNs = nowNs;
+        lastReplyNs = nowNs;
     }
 
-    private boolean isPossible(final long uptimeMs, final long nowNs) {
-        final long apartMs = (nowNs - previousProcessLastReplyNs) / NS_PER_MS;
-        return uptimeMs <= apartMs + drift.ofMs(apartMs) + ROUNDING_MS;
+    private boolean isPossibleUptime(final long uptimeMs, final long nowNs) {
+        final long sinceReplyMs = (nowNs - previousProcessLastReplyNs) / NS_PER_MS;
+        return uptimeMs <= sinceReplyMs + drift.ofMs(sinceReplyMs) + ROUNDING_MS;
     }
 
     /**
-     * The process that introduced itself last is alive.
+     * The process of the last handshake is alive.
      *
-     * @param nowNs monotonic time at which it answered
+     * @param nowNs monotonic time of its reply
      */
-    void onAnswer(final long nowNs) {
-        answeredNs = nowNs;
+    void onReply(final long nowNs) {
+        lastReplyNs = nowNs;
     }
 
-    /** The node has sat out its quarantine. */
-    void onServed(final String runId) {
+    /** A process was connected at the end of its quarantine: it is trusted. */
+    void onQuarantineServed(final String runId) {
         trustedRunId = runId;
     }
 }

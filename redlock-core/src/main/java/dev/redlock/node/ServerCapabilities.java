@@ -5,33 +5,33 @@ import dev.redlock.resp.RespValue;
 import java.util.Set;
 
 /**
- * Which conditional commands a node has, beside the scripts that all of them run.
+ * The conditional commands that a node has. All nodes run the scripts.
  *
- * @param releaseEncoding how it is asked to release
- * @param extendEncoding  how it is asked to extend
+ * @param releaseEncoding the encoding of a release
+ * @param extendEncoding  the encoding of an extension
  * @threading immutable
  */
 record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding extendEncoding) {
 
-    /** Scripts alone. */
+    /** Only scripts. */
     static final ServerCapabilities SCRIPTS = new ServerCapabilities(CommandEncoding.SCRIPT, CommandEncoding.SCRIPT);
 
     /**
-     * Errors of a command that the node knows and lets this user run, and cannot execute now or on this key. A server
-     * looks for them after the name of the command and the rights of the user.
+     * Errors of a command that the node has and the user may run, but that fails now or on this key. A server checks
+     * them after the command's name and the user's permissions.
      */
     private static final Set<String> KNOWN_BUT_FAILED = Set.of("OOM", "MISCONF", "NOREPLICAS", "READONLY", "MASTERDOWN",
             "WRONGTYPE");
-    /** In the error about a key that the user may not use; that about a command says "to run". */
+    /** Part of the error about a forbidden key. The error about a forbidden command has "to run" instead. */
     private static final String KEY_FORBIDDEN = "permissions to access";
 
     /**
-     * The commands that a node has. Only the answers to the commands themselves decide: versions lie, since forks and
-     * proxies report the one they are compatible with, and a list of commands may be forbidden or not be the user's.
+     * The commands that a node has, by its replies to them. Versions are unreliable: forks and proxies report the
+     * version that they are compatible with. {@code COMMAND} may be forbidden, and ignores the user's permissions.
      *
-     * @param delex      the answer to {@code DELEX key IFEQ value} on a key that is missing; null if there was none
-     * @param delIfEqual the answer to {@code DELIFEQ key value}; null if there was none
-     * @param setIfEqual the answer to {@code SET key value IFEQ value PX 1}; null if there was none
+     * @param delex      the reply to {@code DELEX key IFEQ value} on a missing key; null if there was none
+     * @param delIfEqual the reply to {@code DELIFEQ key value}; null if there was none
+     * @param setIfEqual the reply to {@code SET key value IFEQ value PX 1}; null if there was none
      */
     static ServerCapabilities of(final RespValue delex, final RespValue delIfEqual, final RespValue setIfEqual) {
         final CommandEncoding release = isDelete(delex)
@@ -41,7 +41,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
                 isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT);
     }
 
-    /** A 1 would say that it deleted a key whose value was another one, or that there was none to delete. */
+    /** Only 0 is right. A 1 would mean that the server deleted a missing key, or one with another value. */
     private static boolean isDelete(final RespValue reply) {
         if (reply == null) {
             return false;
@@ -52,8 +52,8 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
     }
 
     /**
-     * Whether SET has IFEQ. A server that takes no notice of words it does not know has set the key, and said OK.
-     * Errors that come before the words are looked at say nothing: each server with a conditional delete has this too.
+     * Whether SET has IFEQ. A server that ignores unknown arguments sets the key and replies OK. An error that precedes
+     * the check of the arguments is inconclusive; then a conditional delete implies IFEQ.
      */
     private static boolean isSetIfEqual(final RespValue reply, final CommandEncoding release) {
         if (reply == null) {
@@ -70,7 +70,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
         return KNOWN_BUT_FAILED.contains(code) || code.equals("NOPERM") && error.contains(KEY_FORBIDDEN);
     }
 
-    /** What is left when a node refuses a command that it seemed to have. */
+    /** The capabilities without a command that the node has rejected. */
     ServerCapabilities without(final CommandEncoding encoding) {
         return new ServerCapabilities(releaseEncoding == encoding ? CommandEncoding.SCRIPT : releaseEncoding,
                 extendEncoding == encoding ? CommandEncoding.SCRIPT : extendEncoding);

@@ -1,87 +1,56 @@
 package dev.redlock.node;
 
 import dev.redlock.quorum.Token;
-import java.util.Arrays;
 
 /**
- * A release that was owed and is on its way.
+ * A release that a node could not be sent: a token that the node may still hold.
  *
  * @threading event-loop-confined
  */
-final class UndeliveredRelease implements LockRequest {
+final class UndeliveredRelease extends InFlightRequest {
 
-    private final Node node;
-    private final UndeliveredReleases.Entry entry;
+    private final ReleaseRedelivery redelivery;
+    private final byte[] resourceBulk;
+    private final Token token;
+    private final long untilNs;
 
-    UndeliveredRelease(final Node node, final UndeliveredReleases.Entry entry) {
-        this.node = node;
-        this.entry = entry;
+    /**
+     * A release of one token.
+     *
+     * @param redelivery   gets the outcome
+     * @param resourceBulk the resource; borrowed for good, since it never changes
+     * @param token        copied
+     * @param untilNs      monotonic time after which the key has expired
+     */
+    UndeliveredRelease(final ReleaseRedelivery redelivery, final byte[] resourceBulk, final Token token,
+            final long untilNs) {
+        this.redelivery = redelivery;
+        this.resourceBulk = resourceBulk;
+        this.token = new Token().copyOf(token);
+        this.untilNs = untilNs;
     }
 
-    @Override
-    public byte[] resourceBulk() {
-        return entry.resourceBulk;
+    byte[] resourceBulk() {
+        return resourceBulk;
     }
 
-    @Override
-    public int resourceHash() {
-        return Arrays.hashCode(entry.resourceBulk);
+    Token token() {
+        return token;
     }
 
-    @Override
-    public boolean isRemainingTtlWanted() {
-        return false;
+    long untilNs() {
+        return untilNs;
     }
 
-    @Override
-    public byte[] counterBulk() {
-        throw new IllegalStateException("a debt is a plain release, it has no counter");
+    void onReply(final long value) {
+        redelivery.onReply(value);
     }
 
-    @Override
-    public long counterTtlMs() {
-        return 0;
+    void onError(final int tag, final VoteFailure failure, final String errorCode) {
+        redelivery.onError(this, tag, failure, errorCode);
     }
 
-    @Override
-    public long highestFence() {
-        return 0;
-    }
-
-    @Override
-    public Token token() {
-        return entry.token;
-    }
-
-    @Override
-    public long ttlMs() {
-        return 0;
-    }
-
-    @Override
-    public void onReply(final int nodeIndex, final CommandKind kind, final int sequence, final long value) {
-        node.statistics().onUndeliveredReleaseDelivered();
-    }
-
-    @Override
-    public void onError(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
-        // An error now will most likely be one again; the key ends with its ttl, which is what debt amounts to at
-        // worst.
-        node.statistics().onUndeliveredReleaseRefused();
-    }
-
-    @Override
-    public void onUnknown(final int nodeIndex, final CommandKind kind, final int sequence) {
-        node.onUndeliveredReleaseUnknown(entry);
-    }
-
-    @Override
-    public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
-        throw new IllegalStateException("a debt is sent to one node that takes it, yet " + failure);
-    }
-
-    @Override
-    public boolean isSecondTryWanted(final CommandKind kind, final int sequence) {
-        return true;
+    void onUnknown() {
+        redelivery.onUnknown(this);
     }
 }

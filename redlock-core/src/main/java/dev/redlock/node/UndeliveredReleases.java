@@ -1,23 +1,23 @@
 package dev.redlock.node;
 
-import dev.redlock.quorum.Token;
 import java.util.ArrayDeque;
 
 /**
- * Releases that a node is owed: tokens that may stand on it although nobody wants them, because the connection broke or
- * would not take the release. They are sent first when the node can be reached again, and dropped once the key has
- * expired by itself. Bounded: the oldest is dropped for a new one, and counted.
+ * The queue of releases that a node could not be sent, oldest first.
+ *
+ * <p>A release is dropped when its key has expired. The length is bounded: a new release replaces the oldest one, which
+ * is counted as dropped.
  *
  * @threading event-loop-confined
  */
 final class UndeliveredReleases {
 
-    /** What an outage leaves is given up when it is paid: an array deque never gets smaller by itself. */
+    /** An array deque never shrinks, so an empty one that was longer than this is replaced. */
     private static final int KEPT_LENGTH_MAX = 1024;
 
-    private ArrayDeque<Entry> entries = new ArrayDeque<>();
-    private int lengthMax;
     private final int limit;
+    private ArrayDeque<UndeliveredRelease> queue = new ArrayDeque<>();
+    private int lengthMax;
     private long droppedCount;
 
     UndeliveredReleases(final int limit) {
@@ -25,69 +25,45 @@ final class UndeliveredReleases {
     }
 
     int length() {
-        return entries.size();
+        return queue.size();
     }
 
     long droppedCount() {
         return droppedCount;
     }
 
-    /**
-     * Notes a token. Allocates: this is what happens when nodes fail, not when locks are taken.
-     *
-     * @param resourceBulk the resource, copied by reference; it is never changed
-     * @param token        copied
-     * @param untilNs      monotonic time after which the key has expired by itself
-     */
-    void add(final byte[] resourceBulk, final Token token, final long untilNs) {
+    void add(final UndeliveredRelease release) {
         if (limit == 0) {
             droppedCount++;
             return;
         }
-        if (entries.size() == limit) {
-            entries.removeFirst();
+        if (queue.size() == limit) {
+            queue.removeFirst();
             droppedCount++;
         }
-        entries.addLast(new Entry(resourceBulk, new Token().copyOf(token), untilNs));
-        lengthMax = Math.max(lengthMax, entries.size());
+        queue.addLast(release);
+        lengthMax = Math.max(lengthMax, queue.size());
     }
 
-    /** Takes the oldest entry that is still worth sending, or null. */
-    Entry poll(final long nowNs) {
-        Entry entry = entries.pollFirst();
-        while (entry != null && entry.untilNs - nowNs <= 0) {
-            entry = entries.pollFirst();
+    /** Removes the oldest release whose key has not expired; null if there is none. */
+    UndeliveredRelease poll(final long nowNs) {
+        UndeliveredRelease release = queue.pollFirst();
+        while (release != null && release.untilNs() - nowNs <= 0) {
+            release = queue.pollFirst();
         }
-        if (lengthMax > KEPT_LENGTH_MAX && entries.isEmpty()) {
-            entries = new ArrayDeque<>();
+        if (lengthMax > KEPT_LENGTH_MAX && queue.isEmpty()) {
+            queue = new ArrayDeque<>();
             lengthMax = 0;
         }
-        return entry;
+        return release;
     }
 
-    /** Puts an entry back whose release was not answered. */
-    void putBack(final Entry entry) {
-        if (entries.size() < limit) {
-            entries.addFirst(entry);
+    /** Puts a release without a reply back to the front. */
+    void putBack(final UndeliveredRelease release) {
+        if (queue.size() < limit) {
+            queue.addFirst(release);
         } else {
             droppedCount++;
-        }
-    }
-
-    /**
-     * One token that a node may still hold.
-     *
-     * @threading event-loop-confined
-     */
-    static final class Entry {
-        final byte[] resourceBulk;
-        final Token token;
-        final long untilNs;
-
-        Entry(final byte[] resourceBulk, final Token token, final long untilNs) {
-            this.resourceBulk = resourceBulk;
-            this.token = token;
-            this.untilNs = untilNs;
         }
     }
 }

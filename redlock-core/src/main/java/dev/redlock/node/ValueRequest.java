@@ -1,19 +1,23 @@
 package dev.redlock.node;
 
 import dev.redlock.resp.RespValue;
+import java.util.function.Consumer;
 
 /**
- * A request of the node's own, off the hot path, whose reply is any value.
+ * A request of the client itself, off the hot path, whose reply may be any value: handshake, {@code TIME}, scripts.
  *
  * @threading event-loop-confined
  */
-@FunctionalInterface
-interface ValueRequest {
+final class ValueRequest extends InFlightRequest {
 
-    /**
-     * The reply.
-     *
-     * @param value the reply, an error reply too; null if the connection broke before it
-     */
-    void onValue(RespValue value);
+    private final Consumer<RespValue> handler;
+
+    /** The handler gets the reply, which may be an error; null if the connection was lost before it. */
+    ValueRequest(final Consumer<RespValue> handler) {
+        this.handler = handler;
+    }
+
+    void onValue(final RespValue value) {
+        handler.accept(value);
+    }
 }

@@ -4,28 +4,28 @@ import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Why a node's vote is failed or unknown.
+ * The reason of a node's failed or unknown vote.
  *
  * @threading immutable
  */
 public enum VoteFailure {
     /** The vote did not fail. */
     NONE("no failure"),
-    /** There is no connection; nothing was sent. */
+    /** The node is not connected; nothing was sent. */
     NOT_CONNECTED("not connected"),
     /** The restart guard or the clock watch keeps the node from voting; nothing was sent. */
     QUARANTINED("in quarantine"),
-    /** Too many requests or bytes wait for this node already; nothing was sent. */
+    /** Too many requests in flight or unsent bytes; nothing was sent. */
     BACK_PRESSURE("too much unanswered or unsent"),
-    /** The connection broke before the answer. */
+    /** The connection was lost before the reply. */
     CONNECTION_LOST("connection lost before the answer"),
-    /** No answer within the node timeout. */
+    /** No reply within the node timeout. */
     SILENT("no answer within the node timeout"),
     /** The node granted, but its clock jumped before the round was decided. */
     CLOCK_JUMPED("granted, but its clock jumped"),
     /** The node granted, but with a fencing counter further ahead than a counter can be. */
     FENCE_OUT_OF_RANGE("granted, but its fencing counter is out of range"),
-    /** The node loads its data set. */
+    /** The node is loading its data set. */
     LOADING("LOADING"),
     /** A script blocks the node. */
     BUSY("BUSY"),
@@ -43,15 +43,15 @@ public enum VoteFailure {
     MISCONF("MISCONF"),
     /** The node is part of a cluster and the key belongs to another one. */
     MOVED("MOVED"),
-    /** The node is part of a cluster that serves nobody. */
+    /** The node is part of a cluster that is down. */
     CLUSTERDOWN("CLUSTERDOWN"),
     /** The node refuses writes because it has too few replicas. */
     NOREPLICAS("NOREPLICAS"),
     /** The key is not a string. */
     WRONGTYPE("WRONGTYPE"),
-    /** The fencing counter cannot be counted any further, or is no count. */
+    /** The fencing counter has reached its maximum, or is not a number. */
     FENCE("FENCE"),
-    /** The script is not cached, and a second try was not wanted or not possible. */
+    /** The script is not cached, and there was no second try. */
     NOSCRIPT("NOSCRIPT"),
     /** Another error reply. */
     ERROR("error reply");
@@ -74,13 +74,13 @@ public enum VoteFailure {
      * The failure with an ordinal.
      *
      * @param ordinal 0 to the number of failures - 1
-     * @return it
+     * @return the failure
      */
     public static VoteFailure of(final int ordinal) {
         return VALUES[ordinal];
     }
 
-    /** The kind of an error reply, from its first word, or from that of the error that a script passes on. */
+    /** The kind of an error reply: its first word, or that of the error inside a script error. */
     static VoteFailure ofErrorReply(final ByteBuf buf, final int index, final int length) {
         for (int i = FIRST_CODE; i < ERROR.ordinal(); i++) {
             final String code = VALUES[i].name();
@@ -107,7 +107,7 @@ public enum VoteFailure {
         return true;
     }
 
-    /** The error of a command in a script, as servers before version 7 wrap it. */
+    /** The error of a command in a script, in the format of servers before version 7. */
     private static VoteFailure ofScriptError(final String text) {
         if (text.contains(SCRIPT_NOPERM.substring(4))) {
             return NOPERM;
@@ -128,9 +128,9 @@ public enum VoteFailure {
 
     /**
      * The first word of an error reply if it looks like a code: capitals, digits and underscores. Anything else is
-     * {@link #ERROR}'s text, because it may hold what was sent.
+     * {@link #ERROR}'s text, because it may repeat the command.
      *
-     * @param before what this returned last, given back if it is the same again
+     * @param before the last result, returned again if it is the same
      */
     static String codeOf(final ByteBuf buf, final int index, final int length, final String before) {
         int end = 0;
@@ -149,7 +149,7 @@ public enum VoteFailure {
         return b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_';
     }
 
-    /** @return a few words for people */
+    /** @return a short text */
     public String text() {
         return text;
     }

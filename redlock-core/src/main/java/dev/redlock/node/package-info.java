@@ -1,5 +1,5 @@
 /**
- * The life of one node: its connection, its handshake, the guards that decide whether it votes, and the commands that
- * are sent to all nodes at once. Not exported.
+ * One node: connections, handshake, the guards that decide whether the node votes, and commands to all nodes at once.
+ * Start to read with {@code Node}, then {@code FanOut}, {@code CommandSender} and {@code NodeConnection}. Not exported.
  */
 package dev.redlock.node;

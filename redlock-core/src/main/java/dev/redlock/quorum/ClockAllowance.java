@@ -1,45 +1,46 @@
 package dev.redlock.quorum;
 
 /**
- * How much of a ttl a holder must not rely on, because a node's clock may run ahead of ours: the drift of the ttl and,
- * where the clock watch is on, of the time in which the watch may not see a clock move.
+ * The part of a ttl that a holder must not rely on, because a node's clock may run ahead of the local one. It is the
+ * drift of the ttl and, with the clock watch, of the time between two samples.
  *
  * <pre>
  * allowance(ttl) = rate * (ttl + 2 * gap) + constant      gap = time between two samples + {@value #LATENESS_MS} ms
  * allowance(ttl) = rate * ttl + constant                  clock watch off
  * </pre>
  *
- * <p>Guarantee: a key never expires before the validity of its holder ends, unless the watch reports a jump. What the
- * watch does not report is bounded by what it grants: the rate for the time between samples, and half of the constant.
+ * <p>Guarantee: a key never expires before the validity of its holder ends, unless the watch reports a jump. An
+ * unreported gain is bounded by the tolerance of the watch: the rate for the time between samples, and half of the
+ * constant.
  * <ul>
- * <li>o(x) is the node's clock less ours at a time x; i and j are two samples, i before j, with no jump reported in
- * between. Each was sent at s, answered at r, and read the clock in between; u = r - s.
- * <li>The watch knows that o(i) lies within an interval of width u(i), and keeps the lowest upper end of all samples,
- * aged by the rate. A jump is reported if the lower end of a later sample lies above that by more than constant / 2. So
- * o(j) - o(i) &lt;= rate * (r(j) - s(i)) + constant / 2 + u(i) + u(j).
- * <li>A key that is set at a and expires at e, early, has seen its clock gain o(e) - o(a). Let i be the last sample
- * before a, and j the first one behind e. A clock that does not step to and fro between two samples has gained no more
- * than from i, or the sample behind it, to j. The time from i to a and the time from e to j are one gap each at most,
- * so r(j) - s(i) &lt;= e - a + 2 * gap. Two gaps and not one, because one step can hide on each side of a sample.
+ * <li>o(x) is the node's clock minus the local one at a time x; i and j are two samples, i before j, without a reported
+ * jump in between. Each was sent at s, its reply was read at r, and the node read its clock in between; u = r - s.
+ * <li>o(i) is within an interval of width u(i). The watch keeps the lowest upper end of all samples, aged by the rate,
+ * and reports a jump if the lower end of a later sample is above that by more than constant / 2. So o(j) - o(i) &lt;=
+ * rate * (r(j) - s(i)) + constant / 2 + u(i) + u(j).
+ * <li>If a key is set at a and expires early at e, its clock has gained o(e) - o(a). Let i be the last sample before a,
+ * and j the first one after e. A clock that does not step ahead and back between two samples has gained no more than
+ * from i, or the sample after it, to j. The time from i to a and the time from e to j are at most one gap each, so
+ * r(j) - s(i) &lt;= e - a + 2 * gap. There are two gaps, because one step can hide on each side of a sample.
  * <li>With 2 * u &lt;= constant / 2 it follows that o(e) - o(a) &lt;= allowance(e - a), so e - a &gt;= ttl -
- * allowance(ttl). Validity counts from t1, which is not behind a.
+ * allowance(ttl). Validity starts at t1, which is not after a.
  * </ul>
  *
- * <p>Assumptions, without which the watch is blind:
+ * <p>Assumptions, without which the watch may miss a jump:
  * <ul>
- * <li>The loop sends TIME, and the answer comes, no more than {@value #LATENESS_MS} ms late.
- * <li>The round trip takes no longer than a quarter of the constant plus the rate times what is left of the lateness:
- * 0.5 to 1.5 ms by default. Where it takes longer, the constant has to be larger by four times as much.
+ * <li>The loop sends TIME, and the reply arrives, at most {@value #LATENESS_MS} ms late.
+ * <li>The round trip takes at most a quarter of the constant plus the rate times the rest of the lateness: 0.5 to 1.5
+ * ms by default. If it takes longer, the constant must be larger by four times as much.
  * <li>A clock does not step ahead and back between two samples.
- * <li>The node is connected. If it is away for a time d, its clock may gain rate * d more without a report. It votes
- * for nothing in that time, but keys that it granted before may expire as much early.
+ * <li>The node is connected. While it is not connected for a time d, its clock may gain rate * d more without a report.
+ * It does not vote in that time, but keys that it granted before may expire that much early.
  * </ul>
  *
  * @threading immutable
  */
 public final class ClockAllowance {
 
-    /** How late a sample may come, with its round trip: the loop is busy, or the machine is. */
+    /** Allowed delay of a sample, including its round trip, on a busy loop or machine. */
     public static final long LATENESS_MS = 100;
 
     private final Drift drift;
@@ -48,7 +49,7 @@ public final class ClockAllowance {
     /**
      * The allowance of a client.
      *
-     * @param drift    what clocks may gain
+     * @param drift    the allowed gain of a clock
      * @param sampleMs time between two samples of a node's clock, milliseconds; 0 if the clock watch is off
      */
     public ClockAllowance(final Drift drift, final int sampleMs) {
@@ -57,7 +58,7 @@ public final class ClockAllowance {
     }
 
     /**
-     * What to take off a ttl.
+     * The allowance for a ttl.
      *
      * @param ttlNs nanoseconds, not negative
      * @return nanoseconds, or Long.MAX_VALUE

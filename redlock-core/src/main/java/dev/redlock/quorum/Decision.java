@@ -1,17 +1,17 @@
 package dev.redlock.quorum;
 
 /**
- * What the votes of a round say so far.
+ * The result of a round, given the votes so far.
  *
  * @threading immutable
  */
 public enum Decision {
-    /** Votes that are still out can change the answer. */
+    /** Pending votes can change the result. */
     OPEN,
     /** A quorum granted. */
     WON,
-    /** A quorum can no longer grant, and nodes that refused are the reason: without them it still could. */
+    /** A quorum can no longer grant because of refusals: without them it could. */
     CONTENDED,
-    /** A quorum can no longer grant because too many nodes failed or stayed silent. */
+    /** A quorum can no longer grant because too many votes are failed or unknown. */
     NO_QUORUM
 }

@@ -1,8 +1,8 @@
 package dev.redlock.quorum;
 
 /**
- * How far a node's clock may run away from ours in a time: a share of that time, and a constant for the precision of
- * expiry and of timers. Integer arithmetic, nanoseconds, saturating.
+ * The allowed drift of a node's clock against the local one in a time: a share of that time, and a constant for the
+ * precision of expiry and of timers. Integer arithmetic in nanoseconds, saturating.
  *
  * <p>Source of the default, 1 % and 2 ms: Redlock, redis.io, "Is the algorithm asynchronous?", and its reference
  * implementations (clock drift factor 0.01, plus 2 ms for the precision of expiry in Redis).
@@ -13,7 +13,7 @@ package dev.redlock.quorum;
  */
 public record Drift(int ratePpm, long constantNs) {
 
-    /** The largest share: a clock that gains half of the time. Beyond, hardly a validity would be left. */
+    /** The largest share: a clock that gains half of the time. A larger one leaves almost no validity. */
     public static final int RATE_PPM_MAX = 500_000;
     /** One percent and two milliseconds. */
     public static final Drift DEFAULT = new Drift(10_000, 2_000_000);
@@ -36,7 +36,7 @@ public record Drift(int ratePpm, long constantNs) {
     }
 
     /**
-     * What a clock may gain in a time. In whole and rest, because the product of the two would not fit a long.
+     * The gain of a clock in a time. Computed from quotient and remainder, since the product may not fit a long.
      *
      * @param durationNs nanoseconds, not negative
      * @return duration * rate + constant, nanoseconds, or Long.MAX_VALUE
@@ -47,7 +47,7 @@ public record Drift(int ratePpm, long constantNs) {
     }
 
     /**
-     * The same for milliseconds, rounded up: for whoever has to wait that long.
+     * The same in milliseconds, rounded up.
      *
      * @param durationMs milliseconds, 0 to 2^63 / 10^6
      * @return milliseconds

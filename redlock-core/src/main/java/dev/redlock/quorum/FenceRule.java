@@ -1,44 +1,48 @@
 package dev.redlock.quorum;
 
 /**
- * Decides the fencing token of one grant from the counter values that the granting nodes returned.
+ * Decides the fencing token of one grant from the counter values of the granting nodes.
  *
- * <p>With s grants of N nodes, quorum q and k = q - (N - s): t is the k-th largest value. If at least q values are
- * <em>exactly</em> t, the token is t. Otherwise the nodes have drifted apart: the lower ones are raised to the highest
- * value, and if q nodes stand there, that is the token; else there is none.
+ * <p>Let there be s grants of N nodes, the quorum q, and k = q - (N - s). The token t is the k-th largest value:
+ * <ul>
+ * <li>If at least q values are <em>exactly</em> t, the token is t.
+ * <li>Otherwise the counters differ. The lower ones are raised to the highest value. If q nodes then have it, it is the
+ * token.
+ * <li>Otherwise there is no token.
+ * </ul>
  *
- * <p>Why: the deciding sets of two grants share a node, and there the later grant counted on from the earlier one's
- * final value, so two tokens are never equal; and when t was decided a majority stood at t or above, so a later grant
- * sees more than t on at least s + q - N of its nodes, so its k-th largest is greater than t. Both need that no counter
- * goes back; neither needs a clock, and neither depends on which grants are left out of a decision.
+ * <p>Proof. The deciding sets of two grants share a node. There the later grant continued from the final value of the
+ * earlier one, so two tokens are never equal. When t was decided, a majority had t or more. So a later grant sees more
+ * than t on at least s + q - N of its nodes, and its k-th largest value is greater than t. Both need counters that
+ * never decrease. Neither needs a clock, and neither depends on which grants are left out of a decision.
  *
- * <p>Which ones are left out decides how far one node can push the others. A value is out of range if it is above
- * {@link #limit}: more than an hour beyond the nodes' clocks, and beyond what a node that is not at fault can have
- * reported. Such a value is not raised to and not passed on.
+ * <p>Leaving grants out limits how far one node can push the others. A value is out of range if it is above {@link
+ * #limit}: more than an hour ahead of the nodes' clocks, and more than a correct node can have reported. The client
+ * neither raises to such a value nor returns it.
  *
  * @threading caller-confined
  */
 public final class FenceRule {
 
-    /** What {@link #agreed} returns where the nodes do not agree. */
+    /** The result of {@link #agreed} if the nodes do not agree. */
     public static final long NONE = 0;
 
-    /** The greatest value: Lua counts exactly up to here. */
+    /** The greatest value: Lua counts exactly up to this number. */
     public static final long VALUE_MAX = (1L << 53) - 1;
 
-    /** A counter that is missing starts at the seconds of the clock times two to the power of this. */
+    /** A missing counter starts at the seconds of the clock, shifted left by this. */
     private static final int SEED_SHIFT = 20;
-    /** How far beyond the clocks a value may be, in seconds. All clients have to agree on it: it is no option. */
+    /** Allowed seconds of a value ahead of the clocks. All clients must agree on it, so it is not an option. */
     private static final long CLOCK_SLACK_S = 3_600;
     /**
-     * How far beyond a majority a value may be that is beyond the clocks. Up to a thousand grants of one resource in a
-     * second the clocks outrun a node that claims so much each time.
+     * Allowed lead of a value over a majority, if it is ahead of the clocks. Up to a thousand grants of one resource
+     * per second, the clocks advance faster than a faulty node that reports this lead each time.
      */
     private static final long LEAD = 1_024;
     private static final long US_PER_S = 1_000_000;
 
     private final int quorum;
-    /** So many nodes are one more than may be at fault. */
+    /** One node more than may be faulty. */
     private final int support;
     private final long lead;
     private final long[] values;
@@ -55,7 +59,7 @@ public final class FenceRule {
         this(nodeCount, LEAD);
     }
 
-    /** With another lead, for worlds of small numbers. */
+    /** For tests: with another lead. */
     FenceRule(final int nodeCount, final long lead) {
         this.quorum = Quorum.sizeOf(nodeCount);
         this.support = supportOf(nodeCount);
@@ -64,7 +68,7 @@ public final class FenceRule {
     }
 
     /**
-     * How many nodes have to say the same so that one of them is not at fault: one more than the others of a quorum.
+     * The number of nodes of which at least one is correct: one more than the nodes outside a quorum.
      *
      * @param nodeCount configured nodes, 1 to {@link Quorum#NODES_MAX}
      * @return the number, at most a quorum
@@ -74,11 +78,11 @@ public final class FenceRule {
     }
 
     /**
-     * The greatest number of an array that enough nodes reach.
+     * The greatest number of an array that is reached by enough nodes.
      *
      * @param values a number for each node
-     * @param mask   the nodes that count, node i being bit i
-     * @param count  how many have to reach it
+     * @param mask   the nodes that count, node i as bit i
+     * @param count  the number of nodes that must reach it
      * @return the number, 0 if there are fewer nodes
      */
     public static long reachedBy(final long[] values, final long mask, final int count) {
@@ -95,9 +99,9 @@ public final class FenceRule {
     }
 
     /**
-     * The highest value that can come from a clock.
+     * The highest value that a clock allows.
      *
-     * @param wallUs the nodes' clock, microseconds since the epoch; 0 if it is not known
+     * @param wallUs the nodes' clock, microseconds since the epoch; 0 if unknown
      * @return the seed of an hour later, at most {@link #VALUE_MAX}
      */
     public static long clockLimit(final long wallUs) {
@@ -105,7 +109,7 @@ public final class FenceRule {
         if (wallUs <= 0) {
             return 0;
         }
-        // To the microsecond, so that it grows faster than a resource can be granted.
+        // With microseconds, so that it grows faster than a resource can be granted.
         return seconds > VALUE_MAX >> SEED_SHIFT
                 ? VALUE_MAX
                 : (seconds << SEED_SHIFT) + (wallUs % US_PER_S << SEED_SHIFT) / US_PER_S;
@@ -131,7 +135,7 @@ public final class FenceRule {
     }
 
     /**
-     * A value that does not count as a grant but must be known when the lock is released.
+     * A value that is not a grant, but matters for the release.
      *
      * @param value a counter, greater than 0 and not above {@link #limit}
      */
@@ -144,15 +148,15 @@ public final class FenceRule {
      * A granting node has been raised.
      *
      * @param nodeIndex which node
-     * @param value     where its counter stands now
+     * @param value     its counter now
      */
     public void onRaised(final int nodeIndex, final long value) {
         values[nodeIndex] = value;
     }
 
     /**
-     * The highest value that is in range: what the clocks allow, or a little more than a node that is not at fault has
-     * reported. So a majority that stands beyond the clocks, for whatever reason, is believed.
+     * The highest value in range: the limit of the clocks, or a little more than a correct node has reported. So a
+     * majority ahead of the clocks is accepted, whatever the reason.
      *
      * @param clockLimit the {@link #clockLimit} of now
      * @return the limit
@@ -163,7 +167,7 @@ public final class FenceRule {
     }
 
     /**
-     * Leaves out each grant whose value is out of range. A value at which a quorum stands never is.
+     * Leaves out each grant whose value is out of range. The value of a quorum is always in range.
      *
      * @param clockLimit the {@link #clockLimit} of now
      * @return the nodes that were left out, as a mask
@@ -193,10 +197,10 @@ public final class FenceRule {
      * @return the token, or {@link #NONE}
      */
     public long agreed() {
-        // Where q nodes stand at a value, fewer than k can stand above it, so it is the k-th largest: no need to rank.
+        // If q nodes have a value, fewer than k nodes can have more, so it is the k-th largest: no sorting is needed.
         for (long left = granted; left != 0; left &= left - 1) {
             final long value = values[Long.numberOfTrailingZeros(left)];
-            if (Long.bitCount(standingAt(value)) >= quorum) {
+            if (Long.bitCount(nodesAt(value)) >= quorum) {
                 return value;
             }
         }
@@ -204,12 +208,12 @@ public final class FenceRule {
     }
 
     /**
-     * The granting nodes whose counter stands at exactly a value.
+     * The granting nodes whose counter has exactly a value.
      *
      * @param value the value
      * @return the nodes, as a mask
      */
-    public long standingAt(final long value) {
+    public long nodesAt(final long value) {
         long mask = 0;
         for (long left = granted; left != 0; left &= left - 1) {
             final int nodeIndex = Long.numberOfTrailingZeros(left);
@@ -220,16 +224,16 @@ public final class FenceRule {
         return mask;
     }
 
-    /** @return granting nodes that stand below the highest value, as a mask: those that have to be raised */
+    /** @return granting nodes below the highest value, as a mask: their counters must be raised */
     public long lagging() {
-        return granted & ~standingAt(highest);
+        return granted & ~nodesAt(highest);
     }
 
     /**
-     * Where a node stood when it granted or was raised, also if its grant has been left out since.
+     * The counter of a node when it granted or was raised, also if its grant was left out later.
      *
      * @param nodeIndex a node that granted
-     * @return its counter
+     * @return the counter
      */
     public long valueOf(final int nodeIndex) {
         return values[nodeIndex];

@@ -1,19 +1,23 @@
 package dev.redlock.quorum;
 
 /**
- * Remembers at which nodes an extension of a lease may still be executed although its answer will never come, because
- * the connection was replaced. Commands are ordered on one connection only, so such an extension may be executed after
- * a later one. Where it replaces the key's expiry instead of only lengthening it, it shortens the key under the
- * validity that the later one gave.
+ * Tracks the nodes that may still execute an extension of a lease whose reply will never come, because its connection
+ * was replaced. Commands are ordered on one connection only, so the node may execute that extension after a later one.
+ * If it replaces the key's expiry instead of only lengthening it, it shortens the key below the validity of the later
+ * extension.
  *
- * <p>The rule: an answer of such a node counts only if the extension that it answers is not longer than the shortest
- * that may be late there. Why that is enough: a late extension by ttl L that is executed at a time x lets the key
- * expire at x + L. An extension by ttl M that was sent at s and is executed at e gives a validity of at most s + M. If
- * x is before e, the later one has replaced what the late one did. Otherwise x + L &gt;= e + L &gt;= s + M where L
- * &gt;= M. Where L is less than M, the key may expire before the validity ends.
+ * <p>Rule: the reply of such a node counts only if its extension is not longer than the shortest late one.
  *
- * <p>One shortest ttl is kept for all nodes of the mask, and a late extension that is not the last one sent is taken
- * for the shortest that was sent: both only make fewer answers count. Renewals by one and the same ttl always count.
+ * <p>Proof. A late extension by ttl L, executed at time x, lets the key expire at x + L. An extension by ttl M that was
+ * sent at s and executed at e gives a validity of at most s + M.
+ * <ul>
+ * <li>If x is before e, the later extension has replaced the effect of the late one.
+ * <li>Otherwise x + L &gt;= e + L &gt;= s + M if L &gt;= M.
+ * <li>If L is less than M, the key may expire before the validity ends.
+ * </ul>
+ *
+ * <p>There is one shortest ttl for all nodes of the mask, and a late extension before the last one counts as the
+ * shortest that was sent. Both only make fewer replies count. Renewals with a constant ttl always count.
  *
  * @threading caller-confined
  */
@@ -24,12 +28,12 @@ public final class LateExtensions {
     private long shortestSentTtlMs;
     private long lastSentTtlMs;
 
-    /** No extension was sent, none is late. */
+    /** No extension has been sent. */
     public LateExtensions() {
         reset();
     }
 
-    /** Forgets every extension: from here on the token is another one. */
+    /** Starts anew with another token. */
     public void reset() {
         nodes = 0;
         shortestLateTtlMs = Long.MAX_VALUE;
@@ -40,7 +44,7 @@ public final class LateExtensions {
     /**
      * An extension is sent.
      *
-     * @param ttlMs its ttl, milliseconds
+     * @param ttlMs the ttl, milliseconds
      */
     public void onSent(final long ttlMs) {
         lastSentTtlMs = ttlMs;
@@ -48,10 +52,10 @@ public final class LateExtensions {
     }
 
     /**
-     * The connection on which an extension was sent is gone, without an answer to it.
+     * The connection of an extension was lost before the reply.
      *
      * @param nodeIndex which node
-     * @param isLast    it is the one that was sent last, not one before
+     * @param isLast    whether it is the last extension that was sent
      */
     public void onUnanswered(final int nodeIndex, final boolean isLast) {
         nodes |= 1L << nodeIndex;
@@ -59,11 +63,11 @@ public final class LateExtensions {
     }
 
     /**
-     * Whether a node that has renewed the key may shorten it again.
+     * Whether a node that has extended the key may shorten it again.
      *
      * @param nodeIndex which node
-     * @param ttlMs     ttl of the extension that it has answered, milliseconds
-     * @return true if the answer is no proof that the key stands for that long
+     * @param ttlMs     ttl of the extension with the reply, milliseconds
+     * @return true if the reply does not prove that the key exists for that long
      */
     public boolean mayShorten(final int nodeIndex, final long ttlMs) {
         return (nodes & 1L << nodeIndex) != 0 && ttlMs > shortestLateTtlMs;

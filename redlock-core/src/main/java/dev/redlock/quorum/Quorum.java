@@ -3,14 +3,14 @@ package dev.redlock.quorum;
 /**
  * Sizes of a set of nodes and of its majority.
  *
- * <p>The quorum is a majority of the <em>configured</em> nodes, whatever is up: q = N/2 + 1. Any two quorums share a
- * node, which is what mutual exclusion rests on (Redlock, "Distributed Locks with Redis", redis.io).
+ * <p>The quorum is a majority of the <em>configured</em> nodes, connected or not: q = N/2 + 1. Any two quorums share a
+ * node, which gives mutual exclusion (Redlock, "Distributed Locks with Redis", redis.io).
  *
  * @threading immutable
  */
 public final class Quorum {
 
-    /** Most nodes that one lock can be spread over: a vote per node is one bit of a long, the sign bit stays free. */
+    /** Most nodes of one lock: a vote is one bit of a long, and the sign bit is not used. */
     public static final int NODES_MAX = 63;
 
     private Quorum() {

@@ -1,10 +1,10 @@
 package dev.redlock.quorum;
 
 /**
- * Counts the votes of one fan-out and decides as early as the answer is certain.
+ * Counts the votes of one fan-out and decides as soon as the result is certain.
  *
- * <p>Votes are bit masks, node i being bit i; counting one is a few instructions and allocates nothing. A node votes
- * once: a second vote of the same node is ignored, so a straggler can never be counted twice.
+ * <p>Votes are bit masks, node i as bit i. Counting a vote takes a few instructions and allocates nothing. A node votes
+ * once: a second vote of the same node is ignored.
  *
  * @threading caller-confined
  */
@@ -39,13 +39,13 @@ public final class Round {
      * Counts one node's vote, unless it has voted already.
      *
      * @param nodeIndex which node, 0 to nodeCount - 1
-     * @param vote      its answer
+     * @param vote      its vote
      * @return true if it was counted
      */
     public boolean onVote(final int nodeIndex, final Vote vote) {
         assert nodeIndex >= 0 && nodeIndex < nodeCount : nodeIndex;
         final long bit = 1L << nodeIndex;
-        if ((answered() & bit) != 0) {
+        if ((voted() & bit) != 0) {
             return false;
         }
         switch (vote) {
@@ -58,27 +58,27 @@ public final class Round {
     }
 
     /**
-     * Lets a node that was counted as silent change its vote when its answer arrives late. The decision that was taken
-     * stands; only what is known about the node's key gets better.
+     * Replaces the unknown vote of a node whose reply arrives late. The decision does not change; the late vote shows
+     * whether the node holds the key.
      *
      * @param nodeIndex which node
-     * @param vote      what it answered after all
+     * @param vote      its vote
      */
     public void onLateVote(final int nodeIndex, final Vote vote) {
         unknown &= ~(1L << nodeIndex);
         onVote(nodeIndex, vote);
     }
 
-    /** Time is up: every node that has not answered is counted as unknown. */
+    /** The time limit has passed: every pending vote is unknown. */
     public void onTimeout() {
         unknown |= pending();
     }
 
     /**
-     * Takes a node's grant back, because it can no longer be trusted to keep it.
+     * Revokes a node's grant, because the node may have lost the key.
      *
      * @param nodeIndex which node
-     * @return true if there was a grant, which is an unknown vote now
+     * @return true if there was a grant; its vote is unknown now
      */
     public boolean revoke(final int nodeIndex) {
         final long bit = 1L << nodeIndex;
@@ -91,7 +91,7 @@ public final class Round {
     }
 
     /**
-     * The decision so far. Once it is not {@link Decision#OPEN}, later votes cannot turn a win into a loss or a loss
+     * The decision so far. When it is not {@link Decision#OPEN}, later votes cannot turn a win into a loss or a loss
      * into a win.
      *
      * @return the decision
@@ -108,7 +108,7 @@ public final class Round {
     }
 
     /**
-     * Whether enough nodes refused for a quorum to be out of reach for ever, whatever the silent ones would say.
+     * Whether so many nodes refused that no quorum is possible, whatever the other votes are.
      *
      * @return true if no quorum of grants can exist
      */
@@ -131,14 +131,14 @@ public final class Round {
         return failed;
     }
 
-    /** @return nodes whose answer is missing although time is up or their connection is gone, as a mask */
+    /** @return nodes whose vote is unknown: no reply in time, or the connection was lost; as a mask */
     public long unknown() {
         return unknown;
     }
 
-    /** @return nodes that may still answer, as a mask */
+    /** @return nodes whose vote is pending, as a mask */
     public long pending() {
-        return Quorum.allOf(nodeCount) & ~answered();
+        return Quorum.allOf(nodeCount) & ~voted();
     }
 
     /** @return configured nodes */
@@ -151,7 +151,7 @@ public final class Round {
         return quorum;
     }
 
-    private long answered() {
+    private long voted() {
         return granted | refused | failed | unknown;
     }
 

@@ -4,9 +4,9 @@ import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 
 /**
- * Where fresh random bytes come from.
+ * A source of fresh random bytes.
  *
- * @threading any thread, if the implementation allows it; that of {@link #system} does
+ * @threading as the implementation says; {@link #system} allows any thread
  */
 @FunctionalInterface
 public interface SeedSource {
@@ -14,17 +14,16 @@ public interface SeedSource {
     /**
      * Fills an array with fresh random bytes.
      *
-     * @param bytes all of it is filled
+     * @param bytes the array
      */
     void fill(byte[] bytes);
 
     /**
-     * The random source of the operating system, read anew each time. What {@link SecureRandom#nextBytes} returns comes
-     * in part from a generator and a buffer within this process, both of which a snapshot of the machine or a
-     * checkpoint of the process copies.
+     * The random source of the operating system, read on each call. {@link SecureRandom#nextBytes} uses a generator and
+     * a buffer within this process, which a snapshot of the machine or a checkpoint of the process copies.
      *
-     * @return the source: /dev/urandom where there is one, which does not block; else the default of the JDK, reseeded
-     *         before each draw where it can be
+     * @return the source: /dev/urandom if it exists, which does not block; else the default of the JDK, reseeded before
+     *         each draw if possible
      */
     static SeedSource system() {
         try {
@@ -43,7 +42,7 @@ public interface SeedSource {
             try {
                 random.reseed();
             } catch (final UnsupportedOperationException e) {
-                // One that asks the operating system each time, such as that of Windows, has no seed of its own.
+                // A source without a seed reads the operating system on each call, as on Windows.
             }
             random.nextBytes(bytes);
         };

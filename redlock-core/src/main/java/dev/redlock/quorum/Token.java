@@ -1,8 +1,8 @@
 package dev.redlock.quorum;
 
 /**
- * Twenty random bytes that prove ownership of one attempt's keys. Held as two longs and an int so that owning one costs
- * no array. It is a secret: {@link #toString} never shows it.
+ * Twenty random bytes that prove ownership of the keys of one claim. Two longs and an int, so that a token needs no
+ * array. It is a secret: {@link #toString} never shows it.
  *
  * @threading caller-confined
  */
@@ -34,7 +34,7 @@ public final class Token {
     }
 
     /**
-     * Takes the value of another token.
+     * Copies another token.
      *
      * @param other the source
      * @return this

@@ -13,42 +13,46 @@ import javax.crypto.spec.ChaCha20ParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * An endless stream of tokens: the key stream of the JDK's ChaCha20, made in bulk and handed out twenty bytes at a time
- * without allocating. The time of the draw is added to each token (XOR), which leaves it as random as the key stream
- * is.
+ * Draws tokens from a ChaCha20 key stream of the JDK, made in bulk, without allocating. The time of the draw is added
+ * to each token (XOR), which keeps it as random as the key stream.
  *
- * <p>The key is replaced by a new one with the first draw that is {@value #REKEY_MS} ms later, after {@link #rekey} or
- * after {@value #REFILLS_PER_KEY} refills. A new key is the SHA-256 of 32 fresh bytes of the seed source, the monotonic
- * and the wall clock, and 32 bytes of the key stream before.
- *
- * <p>Copies of one process (a virtual machine that was restored twice from a snapshot, a checkpoint that was restored
- * twice) have the same key until they replace it. What follows:
+ * <p>A new key replaces the old one
  * <ul>
- * <li>Guarantee: from the replacement on the tokens of two copies have nothing in common, if the seed source gave them
- * different bytes or if they drew at different times, by the nanosecond or by the wall clock. The client calls {@link
- * #rekey} whenever a node is connected, and a restored copy cannot go on with the connections of the original: so what
- * it sends to a node carries tokens from behind the replacement.
- * <li>Until then the n-th tokens of two copies are equal only if both were drawn in the same nanosecond of the
- * monotonic clock.
- * <li>Not guaranteed: anything about tokens that were drawn before the snapshot. A lease that is held at that time is
- * held, with the same token, by each copy.
+ * <li>with the first draw that is {@value #REKEY_MS} ms after the last replacement;
+ * <li>after {@link #rekey};
+ * <li>after {@value #REFILLS_PER_KEY} refills.
  * </ul>
  *
- * <p>The block counter of ChaCha20 has 32 bits (RFC 8439), 256 GiB of key stream: {@value #REFILLS_PER_KEY} refills
- * stay far below. Bytes that were handed out are wiped from the buffer at the next refill.
+ * <p>A key is the SHA-256 of 32 fresh bytes of the seed source, the monotonic and the wall clock, and 32 bytes of the
+ * previous key stream.
+ *
+ * <p>Copies of one process (two restores of a virtual machine's snapshot, or of a checkpoint) have the same key until
+ * they replace it:
+ * <ul>
+ * <li>Guarantee: after the replacement the tokens of two copies are independent, if the seed source returned different
+ * bytes or if the copies drew at different times of either clock. The client calls {@link #rekey} whenever a node is
+ * connected. A restored copy has to connect again, so it sends only tokens of a new key.
+ * <li>Before the replacement the n-th tokens of two copies are equal only if both were drawn in the same nanosecond of
+ * the monotonic clock.
+ * <li>No guarantee for tokens that were drawn before the snapshot: each copy holds a lease that was held then, with the
+ * same token.
+ * </ul>
+ *
+ * <p>The block counter of ChaCha20 has 32 bits (RFC 8439), 256 GiB of key stream: {@value #REFILLS_PER_KEY} refills are
+ * far below. Used bytes are overwritten at the next refill.
  *
  * @threading event-loop-confined: one stream per conductor
  */
 public final class TokenStream {
 
-    /** Tokens made at once: large enough to spread the cost of a call, small enough that a refill is microseconds. */
+    /** Tokens per refill: enough to spread the cost of a call, and few enough that a refill takes microseconds. */
     static final int TOKENS_PER_REFILL = 64;
     /** Refills under one key: 2^20 tokens, 20 MiB. */
     static final int REFILLS_PER_KEY = 1 << 14;
     /** A new key costs microseconds and a few hundred bytes of garbage. */
     static final int REKEY_MS = 1_000;
 
-    private static final long REKEY_NS = REKEY_MS * 1_000_000L;
+    private static final long REKEY_NS = REKEY_MS * Validity.NS_PER_MS;
     private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
     private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
     private static final int KEY_LENGTH = 32;
@@ -72,15 +76,15 @@ public final class TokenStream {
     /**
      * A stream with a first key.
      *
-     * @param seedSource where fresh bytes come from; tests may give a deterministic one
-     * @param wallClock  a clock that goes on while a snapshot lies around, in any unit
+     * @param seedSource returns fresh bytes; may be deterministic in tests
+     * @param wallClock  a clock that continues between snapshot and restore, in any unit
      * @param nowNs      monotonic now
      */
     public TokenStream(final SeedSource seedSource, final LongSupplier wallClock, final long nowNs) {
         this(seedSource, wallClock, nowNs, REFILLS_PER_KEY);
     }
 
-    /** A stream that draws a new key sooner: the boundary is too far away for a test otherwise. */
+    /** For tests: a stream that replaces its key sooner. */
     TokenStream(final SeedSource seedSource, final LongSupplier wallClock, final long nowNs, final int refillsPerKey) {
         this.seedSource = seedSource;
         this.wallClock = wallClock;
@@ -89,7 +93,7 @@ public final class TokenStream {
             this.cipher = Cipher.getInstance("ChaCha20");
             this.digest = MessageDigest.getInstance("SHA-256");
         } catch (final GeneralSecurityException e) {
-            throw new IllegalStateException("this JDK offers no ChaCha20 or no SHA-256, which tokens are made by", e);
+            throw new IllegalStateException("this JDK has no ChaCha20 or no SHA-256, which tokens are drawn from", e);
         }
         replaceKey(nowNs);
     }
@@ -109,7 +113,7 @@ public final class TokenStream {
         index += Token.LENGTH;
     }
 
-    /** The next token comes from a new key: this process may be a copy. */
+    /** Draws the next token from a new key: this process may be a copy. */
     public void rekey() {
         refillsLeft = 0;
         index = buffer.length;
@@ -120,7 +124,7 @@ public final class TokenStream {
             try {
                 replaceKey(nowNs);
             } catch (final RuntimeException | Error e) {
-                // The key that there is, is as secret as before: better than no lock. The next try comes with its time.
+                // The old key is still secret, and better than no lock. The next try is in REKEY_MS.
                 keyedNs = nowNs;
                 refillsLeft = refillsPerKey;
             }
@@ -134,13 +138,13 @@ public final class TokenStream {
         try {
             cipher.update(zeros, 0, length, into, 0);
         } catch (final GeneralSecurityException e) {
-            throw new IllegalStateException("ChaCha20 refused to make key stream; no token can be drawn", e);
+            throw new IllegalStateException("ChaCha20 failed; no token can be drawn", e);
         }
     }
 
     private void replaceKey(final long nowNs) {
         try {
-            // Drawn first: if it fails, nothing has changed.
+            // First: if it fails, nothing has changed.
             seedSource.fill(key);
             seedSource.fill(nonce);
             digest.reset();
@@ -153,7 +157,7 @@ public final class TokenStream {
             digest.digest(key, 0, KEY_LENGTH);
             cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "ChaCha20"), new ChaCha20ParameterSpec(nonce, 1));
         } catch (final GeneralSecurityException e) {
-            throw new IllegalStateException("this JDK refuses a key for ChaCha20, which tokens are drawn from", e);
+            throw new IllegalStateException("ChaCha20 rejected a key; no token can be drawn", e);
         } finally {
             Arrays.fill(key, (byte) 0);
         }

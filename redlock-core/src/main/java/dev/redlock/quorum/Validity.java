@@ -1,9 +1,9 @@
 package dev.redlock.quorum;
 
 /**
- * How long a holder may rely on a lock: validity = ttl - (t2 - t1) - drift, with the drift that {@link Drift} allows.
+ * The time for which a holder may rely on a lock: validity = ttl - (t2 - t1) - drift. {@link Drift} has the last term.
  *
- * <p>t1 is read before the first byte is handed to a socket, t2 at the deciding vote, both on the monotonic clock. All
+ * <p>t1 is read before the first byte is passed to a socket, t2 at the deciding vote, both on the monotonic clock. All
  * values are integer nanoseconds; sums saturate instead of wrapping. Source of the formula: Redlock, redis.io, "Is the
  * algorithm asynchronous?".
  *
@@ -11,15 +11,14 @@ package dev.redlock.quorum;
  */
 public final class Validity {
 
-    /** Nanoseconds of a millisecond: ttls are milliseconds, monotonic times are nanoseconds. */
+    /** Nanoseconds per millisecond: ttls are milliseconds, monotonic times are nanoseconds. */
     public static final long NS_PER_MS = 1_000_000;
 
     private Validity() {
     }
 
     /**
-     * The moment on the monotonic clock up to which the holder may rely on the lock. It does not depend on t2: what is
-     * left at t2 is this minus t2.
+     * The end of the validity on the monotonic clock. It does not depend on t2: the validity at t2 is this minus t2.
      *
      * @param t1Ns    monotonic time before the first byte was sent
      * @param ttlNs   time to live, nanoseconds
@@ -31,7 +30,7 @@ public final class Validity {
     }
 
     /**
-     * What is left of a validity.
+     * The rest of a validity.
      *
      * @param validUntilNs as from {@link #validUntilNs}
      * @param nowNs        monotonic now

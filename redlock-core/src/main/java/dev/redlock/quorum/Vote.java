@@ -1,17 +1,17 @@
 package dev.redlock.quorum;
 
 /**
- * One node's answer to one round.
+ * The vote of one node in one round.
  *
  * @threading immutable
  */
 public enum Vote {
-    /** The node did what was asked. */
+    /** The node executed the command. */
     GRANTED,
-    /** The node answered that it did not: somebody else's key stands there, or ours is gone. */
+    /** The node refused: the key has another token, or is missing. */
     REFUSED,
-    /** The node did not execute the command, and we know it: nothing was sent, or it answered with an error. */
+    /** The node did not execute the command: nothing was sent, or the reply is an error. */
     FAILED,
-    /** No answer: the node may or may not have executed the command. */
+    /** There is no reply: the node may or may not have executed the command. */
     UNKNOWN
 }

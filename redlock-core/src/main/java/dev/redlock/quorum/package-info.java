@@ -1,5 +1,5 @@
 /**
- * The rules of the algorithm as pure logic: rounds, votes, validity, fencing, tokens. It imports the JDK alone and gets
- * time as an argument. Not exported.
+ * The rules of the algorithm as pure logic: rounds, votes, validity, fencing, tokens. It imports only the JDK, and time
+ * is an argument. Start to read with {@code Round} and {@code Validity}. Not exported.
  */
 package dev.redlock.quorum;

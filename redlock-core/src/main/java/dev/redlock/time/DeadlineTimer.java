@@ -1,21 +1,21 @@
 package dev.redlock.time;
 
 /**
- * A timer that is linked into a {@link TimerWheel} itself, so that starting and stopping it allocates nothing.
+ * A timer of a {@link TimerWheel}. It is a link of the wheel's lists itself, so start and stop allocate nothing.
  *
  * @threading event-loop-confined
  */
 public final class DeadlineTimer {
 
     /**
-     * What happens at the deadline.
+     * Called at the deadline.
      *
      * @threading event-loop-confined
      */
     @FunctionalInterface
     public interface Handler {
         /**
-         * The deadline has passed; the timer is stopped and may be started again from here.
+         * The deadline has passed; the timer is stopped, and the handler may start it again.
          *
          * @param nowNs monotonic now
          */
@@ -25,9 +25,9 @@ public final class DeadlineTimer {
     final Handler handler;
     DeadlineTimer previous;
     DeadlineTimer next;
-    /** Where it stands, also for a while after it was stopped. */
+    /** The list that the timer is in, also for a while after a stop. */
     TimerList list;
-    /** The deadline that its place was chosen for: it is found there no later than that. */
+    /** The deadline that the list was chosen for: the wheel finds the timer by this time. */
     long placedNs;
     long deadlineNs;
     boolean isStarted;
@@ -46,7 +46,7 @@ public final class DeadlineTimer {
         return isStarted;
     }
 
-    /** @return the deadline it was last started with, monotonic nanoseconds */
+    /** @return the deadline of the last start, monotonic nanoseconds */
     public long deadlineNs() {
         return deadlineNs;
     }

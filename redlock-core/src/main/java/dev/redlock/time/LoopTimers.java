@@ -43,7 +43,7 @@ public final class LoopTimers {
      *
      * @param clock     monotonic time
      * @param scheduler schedules the alarm
-     * @param afterPoll receives the time behind each poll; may throw
+     * @param afterPoll receives the time after each poll; may throw
      * @param onThrown  receives what a timer threw; the other timers continue
      */
     public LoopTimers(final NanoClock clock, final Scheduler scheduler, final LongConsumer afterPoll,

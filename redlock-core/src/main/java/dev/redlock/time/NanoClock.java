@@ -11,7 +11,7 @@ public interface NanoClock {
     /** @return nanoseconds since an arbitrary, fixed moment */
     long nanoTime();
 
-    /** @return the machine's monotonic clock; the one place of the library that reads it */
+    /** @return the machine's monotonic clock; only this method of the library reads it */
     static NanoClock system() {
         return System::nanoTime;
     }

@@ -1,7 +1,7 @@
 package dev.redlock.time;
 
 /**
- * A doubly linked list through the timers themselves: one spoke of the wheel.
+ * One spoke of the wheel: a doubly linked list whose links are the timers.
  *
  * @threading event-loop-confined
  */
@@ -27,7 +27,7 @@ final class TimerList {
     }
 
     void append(final DeadlineTimer timer) {
-        assert timer.list == null : "a timer stands in one list at a time";
+        assert timer.list == null : "a timer is in one list at a time";
         timer.list = this;
         timer.previous = tail;
         timer.next = null;

@@ -1,19 +1,23 @@
 package dev.redlock.time;
 
 /**
- * Timers for deadlines near and far: start and stop are O(1) and allocate nothing.
+ * Timers for near and far deadlines. Start and stop are O(1) and allocate nothing.
  *
- * <p>Two wheels. The fine one has a spoke for each of the next 512 ticks of 2^20 ns (about a millisecond, half a second
- * in all); the coarse one a spoke for each of the next 512 half seconds. A timer that is further away than half a
- * second waits in the coarse wheel and moves to the fine one when its half second comes, so lease expiries that are
- * seconds away cost the node timeouts nothing. Later than four minutes, a timer just goes round again.
+ * <p>There are two wheels of 512 spokes:
+ * <ul>
+ * <li>The fine wheel has a spoke for each tick of 2^20 ns, about a millisecond: half a second in all.
+ * <li>The coarse wheel has a spoke for each of the next 512 half seconds. Its timers move to the fine wheel when their
+ * half second starts. So lease expiries that are seconds away cost the node timeouts nothing.
+ * </ul>
  *
- * <p>Timers that are started for every lock are stopped long before they are due. So a stopped timer keeps its place
- * until that comes round, and one that is started again for a later time keeps it too and moves on then: both are a few
- * plain stores, and links change some twenty times a second for each timer instead of twice for each lock.
+ * <p>A timer that is more than four minutes away stays in the coarse wheel for another revolution.
  *
- * <p>Guarantees: a handler is never called before its deadline; each start gives at most one call. Assumption:
- * {@link #poll} is called at or after {@link #wakeAtNs}; how late a handler is called is how late that is.
+ * <p>Most timers of a lock are stopped long before their deadlines. So a stopped timer keeps its place until the wheel
+ * reaches it, and a timer that is started again for a later time keeps its place until then. Both are a few plain
+ * stores. Links change about twenty times a second for each timer instead of twice for each lock.
+ *
+ * <p>Guarantees: a handler is never called before its deadline; each start causes at most one call. Assumption: {@link
+ * #poll} is called at or after {@link #wakeAtNs}; a handler is as late as that call.
  *
  * @threading event-loop-confined
  */
@@ -24,11 +28,11 @@ public final class TimerWheel {
     private static final int COARSE_SHIFT = FINE_SHIFT + SPOKES_SHIFT;
     private static final int SPOKES = 1 << SPOKES_SHIFT;
     private static final int SPOKE_MASK = SPOKES - 1;
-    /** Later than any deadline, and still far from wrapping when a time is added. */
+    /** Later than any deadline, and small enough to add a time without wrapping. */
     private static final long FAR_NS = Long.MAX_VALUE / 2;
 
     /**
-     * Told of each timer that is started, so that somebody wakes up in time.
+     * Gets the deadline of each start, so that the loop wakes up in time.
      *
      * @threading event-loop-confined
      */
@@ -56,7 +60,7 @@ public final class TimerWheel {
      * An empty wheel.
      *
      * @param nowNs         monotonic now; all later times are at or after it
-     * @param startListener told of each start
+     * @param startListener gets each start
      */
     public TimerWheel(final long nowNs, final StartListener startListener) {
         this.originNs = nowNs;
@@ -67,7 +71,7 @@ public final class TimerWheel {
      * Starts a timer, or moves it to another deadline.
      *
      * @param timer      the timer
-     * @param deadlineNs monotonic time; in the past means at the next poll
+     * @param deadlineNs monotonic time; a past time is due at the next poll
      */
     public void start(final DeadlineTimer timer, final long deadlineNs) {
         timer.deadlineNs = deadlineNs;
@@ -102,8 +106,8 @@ public final class TimerWheel {
     }
 
     /**
-     * Calls the handler of each timer whose deadline has passed. If one throws, its timer has had its call; whatever
-     * this poll did not come to is due at the next, which has to follow at once.
+     * Calls the handler of each timer whose deadline has passed. If a handler throws, its timer has expired. The timers
+     * after it are due at the next poll, which must follow at once.
      *
      * @param nowNs monotonic now
      * @return handlers called
@@ -114,7 +118,7 @@ public final class TimerWheel {
         final long firstCoarseTick = (fineTick >> SPOKES_SHIFT) + 1;
         fineTick = nowTick;
         cascade(firstCoarseTick, nowTick >> SPOKES_SHIFT);
-        // All of them first: the wheel has moved on, so none may be left behind in its spoke if a handler throws.
+        // All spokes first: if a handler throws, no timer may remain in a spoke that the wheel has passed.
         for (long tick = firstTick; tick <= nowTick; tick++) {
             fine[(int) tick & SPOKE_MASK].drainTo(due);
         }
@@ -122,10 +126,10 @@ public final class TimerWheel {
     }
 
     /**
-     * When to poll next.
+     * The time of the next poll.
      *
-     * @return the earliest time at which something may be due, or at which a timer that was stopped or put off is
-     * found; far away if there is none
+     * @return the earliest time at which a timer may be due, or at which the wheel reaches a stopped or postponed one;
+     *         far away if there is none
      */
     public long wakeAtNs() {
         if (!due.isEmpty()) {
@@ -160,14 +164,13 @@ public final class TimerWheel {
         if (tick - fineTick < SPOKES) {
             fine[(int) tick & SPOKE_MASK].append(timer);
         } else {
-            // Where it would come round only after a revolution, it is found early and placed again.
+            // A timer that is a revolution away is reached early and placed again.
             coarse[(int) (tick >> SPOKES_SHIFT) & SPOKE_MASK].append(timer);
         }
     }
 
     /**
-     * Brings the timers of the half seconds that have begun to the fine wheel (or back, if they are a revolution
-     * away).
+     * Moves the timers of the half seconds that have started to the fine wheel, or back if they are a revolution away.
      */
     private void cascade(final long firstTick, final long lastTick) {
         for (long tick = Math.max(firstTick, lastTick - SPOKE_MASK); tick <= lastTick; tick++) {
@@ -200,7 +203,7 @@ public final class TimerWheel {
         return expired;
     }
 
-    /** The first used spoke at or after a spoke, going round once; -1 if none is used. */
+    /** The first used spoke at or after a spoke, in one revolution; -1 if none is used. */
     private static int firstUsed(final long[] used, final int from) {
         int word = from >> 6;
         long bits = used[word] & -1L << from;

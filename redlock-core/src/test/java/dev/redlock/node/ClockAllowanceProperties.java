@@ -14,9 +14,9 @@ import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.LongRange;
 
 /**
- * The clock watch and the allowance of validity against an adversary who moves a node's clock and the network's delays:
- * it moves the clock as far as the watch lets it, where it wants, and no key that it makes expire early expires within
- * the validity of its holder.
+ * The clock watch and the allowance of validity against an adversary that controls a node's clock and the network's
+ * delays. It moves the clock as far as the watch allows, at any time. Still no key expires within the validity of its
+ * holder.
  */
 class ClockAllowanceProperties {
 
@@ -25,7 +25,7 @@ class ClockAllowanceProperties {
     /** More than any clock gains here between two samples. */
     private static final long FAR_NS = 1L << 40;
 
-    /** What the adversary does next: how the clock moves, and where in its round trip the sample reads it. */
+    /** The next move: of the clock, and of the moment in the round trip at which the sample reads it. */
     private enum Move {
         AHEAD, BACK, STAY
     }
@@ -84,8 +84,8 @@ class ClockAllowanceProperties {
         }
 
         /**
-         * The shortest time that a key can stand: it is set in one gap between samples and expires in another, and in
-         * each the clock may be where either end of the gap has it, whichever is worse.
+         * The shortest life of a key. It is set in one gap between samples and expires in another. In each gap the
+         * clock has the worse of its offsets at the two ends.
          */
         long shortestNs(final long ttlNs) {
             long shortestNs = ttlNs;
@@ -128,7 +128,7 @@ class ClockAllowanceProperties {
     }
 
     @Property(tries = 300)
-    void noKeyExpiresWithinItsValidityUnseen(@ForAll final long seed,
+    void noKeyExpiresWithinItsValidityWithoutAReport(@ForAll final long seed,
             @ForAll @LongRange(min = 5, max = 60_000) final long ttlMs,
             @ForAll @IntRange(min = 0, max = 50_000) final int ratePpm,
             @ForAll @LongRange(min = 0, max = 20_000_000) final long constantNs) {
@@ -146,7 +146,7 @@ class ClockAllowanceProperties {
                     isExtreme ? tripNs : random.nextLong(tripNs + 1),
                     isExtreme ? move == Move.AHEAD : random.nextBoolean());
             if (run.isLastSeen()) {
-                // It had gone so far that to stay there shows: what was before that went unseen.
+                // It had gone so far that it is found without another move: the gain before that was not reported.
                 run.samples.remove(i);
                 break;
             }
@@ -156,7 +156,7 @@ class ClockAllowanceProperties {
 
     /** Every sequence of six samples, with the defaults and some ttls. */
     @Example
-    void noSequenceOfMovesGoesUnseen() {
+    void noSequenceOfSixSamplesHidesAnEarlyExpiry() {
         for (final int sampleMs : new int[]{10, 1_000}) {
             for (final long lateNs : new long[]{0, ClockAllowance.LATENESS_MS * MS / 2}) {
                 extend(new Run(Drift.DEFAULT, sampleMs), lateNs, tripNsMax(Drift.DEFAULT, lateNs), 0);
@@ -184,7 +184,7 @@ class ClockAllowanceProperties {
 
     /** The adversary is no weakling: it nearly uses up the allowance, and far more than the drift of the ttl alone. */
     @Example
-    void theAllowanceIsNeeded() {
+    void theAdversaryNearlyUsesUpTheAllowance() {
         final long ttlNs = 100 * MS;
         final Run run = new Run(Drift.DEFAULT, 1_000);
         final long lateNs = 50 * MS;

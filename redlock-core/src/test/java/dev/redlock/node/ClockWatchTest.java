@@ -23,7 +23,7 @@ class ClockWatchTest {
 
     private ClockWatch watch = new ClockWatch(Drift.DEFAULT);
 
-    /** A sample without delay: the node's clock is ahead of ours by exactly the offset. */
+    /** A sample without delay: the node's clock is ahead of the local one by exactly the offset. */
     private boolean sample(final long atNs, final long offsetNs) {
         return watch.onSample(atNs, atNs, EPOCH_NS + atNs + offsetNs);
     }
@@ -34,7 +34,7 @@ class ClockWatchTest {
         assertTrue(sample(6 * SECOND, 0));
     }
 
-    /** Our clock may stand anywhere, so that the difference of the two leaves the range of a long. */
+    /** The local clock may have any origin, so the difference of the two may exceed the range of a long. */
     @ParameterizedTest
     @ValueSource(longs = {-4, -3, -2, -1, 0, 1, 2, 3, 4})
     void theDifferenceOfTheClocksMayWrap(final long shiftMs) {
@@ -47,7 +47,7 @@ class ClockWatchTest {
         assertTrue(delayed(originNs, 22 * SECOND, -60 * MS), "back");
     }
 
-    /** A sample whose answer took two milliseconds. */
+    /** A sample whose reply took two milliseconds. */
     private boolean delayed(final long originNs, final long atNs, final long offsetNs) {
         return watch.onSample(originNs + atNs, originNs + atNs + 2 * MS, EPOCH_NS + atNs + MS + offsetNs);
     }
@@ -56,7 +56,7 @@ class ClockWatchTest {
     @ParameterizedTest
     @CsvSource({"11000000, false", "11000001, true", "-11000000, false", "-11000001, true", "0, false",
         "3600000000000, true", "-3600000000000, true"})
-    void aStepCountsBeyondTheDriftAllowance(final long stepNs, final boolean isJump) {
+    void aStepBeyondTheDriftIsAJump(final long stepNs, final boolean isJump) {
         sample(0, 0);
         assertEquals(isJump, sample(SECOND, stepNs));
     }
@@ -75,13 +75,13 @@ class ClockWatchTest {
     }
 
     /**
-     * A second of drift is 10 ms; half of the constant of 2 ms is granted once. What creeps faster is found as soon as
-     * it has gained more than that, and one that keeps to the rate never is.
+     * A second of drift is 10 ms; half of the constant of 2 ms is granted once. A clock that gains faster is found as
+     * soon as it has gained more than that. A clock within the rate is never found.
      */
     @ParameterizedTest
     @CsvSource({"10000000, 0", "-10000000, 0", "11000000, 2", "-11000000, 2", "10500000, 3", "10100000, 11",
         "-10100000, 11"})
-    void aClockThatCreepsIsFoundWhenItHasGainedTheConstant(final long creepNs, final int foundBySample) {
+    void aSlowGainIsAJumpOnceItExceedsTheConstant(final long creepNs, final int foundBySample) {
         sample(0, 0);
         for (int i = 1; i <= 200; i++) {
             final boolean isFound = i == foundBySample;
@@ -93,10 +93,10 @@ class ClockWatchTest {
         assertEquals(0, foundBySample, "it was not found");
     }
 
-    /** A clock that has fallen behind and steps ahead is held to where it fell: the constant is not granted twice. */
+    /** A clock that falls behind and then steps ahead is compared with its lowest offset. */
     @ParameterizedTest
     @ValueSource(longs = {1, -1})
-    void aStepCountsFromWhereTheClockStood(final long sign) {
+    void theConstantIsNotGrantedTwice(final long sign) {
         sample(0, 0);
         assertFalse(sample(0, -sign * MS), "as far as it may");
         assertFalse(sample(0, 0), "and back");
@@ -111,20 +111,20 @@ class ClockWatchTest {
         assertTrue(sample(3 * SECOND, 0), "the way back is a jump too");
     }
 
-    /** Nothing but drift is forgiven for a long silence: the node may have restarted, or be another machine. */
+    /** After a long time without samples only drift is allowed: the node may have restarted, or be another machine. */
     @ParameterizedTest
     @CsvSource({"60000000000, 601000000, false", "60000000000, 601000001, true", "60000000000, -601000001, true",
         "3600000000000, 36001000000, false", "3600000000000, 36001000001, true"})
-    void theReferenceOutlivesALongSilence(final long silenceNs, final long stepNs, final boolean isJump) {
+    void theReferenceIsKeptWithoutSamples(final long silenceNs, final long stepNs, final boolean isJump) {
         for (int i = 0; i <= 5; i++) {
             assertFalse(sample(i * SECOND, 0));
         }
         assertEquals(isJump, sample(5 * SECOND + silenceNs, stepNs));
     }
 
-    /** The answer may have been made at any moment of a long round trip, so only what exceeds it is certain. */
+    /** The node may have read its clock at any moment of a long round trip, so only a larger step is certain. */
     @Test
-    void aSlowAnswerWidensWhatIsBelieved() {
+    void aSlowReplyWidensTheInterval() {
         sample(0, 0);
         assertFalse(watch.onSample(SECOND, SECOND + 500 * MS, EPOCH_NS + SECOND));
         assertFalse(watch.onSample(2 * SECOND, 2 * SECOND + 500 * MS, EPOCH_NS + 2 * SECOND + 500 * MS));
@@ -132,7 +132,7 @@ class ClockWatchTest {
     }
 
     @Test
-    void aStepLargerThanTheRoundTripIsSeenThroughIt() {
+    void aStepLargerThanTheRoundTripIsFound() {
         watch.onSample(0, 100 * MS, EPOCH_NS + 50 * MS);
         final long allowanceNs = (SECOND + 100 * MS) / 100 + MS;
         assertFalse(watch.onSample(SECOND, SECOND + 100 * MS, EPOCH_NS + SECOND + 150 * MS + allowanceNs));
@@ -141,15 +141,15 @@ class ClockWatchTest {
         assertTrue(watch.onSample(SECOND, SECOND + 100 * MS, EPOCH_NS + SECOND + 150 * MS + allowanceNs + 1));
     }
 
-    /** A quick sample after a slow one narrows the belief again, so that later small steps are found. */
+    /** A quick sample after a slow one narrows the interval, so that later small steps are found. */
     @Test
-    void aQuickAnswerNarrowsIt() {
+    void aQuickReplyNarrowsTheInterval() {
         watch.onSample(0, SECOND, EPOCH_NS + 500 * MS);
         assertFalse(sample(2 * SECOND, 300 * MS));
         assertTrue(sample(3 * SECOND, 330 * MS));
     }
 
-    /** Whatever the delays, a clock that runs within one percent and does not step is never suspected. */
+    /** A clock within one percent and without steps is never a jump, for any delays. */
     @Property(tries = 500)
     void delayAloneNeverLooksLikeAStep(@ForAll final long seed,
             @ForAll @IntRange(min = -10_000, max = 10_000) final int driftPpm) {

@@ -10,7 +10,7 @@ import io.netty.buffer.ByteBuf;
 import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
 
-/** The JDK waits half a second for the garbage collector before it says that direct memory is used up. */
+/** A failing allocation takes half a second in the JDK, so a failure starts a pause. */
 class DirectBuffersTest {
 
     private static final long MS = 1_000_000;
@@ -27,7 +27,7 @@ class DirectBuffersTest {
         final long startNs = nowNs;
         while (nowNs - startNs < periodNs) {
             final long beforeNs = nowNs;
-            assertNull(buffers.takeLongLived(64));
+            assertNull(buffers.takeReused(64));
             lostNs += nowNs - beforeNs;
             nowNs += MS;
         }
@@ -35,7 +35,7 @@ class DirectBuffersTest {
     }
 
     @Test
-    void slowFailuresTakeAFifthOfTheTime() {
+    void slowFailuresUseAFifthOfTheTime() {
         allocator.exhausted(true);
         final long periodNs = 60_000 * MS;
         final long lostNs = lostNs(500 * MS, periodNs);
@@ -43,15 +43,15 @@ class DirectBuffersTest {
     }
 
     @Test
-    void quickFailuresAreTriedAgainSoon() {
+    void quickFailuresAreRetriedSoon() {
         allocator.exhausted(true);
         lostNs(0, 1_000 * MS);
         assertTrue(allocator.failedCount() > 40 && allocator.failedCount() <= 51, allocator.failedCount() + " tries");
     }
 
-    /** After a stop of the whole process, which is no fault of the allocator's. */
+    /** The whole process may have been stopped during the allocation. */
     @Test
-    void oneVerySlowFailureDoesNotEndItForLong() {
+    void oneVerySlowFailureCausesAPauseOfTwoSecondsAtMost() {
         allocator.exhausted(true);
         allocator.onFailure(() -> nowNs += 60_000 * MS);
         assertNull(buffers.take(64));
@@ -68,8 +68,8 @@ class DirectBuffersTest {
         assertNull(buffers.take(64));
         allocator.exhausted(false);
         assertNull(buffers.take(64));
-        assertNull(buffers.takeLongLived(64));
-        assertNull(buffers.takeLongLived(new ScarceAllocator(), 64));
+        assertNull(buffers.takeReused(64));
+        assertNull(buffers.takeReused(new ScarceAllocator(), 64));
         nowNs += 20 * MS;
         take();
         take();

@@ -18,12 +18,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Direct memory belongs to the whole process, and others may have used it up. */
+/** Commands without direct memory are reported as not sent. */
 class FanOutTest {
 
     private final ManualIoEventLoop loop = new ManualIoEventLoop(Thread.currentThread(), LocalIoHandler.newFactory());
     private final ScarceAllocator allocator = new ScarceAllocator();
-    private final List<String> told = new ArrayList<>();
+    private final List<String> reported = new ArrayList<>();
     private final FanOut fanOut = fanOut();
 
     private static final class ScarceAllocator extends AbstractByteBufAllocator {
@@ -48,10 +48,10 @@ class FanOutTest {
         }
     }
 
-    private final class Told extends StubRequest {
+    private final class ReportedRequest extends StubRequest {
         private final String name;
 
-        Told(final String name) {
+        ReportedRequest(final String name) {
             super("$1\r\n" + name + "\r\n", 1_000);
             this.name = name;
         }
@@ -59,7 +59,7 @@ class FanOutTest {
         @Override
         public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence,
                 final VoteFailure failure) {
-            told.add(name + " " + nodeIndex);
+            reported.add(name + " " + nodeIndex);
         }
     }
 
@@ -69,18 +69,19 @@ class FanOutTest {
         final Node[] nodes = new Node[2];
         final NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
         }), new SplittableRandom(1), options, null, nodes);
+        final FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), nodes.length, 64);
         for (int i = 0; i < nodes.length; i++) {
-            nodes[i] = new Node(i, null, context);
+            nodes[i] = new Node(i, null, context, created);
         }
-        return new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), nodes, 64);
+        return created;
     }
 
-    /** The test tool ends at an error of this kind, instead of telling who let it through. */
+    /** JUnit stops at an OutOfMemoryError instead of reporting a failed test. */
     private static void withoutMemory(final Runnable test) {
         try {
             test.run();
         } catch (final OutOfMemoryError e) {
-            throw new AssertionError("let through", e);
+            throw new AssertionError("thrown to the caller", e);
         }
     }
 
@@ -92,23 +93,23 @@ class FanOutTest {
     }
 
     @Test
-    void aCommandThatThereIsNoRoomForIsNotSent() {
+    void aCommandWithoutMemoryIsReportedAsNotSent() {
         allocator.isExhausted = true;
-        withoutMemory(() -> fanOut.send(new Told("a"), CommandKind.ACQUIRE, 0, 3));
-        assertEquals(List.of("a 0", "a 1"), told);
+        withoutMemory(() -> fanOut.send(new ReportedRequest("a"), CommandKind.ACQUIRE, 0, 3));
+        assertEquals(List.of("a 0", "a 1"), reported);
     }
 
     @Test
-    void releasesThatThereIsNoRoomForAreNotSentAndTheNextOnesAre() {
+    void releasesWithoutMemoryAreReportedAsNotSentAndLaterOnesAreSent() {
         allocator.isExhausted = true;
-        fanOut.release(new Told("a"), CommandKind.RELEASE);
-        fanOut.release(new Told("b"), CommandKind.RELEASE);
+        fanOut.release(new ReportedRequest("a"), CommandKind.RELEASE);
+        fanOut.release(new ReportedRequest("b"), CommandKind.RELEASE);
         withoutMemory(loop::runNow);
-        assertEquals(List.of("a 0", "b 0", "a 1", "b 1"), told);
-        told.clear();
+        assertEquals(List.of("a 0", "b 0", "a 1", "b 1"), reported);
+        reported.clear();
         allocator.isExhausted = false;
-        fanOut.release(new Told("c"), CommandKind.RELEASE);
+        fanOut.release(new ReportedRequest("c"), CommandKind.RELEASE);
         loop.runNow();
-        assertEquals(List.of("c 0", "c 1"), told, "the turn after that ends like any other");
+        assertEquals(List.of("c 0", "c 1"), reported, "the turn after that ends like any other");
     }
 }

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
+/** The pool shrinks to the number of objects that are used. */
 class FreeListTest {
 
     private static final int KEPT = 100;
@@ -32,7 +33,7 @@ class FreeListTest {
     }
 
     @Test
-    void theLastOneInIsTheFirstOneOut() {
+    void pollsTheLastObjectFirst() {
         assertNull(pool.poll(), "an empty pool");
         final Object first = new Object();
         final Object second = new Object();
@@ -44,7 +45,7 @@ class FreeListTest {
     }
 
     @Test
-    void whatAnOutageHasFilledShrinksToWhatIsKept() {
+    void trimShrinksAnUnusedPoolToItsMinimum() {
         fill(42_000);
         for (int period = 0; period < 80; period++) {
             pool.trim();
@@ -56,7 +57,7 @@ class FreeListTest {
     }
 
     @Test
-    void whatIsTakenInEachPeriodStays() {
+    void trimKeepsTheObjectsThatEachPeriodUses() {
         fill(5_000);
         for (int period = 0; period < 1_000; period++) {
             take(5_000).forEach(pool::push);
@@ -66,7 +67,7 @@ class FreeListTest {
     }
 
     @Test
-    void aPartThatIsNotTakenIsGivenUpAndTheRestStays() {
+    void trimFreesTheUnusedPartOnly() {
         fill(5_000);
         for (int period = 0; period < 200; period++) {
             take(2_000).forEach(pool::push);
@@ -75,9 +76,9 @@ class FreeListTest {
         assertEquals(2_000, pool.length());
     }
 
-    /** In one period it may only have been quiet. */
+    /** One idle period may be a short pause. */
     @Test
-    void oneIdlePeriodCostsLittle() {
+    void trimFreesAnEighthAfterOneIdlePeriod() {
         fill(8_000);
         pool.trim();
         pool.trim();
@@ -85,7 +86,7 @@ class FreeListTest {
     }
 
     @Test
-    void aPoolThatIsNeverTrimmedKeepsAll() {
+    void aPoolThatIsNeverTrimmedKeepsAllObjects() {
         fill(1_000);
         take(1_000);
         assertNull(pool.poll());

@@ -11,6 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** The exact bytes of each command. */
 class LockScriptsTest {
 
     private static final String RESOURCE = "$9\r\norders/42\r\n";
@@ -44,14 +45,14 @@ class LockScriptsTest {
     }
 
     @Test
-    void plainCommandsAreExactlyThis() {
+    void writesPlainCommands() {
         assertWritten(CommandKind.ACQUIRE, 6, 1, "", "$5\r\n30000\r\n");
         assertWritten(CommandKind.EXTEND, 6, 1, "", "$5\r\n30000\r\n");
         assertWritten(CommandKind.RELEASE, 5, 1, "", "");
     }
 
     @Test
-    void nativeCommandsAreExactlyThis() {
+    void writesNativeCommands() {
         final String token = "$20\r\n" + TOKEN + "\r\n";
         assertEquals("*6\r\n$3\r\nSET\r\n" + RESOURCE + token + "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n",
                 written(CommandEncoding.PLAIN_SET));
@@ -62,7 +63,7 @@ class LockScriptsTest {
     }
 
     @Test
-    void aQuestionAboutATtlIsExactlyThis() {
+    void writesATtlQuery() {
         assertEquals("*2\r\n$4\r\nPTTL\r\n" + RESOURCE, written(CommandEncoding.PTTL));
     }
 
@@ -75,7 +76,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
-    void aBatchOfReleasesIsExactlyThis(final int length) {
+    void writesABatchOfReleases(final int length) {
         final ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
         for (int i = 0; i < length; i++) {
             batch.add(request(1));
@@ -97,7 +98,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
-    void aBatchOfFencedReleasesIsExactlyThis(final int length) {
+    void writesABatchOfFencedReleases(final int length) {
         final ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
         for (int i = 0; i < length; i++) {
             batch.add(request(1));
@@ -117,7 +118,7 @@ class LockScriptsTest {
     }
 
     @Test
-    void fencedCommandsAreExactlyThis() {
+    void writesFencedCommands() {
         final String counter = "$7\r\ncounter\r\n";
         final String highest = "$16\r\n9007199254740991\r\n";
         assertWritten(CommandKind.ACQUIRE_FENCED, 8, 2, counter, "$5\r\n30000\r\n$8\r\n86400000\r\n");
@@ -128,7 +129,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
-    void evalIsTheSameWithTheScriptItself(final CommandKind kind) {
+    void writesEvalWithTheScriptInPlaceOfItsSha(final CommandKind kind) {
         final String source = new String(LockScripts.source(kind), StandardCharsets.UTF_8);
         final ByteBuf bySha = Unpooled.buffer();
         final ByteBuf bySource = Unpooled.buffer();
@@ -142,7 +143,7 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
-    void theRoomThatIsReservedIsEnough(final CommandKind kind) {
+    void theCapacityIsEnoughForEachCommand(final CommandKind kind) {
         final ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, kind, request(86_400_000));
         final int length = out.readableBytes();
@@ -153,7 +154,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE, names = "REMAINING_TTL")
-    void theHeadOfEachScriptStatesKeysArgumentsAndReplies(final CommandKind kind) {
+    void theCommentOfEachScriptListsKeysArgumentsAndReplies(final CommandKind kind) {
         final String source = new String(LockScripts.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
         final boolean isMany = kind == CommandKind.RELEASE_MANY || kind == CommandKind.RELEASE_MANY_FENCED;
@@ -169,14 +170,14 @@ class LockScriptsTest {
     }
 
     @Test
-    void shaIsOfTheBytesInLowerCase() {
+    void theShaIsOfTheBytesInLowerCase() {
         assertEquals("da39a3ee5e6b4b0d3255bfef95601890afd80709", LockScripts.sha1Hex(new byte[0]));
         assertEquals("e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
                 LockScripts.sha1Hex("return 1".getBytes(StandardCharsets.US_ASCII)));
     }
 
     @Test
-    void onlyReleasesAndQuestionsAreNoVotes() {
+    void allCommandsButReleasesAndTtlQueriesAreVotes() {
         for (final CommandKind kind : CommandKind.values()) {
             assertEquals(!kind.name().startsWith("RELEASE") && kind != CommandKind.REMAINING_TTL, kind.isVote(),
                     kind::name);
@@ -185,10 +186,10 @@ class LockScriptsTest {
         }
     }
 
-    /** No server of ours counts that far; what answers in its place must not make a buffer too small. */
+    /** A correct server never reaches these numbers; a faulty one must not make a buffer too small. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void thereIsRoomForABatchOfTheLongestNumbers(final boolean isEval) {
+    void theCapacityIsEnoughForABatchOfTheLongestNumbers(final boolean isEval) {
         final ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
         for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
             batch.add(new StubRequest(RESOURCE, 30_000) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import org.junit.jupiter.api.Test;
 
+/** Each event increments its counter. */
 class NodeStatisticsTest {
 
     private final NodeStatistics statistics = new NodeStatistics();
@@ -38,7 +39,7 @@ class NodeStatisticsTest {
     }
 
     @Test
-    void onlyAcquiresAreGrantsAndRefusals() {
+    void onlyAcquiresCountAsGrantsAndRefusals() {
         statistics.onReply(CommandKind.RELEASE, 1);
         statistics.onReply(CommandKind.EXTEND, 0);
         statistics.onReply(CommandKind.RAISE, 1);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import org.junit.jupiter.api.Test;
 
+/** The log lines about one node are limited, and those that were left out are counted. */
 class ProblemLogTest {
 
     private static final long MINUTE_NS = ProblemLog.REPEAT_NS;
@@ -13,44 +14,37 @@ class ProblemLogTest {
     private final ProblemLog log = new ProblemLog();
 
     @Test
-    void theSameReasonIsLoggedOnceAMinute() {
-        assertEquals("it is down", log.queueFor("it is down", true, 0));
-        assertNull(log.queueFor("it is down", true, 1));
-        assertNull(log.queueFor("it is down", true, MINUTE_NS - 1));
+    void theSameTextIsLoggedOnceAMinute() {
+        assertEquals("it is down", log.lineFor("it is down", 0));
+        assertNull(log.lineFor("it is down", 1));
+        assertNull(log.lineFor("it is down", MINUTE_NS - 1));
         assertEquals("it is down (2 more lines about this node were left out)",
-                log.queueFor("it is down", true, MINUTE_NS));
-        assertEquals("it is down", log.queueFor("it is down", true, 3 * MINUTE_NS), "the count has started anew");
+                log.lineFor("it is down", MINUTE_NS));
+        assertEquals("it is down", log.lineFor("it is down", 3 * MINUTE_NS), "the count has started anew");
     }
 
     @Test
-    void reasonsThatDifferInNumbersAreTheSame() {
-        assertNotNull(log.queueFor("up for 12 s, 7 ms", true, 0));
-        assertNull(log.queueFor("up for 3456 s, 8 ms", true, 1));
-        assertNotNull(log.queueFor("up for 3456 s", true, 2), "another sentence");
+    void textsThatDifferInTheirNumbersCountAsTheSame() {
+        assertNotNull(log.lineFor("up for 12 s, 7 ms", 0));
+        assertNull(log.lineFor("up for 3456 s, 8 ms", 1));
+        assertNotNull(log.lineFor("up for 3456 s", 2), "another sentence");
     }
 
     @Test
-    void aProblemThatIsTriedAgainIsNotCounted() {
-        log.queueFor("it is down", true, 0);
-        log.queueFor("it is down", false, 1);
-        assertEquals("it is down", log.queueFor("it is down", false, MINUTE_NS));
-    }
-
-    @Test
-    void tenReasonsAMinuteAreLoggedAndNoMore() {
+    void tenTextsAMinuteAreLogged() {
         for (int i = 0; i < 10; i++) {
-            assertNotNull(log.queueFor("x".repeat(i + 1), true, i));
+            assertNotNull(log.lineFor("x".repeat(i + 1), i));
         }
-        assertNull(log.queueFor("one more", true, 10));
+        assertNull(log.lineFor("one more", 10));
         assertEquals("one more (1 more lines about this node were left out)",
-                log.queueFor("one more", true, MINUTE_NS), "the first place is free again");
-        assertNull(log.queueFor("another", true, MINUTE_NS));
+                log.lineFor("one more", MINUTE_NS), "a minute after the first text");
+        assertNull(log.lineFor("another", MINUTE_NS));
     }
 
-    /** A server's text may be long, and what is kept of it is not. */
+    /** A server's text may be long; the copy that is kept is short. */
     @Test
-    void onlyTheBeginningOfALongReasonCounts() {
-        assertNotNull(log.queueFor("y".repeat(160) + "a", true, 0));
-        assertNull(log.queueFor("y".repeat(160) + "b", true, 0));
+    void onlyTheFirst160CharactersOfATextAreCompared() {
+        assertNotNull(log.lineFor("y".repeat(160) + "a", 0));
+        assertNull(log.lineFor("y".repeat(160) + "b", 0));
     }
 }

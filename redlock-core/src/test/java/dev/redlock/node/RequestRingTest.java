@@ -18,33 +18,51 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** The ring keeps requests in order, up to a limit, and allocates only when it grows. */
 class RequestRingTest {
 
+    private static final class NumberedRequest extends StubRequest {
+        private final long number;
+
+        NumberedRequest(final long number) {
+            super("", 0);
+            this.number = number;
+        }
+    }
+
+    private static InFlightRequest request(final long number) {
+        return new NumberedRequest(number);
+    }
+
+    private static long numberOf(final InFlightRequest request) {
+        return ((NumberedRequest) request).number;
+    }
+
     @Test
-    void roomThatIsNotNeededIsGivenUpAndTheOrderStays() {
+    void trimShrinksAnUnusedRingAndKeepsTheOrder() {
         final RequestRing ring = new RequestRing(65_536);
         long added = 0;
         long removed = 0;
         while (ring.length() < 40_000) {
-            ring.add(added++, 0);
+            ring.add(request(added++), 0);
         }
         assertEquals(65_536, ring.capacity());
         ring.trim();
         ring.trim();
         assertEquals(65_536, ring.capacity(), "all of it is needed");
         while (ring.length() > 3_000) {
-            assertEquals(removed++, ring.head());
+            assertEquals(removed++, numberOf(ring.head()));
             ring.removeHead();
         }
         for (int period = 0; period < 10; period++) {
             ring.trim();
         }
-        assertEquals(8_192, ring.capacity(), "between twice and four times what is needed");
+        assertEquals(8_192, ring.capacity(), "between twice and four times the need");
         while (ring.length() < 5_000) {
-            ring.add(added++, 0);
+            ring.add(request(added++), 0);
         }
         while (!ring.isEmpty()) {
-            assertEquals(removed++, ring.head());
+            assertEquals(removed++, numberOf(ring.head()));
             ring.removeHead();
         }
         assertEquals(added, removed);
@@ -54,13 +72,12 @@ class RequestRingTest {
         assertEquals(4_096, ring.capacity(), "a small one is kept");
     }
 
-    /** What is needed for a moment in each period is needed. */
     @Test
-    void roomThatIsUsedInEachPeriodIsKept() {
+    void trimKeepsTheCapacityThatEachPeriodUses() {
         final RequestRing ring = new RequestRing(65_536);
         for (int period = 0; period < 5; period++) {
             while (ring.length() < 30_000) {
-                ring.add(period, 0);
+                ring.add(request(period), 0);
             }
             while (!ring.isEmpty()) {
                 ring.removeHead();
@@ -71,14 +88,14 @@ class RequestRingTest {
     }
 
     @Test
-    void answersInTheOrderOfTheQuestions() {
+    void returnsRequestsInTheOrderTheyWereAdded() {
         final RequestRing ring = new RequestRing(1_000);
-        ring.add("a", 1);
-        ring.add("b", 2);
-        assertEquals("a", ring.head());
+        ring.add(request(10), 1);
+        ring.add(request(20), 2);
+        assertEquals(10, numberOf(ring.head()));
         assertEquals(1, ring.headTag());
         ring.removeHead();
-        assertEquals("b", ring.head());
+        assertEquals(20, numberOf(ring.head()));
         assertEquals(2, ring.headTag());
         ring.removeHead();
         assertNull(ring.head());
@@ -86,27 +103,27 @@ class RequestRingTest {
     }
 
     @Test
-    void isFullAtItsLimitAndNotBefore() {
+    void isFullAtItsLimit() {
         final RequestRing ring = new RequestRing(5);
         for (int i = 0; i < 4; i++) {
-            ring.add(i, i);
+            ring.add(request(i), i);
         }
         assertFalse(ring.isFull(), "4 of 5");
-        ring.add(4, 4);
+        ring.add(request(4), 4);
         assertTrue(ring.isFull(), "5 of 5");
         ring.removeHead();
         assertFalse(ring.isFull(), "4 of 5 again");
     }
 
     @Test
-    void theNodesOwnRequestsAreLetInBeyondTheLimit() {
+    void holdsRequestsBeyondItsLimit() {
         final RequestRing ring = new RequestRing(3);
         for (int i = 0; i < 40; i++) {
-            ring.add(i, i);
+            ring.add(request(i), i);
         }
         assertTrue(ring.isFull());
         for (int i = 0; i < 40; i++) {
-            assertEquals(i, ring.head());
+            assertEquals(i, numberOf(ring.head()));
             assertEquals(i, ring.headTag());
             ring.removeHead();
         }
@@ -115,34 +132,33 @@ class RequestRingTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 255, 256, 257, 1 << 24})
-    void takesAnyLimit(final int limit) {
+    void worksWithAnyLimit(final int limit) {
         final RequestRing ring = new RequestRing(limit);
         assertTrue(ring.isEmpty());
         assertFalse(ring.isFull());
         for (int i = 0; i < Math.min(limit, 300); i++) {
             assertFalse(ring.isFull());
-            ring.add(i, i);
+            ring.add(request(i), i);
         }
         assertEquals(Math.min(limit, 300), ring.length());
         assertEquals(limit <= 300, ring.isFull());
     }
 
-    /** The head stands anywhere in the old array when it grows. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 100, 255, 256, 300})
-    void keepsOrderWhenItGrowsInTheMiddleOfATurn(final int offset) {
+    void keepsTheOrderWhenItGrowsWithItsHeadAnywhere(final int offset) {
         final RequestRing ring = new RequestRing(100_000);
         for (int i = 0; i < offset; i++) {
-            ring.add("old", 0);
+            ring.add(request(-1), 0);
             ring.removeHead();
         }
         final int count = 256 * 4 + 1;
         for (int i = 0; i < count; i++) {
-            ring.add(i, i * 7);
+            ring.add(request(i), i * 7);
         }
         assertEquals(count, ring.length());
         for (int i = 0; i < count; i++) {
-            assertEquals(i, ring.head());
+            assertEquals(i, numberOf(ring.head()));
             assertEquals(i * 7, ring.headTag());
             ring.removeHead();
         }
@@ -151,17 +167,17 @@ class RequestRingTest {
     }
 
     @Property(tries = 300)
-    void isAQueue(@ForAll final long seed) {
+    void behavesLikeAQueue(@ForAll final long seed) {
         final SplittableRandom random = new SplittableRandom(seed);
         final int limit = random.nextInt(1, 2_000);
         final RequestRing ring = new RequestRing(limit);
-        final ArrayDeque<Integer> oracle = new ArrayDeque<>();
+        final ArrayDeque<Long> oracle = new ArrayDeque<>();
         for (int i = 0; i < 3_000; i++) {
             if (random.nextInt(100) < (i / 500 % 2 == 0 ? 70 : 30)) {
-                ring.add(i, i);
-                oracle.addLast(i);
+                ring.add(request(i), i);
+                oracle.addLast((long) i);
             } else if (!oracle.isEmpty()) {
-                assertEquals(oracle.peekFirst(), ring.head());
+                assertEquals(oracle.peekFirst(), numberOf(ring.head()));
                 assertEquals(oracle.pollFirst(), ring.headTag());
                 ring.removeHead();
             }
@@ -173,20 +189,20 @@ class RequestRingTest {
     }
 
     @Test
-    void letsGoOfWhatWasAnswered() {
+    void reusesTheSlotOfARemovedRequest() {
         final RequestRing ring = new RequestRing(1);
-        final Object request = new Object();
+        final InFlightRequest request = request(1);
         ring.add(request, 0);
         assertSame(request, ring.head());
         ring.removeHead();
-        ring.add("next", 0);
-        assertEquals("next", ring.head(), "the slot was free");
+        ring.add(request(7), 0);
+        assertEquals(7, numberOf(ring.head()), "the slot was free");
     }
 
     @ParameterizedTest
     @CsvSource({"ACQUIRE, SCRIPT, 0, false", "ACQUIRE, PLAIN_SET, 0, true", "RELEASE, DELIFEQ, 0, true",
         "EXTEND, SET_IFEQ, 1, false", "EXTEND, SCRIPT, 16777214, true", "RELEASE_MANY, DELEX, 16777215, true"})
-    void aTagHoldsVerbFormSequenceAndTry(final CommandKind kind, final CommandEncoding encoding, final int sequence,
+    void aTagHoldsKindEncodingSequenceAndTry(final CommandKind kind, final CommandEncoding encoding, final int sequence,
             final boolean isSecondTry) {
         final int tag = RequestRing.tag(kind, encoding, sequence, isSecondTry);
         assertEquals(encoding, RequestRing.encodingOf(tag));
@@ -196,7 +212,7 @@ class RequestRingTest {
     }
 
     @Test
-    void everyVerbAndFormFitsIntoATag() {
+    void everyKindAndEncodingFitsIntoATag() {
         assertTrue(CommandKind.values().length <= 16, "four bits");
         assertTrue(CommandEncoding.values().length <= 8, "three bits");
         assertEquals(RequestRing.SEQUENCE_MAX, 16_777_215, "the mask that extensions are counted with");
@@ -215,7 +231,7 @@ class RequestRingTest {
         final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         final long id = Thread.currentThread().getId();
         final RequestRing ring = new RequestRing(65_536);
-        final Object request = new Object();
+        final InFlightRequest request = request(1);
         final int count = 100_000;
         long best = Long.MAX_VALUE;
         for (int window = 0; window < 10 && best >= count; window++) {

@@ -9,6 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
+/** A node that may have lost its keys in a restart does not vote until all its locks have expired. */
 class RestartGuardTest {
 
     private static final long MS = 1_000_000;
@@ -29,20 +30,21 @@ class RestartGuardTest {
     @ParameterizedTest
     @CsvSource({"98000, 99, 982", "98000, 100, 0", "100, 1, 103", "100, 2, 0", "86400000, 87265, 2",
         "86400000, 87266, 0"})
-    void standsAtTheBound(final long maxTtlMs, final long uptimeSeconds, final long quarantineMs) {
+    void theQuarantineEndsExactlyAtTheNeededUptime(final long maxTtlMs, final long uptimeSeconds,
+            final long quarantineMs) {
         final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, maxTtlMs, Drift.DEFAULT);
         assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds, NOW_NS));
     }
 
     @Test
-    void anUptimeOfExactlyWhatIsNeededIsEnough() {
+    void anUptimeOfExactlyTheNeededOneIsEnough() {
         // 1 979 + 19.79, rounded up, + 2 + 1 000 = 3 001 ms and 1 978 + 20 + 2 + 1 000 = 3 000 ms
         assertEquals(1, new RestartGuard(RestartGuardMode.UPTIME, 1_979, Drift.DEFAULT).quarantineMs("a", 3, NOW_NS));
         assertEquals(0, new RestartGuard(RestartGuardMode.UPTIME, 1_978, Drift.DEFAULT).quarantineMs("a", 3, NOW_NS));
     }
 
     @Test
-    void uptimeModeTrustsNobodyAtFirstContact() {
+    void uptimeModeTrustsNoProcessAtFirstContact() {
         final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
         assertEquals(61_602, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(58_602, guard.quarantineMs("a", 3, NOW_NS), "asking does not make it trusted");
@@ -50,20 +52,20 @@ class RestartGuardTest {
 
     @ParameterizedTest
     @EnumSource(value = RestartGuardMode.class, names = {"UPTIME", "AFTER_FIRST_CONTACT"})
-    void whoHasServedIsTrustedUntilItRestarts(final RestartGuardMode mode) {
+    void aProcessThatServedItsQuarantineIsTrustedUntilItRestarts(final RestartGuardMode mode) {
         final RestartGuard guard = new RestartGuard(mode, 60_000, Drift.DEFAULT);
         guard.quarantineMs("first", 0, NOW_NS);
-        guard.onServed("first");
+        guard.onQuarantineServed("first");
         assertEquals(0, guard.quarantineMs("first", 0, NOW_NS),
                 "the same process again, whatever it says of its uptime");
         assertEquals(61_602, guard.quarantineMs("second", 0, NOW_NS), "a new process");
-        guard.onServed("second");
+        guard.onQuarantineServed("second");
         assertEquals(0, guard.quarantineMs("second", 0, NOW_NS));
         assertEquals(61_602, guard.quarantineMs("first", 0, NOW_NS), "the old name does not come back");
     }
 
     @Test
-    void afterFirstContactTrustsTheFirstProcessAlone() {
+    void afterFirstContactModeTrustsOnlyTheFirstProcess() {
         final RestartGuard guard = new RestartGuard(RestartGuardMode.AFTER_FIRST_CONTACT, 60_000, Drift.DEFAULT);
         assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
@@ -73,34 +75,34 @@ class RestartGuardTest {
     }
 
     @Test
-    void offTrustsAlways() {
+    void offModeTrustsEveryProcess() {
         final RestartGuard guard = new RestartGuard(RestartGuardMode.OFF, 60_000, Drift.DEFAULT);
         assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(0, guard.quarantineMs("b", 0, NOW_NS));
     }
 
-    /** A guard in UPTIME mode that has met "old", trusts it, and heard of it last at NOW_NS. */
+    /** A guard in UPTIME mode that trusts the process "old", whose last reply was at NOW_NS. */
     private static RestartGuard acquainted(final String runId) {
         final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
         guard.quarantineMs(runId, 100_000, NOW_NS - 10 * SECOND);
-        guard.onServed(runId);
-        guard.onAnswer(NOW_NS);
+        guard.onQuarantineServed(runId);
+        guard.onReply(NOW_NS);
         return guard;
     }
 
     /**
-     * What a process says of its uptime is the difference of two wall clocks. After an absence of 70 s an uptime of
+     * A process reports its uptime as the difference of two wall clocks. 70 s after the last reply an uptime of
      * 71 s is possible (rounding, drift), one of 72 s is not: 70 000 + 700 + 2 + 1 000 = 71 702 ms.
      */
     @ParameterizedTest
     @CsvSource({"0, 61602", "61, 61602", "62, 0", "71, 0", "72, 61602", "1000000, 61602",
         "999999999999999999, 61602"})
-    void aSuccessorIsNoOlderThanTheAbsence(final long uptimeSeconds, final long quarantineMs) {
+    void aSuccessorIsNotOlderThanTheTimeSinceTheLastReply(final long uptimeSeconds, final long quarantineMs) {
         assertEquals(quarantineMs, acquainted("old").quarantineMs("new", uptimeSeconds, NOW_NS + 70 * SECOND));
     }
 
     @Test
-    void aSuccessorThatIsTooYoungWaitsByTheLocalClockWhateverItsOwnSays() {
+    void theQuarantineOfASuccessorIsCountedByTheLocalClock() {
         final RestartGuard guard = acquainted("old");
         assertEquals(61_602, guard.quarantineMs("new", 1, NOW_NS + 2 * SECOND));
         assertEquals(61_602 - 8_000, guard.quarantineMs("new", 0, NOW_NS + 10 * SECOND), "set back meanwhile");
@@ -111,7 +113,7 @@ class RestartGuardTest {
     }
 
     @Test
-    void theAbsenceBeginsWithTheLastAnswerOfTheForerunner() {
+    void theTimeIsCountedFromTheLastReplyOfThePreviousProcess() {
         final RestartGuard guard = acquainted("old");
         guard.quarantineMs("old", 100_005, NOW_NS + 5 * SECOND);
         assertEquals(61_602, guard.quarantineMs("new", 72, NOW_NS + 70 * SECOND), "65 s after the connection before");
@@ -119,7 +121,7 @@ class RestartGuardTest {
     }
 
     @Test
-    void aSuccessorOfASuccessorIsMeasuredAgainstThatOne() {
+    void aSecondSuccessorIsComparedWithTheFirstSuccessor() {
         final RestartGuard guard = acquainted("old");
         assertEquals(61_602, guard.quarantineMs("new", 1, NOW_NS + 100 * SECOND));
         assertEquals(61_602, guard.quarantineMs("newer", 90, NOW_NS + 110 * SECOND));
@@ -127,8 +129,8 @@ class RestartGuardTest {
     }
 
     @Test
-    void anAddressThatNowLeadsToAnOldServerIsNotTrustedForItsAge() {
-        // That server was up while the one before answered, so it is another one and has none of its keys.
+    void anOldServerAtTheAddressOfAnotherOneIsNotTrustedByItsUptime() {
+        // This server was up while the previous one replied, so it is another one and has none of its keys.
         assertEquals(61_602, acquainted("here").quarantineMs("there", 86_400, NOW_NS + SECOND));
     }
 }

@@ -3,13 +3,13 @@ package dev.redlock.node;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Which lock script a source text or SHA-1 is, so that a fake node can model what it does. */
+/** Finds the lock script of a source text or SHA-1, so that a fake node can model its effect. */
 public final class ScriptNames {
 
     private static final Map<String, String> BY_SHA = new HashMap<>();
 
     static {
-        for (final CommandKind kind : LockScripts.VERBS) {
+        for (final CommandKind kind : LockScripts.SCRIPTED) {
             BY_SHA.put(LockScripts.sha1Hex(LockScripts.source(kind)), kind.scriptName());
         }
     }

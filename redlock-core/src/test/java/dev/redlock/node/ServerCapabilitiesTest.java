@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a node is taken for, from what it answers to the conditional commands. */
+/** The capabilities of a node follow from its replies to the conditional commands. */
 class ServerCapabilitiesTest {
 
     private static final RespValue UNKNOWN = error("ERR unknown command 'x', with args beginning with: 'y'");
@@ -21,7 +21,7 @@ class ServerCapabilitiesTest {
         return RespValue.text(RespType.SIMPLE_ERROR, text);
     }
 
-    private static ServerCapabilities dialect(final CommandEncoding release, final CommandEncoding extend) {
+    private static ServerCapabilities capabilities(final CommandEncoding release, final CommandEncoding extend) {
         return new ServerCapabilities(release, extend);
     }
 
@@ -30,25 +30,24 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    void eachCommandDecidesAboutItself() {
-        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ),
+    void eachCommandIsDetectedByItsOwnReply() {
+        assertEquals(capabilities(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ),
                 ServerCapabilities.of(ZERO, UNKNOWN, NULL));
-        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
+        assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
                 ServerCapabilities.of(UNKNOWN, ZERO, NULL));
-        assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
+        assertEquals(capabilities(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
                 ServerCapabilities.of(UNKNOWN, UNKNOWN, NULL));
-        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),
+        assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),
                 ServerCapabilities.of(UNKNOWN, ZERO, SYNTAX));
-        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SCRIPT), ServerCapabilities.of(ZERO, ZERO, SYNTAX),
-                "either will do");
-        assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
-                ServerCapabilities.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING)),
-                "null as RESP2 has it");
+        assertEquals(capabilities(CommandEncoding.DELEX, CommandEncoding.SCRIPT),
+                ServerCapabilities.of(ZERO, ZERO, SYNTAX), "either will do");
+        assertEquals(capabilities(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
+                ServerCapabilities.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING)), "null as RESP2 has it");
         assertScripts(UNKNOWN, UNKNOWN, SYNTAX);
     }
 
     @Test
-    void whateverElseComesMeansScripts() {
+    void anyOtherReplyMeansScripts() {
         assertScripts(null, null, null);
         assertScripts(RespValue.integer(1), RespValue.integer(1), RespValue.text(RespType.SIMPLE_STRING, "OK"));
         assertScripts(NULL, NULL, ZERO);
@@ -64,23 +63,22 @@ class ServerCapabilitiesTest {
         "NOREPLICAS Not enough good replicas to write.", "WRONGTYPE Operation against a key",
         "NOPERM No permissions to access a key",
         "NOPERM this user has no permissions to access one of the keys used as arguments"})
-    void whatIsLookedForAfterTheNameAndTheRightsShowsThatTheCommandIsThere(final String text) {
-        assertEquals(dialect(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ),
+    void errorsOfLaterChecksProveThatTheCommandExists(final String text) {
+        assertEquals(capabilities(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ),
                 ServerCapabilities.of(error(text), UNKNOWN, error(text)));
-        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
+        assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
                 ServerCapabilities.of(UNKNOWN, error(text), error(text)));
-        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),
+        assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),
                 ServerCapabilities.of(UNKNOWN, error(text), SYNTAX));
         assertScripts(UNKNOWN, UNKNOWN, error(text));
     }
 
     @Test
-    void whatIsRefusedLaterLeavesTheOtherOne() {
-        final ServerCapabilities both = dialect(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ);
-        assertEquals(dialect(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ), both.without(CommandEncoding.DELIFEQ));
-        assertEquals(dialect(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT), both.without(CommandEncoding.SET_IFEQ));
-        assertEquals(ServerCapabilities.SCRIPTS,
-                both.without(CommandEncoding.SET_IFEQ).without(CommandEncoding.DELIFEQ));
+    void aCommandThatIsRejectedLaterLeavesTheOtherOne() {
+        final ServerCapabilities both = capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ);
+        assertEquals(capabilities(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ), both.without(CommandEncoding.DELIFEQ));
+        assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT), both.without(CommandEncoding.SET_IFEQ));
+        assertEquals(ServerCapabilities.SCRIPTS, both.without(CommandEncoding.SET_IFEQ).without(CommandEncoding.DELIFEQ));
         assertSame(CommandEncoding.DELIFEQ, both.without(CommandEncoding.DELEX).releaseEncoding());
     }
 }

@@ -4,8 +4,8 @@ import dev.redlock.quorum.Token;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** A request that only knows what to ask. */
-class StubRequest implements LockRequest {
+/** A request with arguments, which expects no reply. */
+class StubRequest extends LockRequest {
 
     private final byte[] resourceBulk;
     private final Token token = new Token();

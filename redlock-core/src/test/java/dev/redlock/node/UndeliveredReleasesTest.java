@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import dev.redlock.quorum.Token;
 import org.junit.jupiter.api.Test;
 
+/** A bounded queue, oldest first, without the releases of expired keys. */
 class UndeliveredReleasesTest {
 
     private static final byte[] RESOURCE = {'$', '1', '\r', '\n', 'r', '\r', '\n'};
@@ -18,108 +19,112 @@ class UndeliveredReleasesTest {
         return token;
     }
 
-    private static UndeliveredReleases debtOf(final int limit, final int count) {
-        final UndeliveredReleases debt = new UndeliveredReleases(limit);
+    private static UndeliveredRelease release(final long token, final long untilNs) {
+        return new UndeliveredRelease(null, RESOURCE, token(token), untilNs);
+    }
+
+    private static UndeliveredReleases queueOf(final int limit, final int count) {
+        final UndeliveredReleases queue = new UndeliveredReleases(limit);
         for (int i = 0; i < count; i++) {
-            debt.add(RESOURCE, token(i), 1_000);
+            queue.add(release(i, 1_000));
         }
-        return debt;
+        return queue;
     }
 
-    private static void assertNext(final long value, final UndeliveredReleases debt) {
-        final UndeliveredReleases.Entry entry = debt.poll(0);
+    private static void assertNext(final long value, final UndeliveredReleases queue) {
+        final UndeliveredRelease entry = queue.poll(0);
         assertNotNull(entry, "entry " + value);
-        assertEquals(value, entry.token.high());
+        assertEquals(value, entry.token().high());
     }
 
     @Test
-    void isPaidOldestFirst() {
-        final UndeliveredReleases debt = debtOf(10, 3);
-        assertEquals(3, debt.length());
-        assertNext(0, debt);
-        assertNext(1, debt);
-        assertNext(2, debt);
-        assertNull(debt.poll(0));
-        assertEquals(0, debt.length());
+    void pollsTheOldestFirst() {
+        final UndeliveredReleases queue = queueOf(10, 3);
+        assertEquals(3, queue.length());
+        assertNext(0, queue);
+        assertNext(1, queue);
+        assertNext(2, queue);
+        assertNull(queue.poll(0));
+        assertEquals(0, queue.length());
     }
 
     @Test
-    void takesAsManyAsItsLimit() {
-        final UndeliveredReleases debt = debtOf(3, 3);
-        assertEquals(3, debt.length());
-        assertEquals(0, debt.droppedCount());
+    void holdsAsManyReleasesAsItsLimit() {
+        final UndeliveredReleases queue = queueOf(3, 3);
+        assertEquals(3, queue.length());
+        assertEquals(0, queue.droppedCount());
     }
 
     @Test
-    void dropsTheOldestBeyondItAndCountsIt() {
-        final UndeliveredReleases debt = debtOf(3, 4);
-        assertEquals(3, debt.length());
-        assertEquals(1, debt.droppedCount());
-        assertNext(1, debt);
-        assertNext(2, debt);
-        assertNext(3, debt);
+    void dropsTheOldestReleaseBeyondItsLimitAndCountsIt() {
+        final UndeliveredReleases queue = queueOf(3, 4);
+        assertEquals(3, queue.length());
+        assertEquals(1, queue.droppedCount());
+        assertNext(1, queue);
+        assertNext(2, queue);
+        assertNext(3, queue);
     }
 
     @Test
     void aLimitOfZeroDropsEverything() {
-        final UndeliveredReleases debt = debtOf(0, 2);
-        assertEquals(0, debt.length());
-        assertEquals(2, debt.droppedCount());
-        assertNull(debt.poll(0));
+        final UndeliveredReleases queue = queueOf(0, 2);
+        assertEquals(0, queue.length());
+        assertEquals(2, queue.droppedCount());
+        assertNull(queue.poll(0));
     }
 
     @Test
-    void whatHasExpiredByItselfIsNotSent() {
-        final UndeliveredReleases debt = new UndeliveredReleases(10);
-        debt.add(RESOURCE, token(1), 100);
-        debt.add(RESOURCE, token(2), 300);
-        debt.add(RESOURCE, token(3), 200);
-        final UndeliveredReleases.Entry atTheEdge = debt.poll(200);
-        assertEquals(2, atTheEdge.token.high(), "1 ended at 100");
-        assertNull(debt.poll(200), "3 ends now");
-        assertEquals(0, debt.length());
-        assertEquals(0, debt.droppedCount(), "an expired key is not a dropped one");
+    void skipsReleasesOfExpiredKeysWithoutCountingThem() {
+        final UndeliveredReleases queue = new UndeliveredReleases(10);
+        queue.add(release(1, 100));
+        queue.add(release(2, 300));
+        queue.add(release(3, 200));
+        final UndeliveredRelease atTheEdge = queue.poll(200);
+        assertEquals(2, atTheEdge.token().high(), "1 ended at 100");
+        assertNull(queue.poll(200), "3 ends now");
+        assertEquals(0, queue.length());
+        assertEquals(0, queue.droppedCount(), "an expired key is not a dropped one");
     }
 
     @Test
     void expiryIsComparedAcrossTheWrapOfTheClock() {
-        final UndeliveredReleases debt = new UndeliveredReleases(10);
-        debt.add(RESOURCE, token(1), Long.MIN_VALUE + 5);
-        assertNotNull(debt.poll(Long.MAX_VALUE - 5));
-        debt.add(RESOURCE, token(2), Long.MAX_VALUE - 5);
-        assertNull(debt.poll(Long.MIN_VALUE + 5));
+        final UndeliveredReleases queue = new UndeliveredReleases(10);
+        queue.add(release(1, Long.MIN_VALUE + 5));
+        assertNotNull(queue.poll(Long.MAX_VALUE - 5));
+        queue.add(release(2, Long.MAX_VALUE - 5));
+        assertNull(queue.poll(Long.MIN_VALUE + 5));
     }
 
     @Test
-    void copiesTheTokenAndBorrowsTheName() {
-        final UndeliveredReleases debt = new UndeliveredReleases(10);
+    void copiesTheTokenAndBorrowsTheResource() {
+        final UndeliveredReleases queue = new UndeliveredReleases(10);
         final Token token = token(7);
-        debt.add(RESOURCE, token, 1_000);
+        queue.add(new UndeliveredRelease(null, RESOURCE, token, 1_000));
         token.set(8, 8, 8);
-        final UndeliveredReleases.Entry entry = debt.poll(0);
-        assertEquals(token(7), entry.token);
-        assertSame(RESOURCE, entry.resourceBulk);
-        assertEquals(1_000, entry.untilNs);
+        final UndeliveredRelease entry = queue.poll(0);
+        assertEquals(token(7), entry.token());
+        assertSame(RESOURCE, entry.resourceBulk());
+        assertEquals(1_000, entry.untilNs());
     }
 
     @Test
-    void whatWasNotAnsweredComesBackToTheFront() {
-        final UndeliveredReleases debt = debtOf(3, 3);
-        final UndeliveredReleases.Entry first = debt.poll(0);
-        debt.putBack(first);
-        assertSame(first, debt.poll(0));
-        assertNext(1, debt);
+    void putsAReleaseWithoutAReplyBackToTheFront() {
+        final UndeliveredReleases queue = queueOf(3, 3);
+        final UndeliveredRelease first = queue.poll(0);
+        queue.putBack(first);
+        assertSame(first, queue.poll(0));
+        assertNext(1, queue);
     }
 
     @Test
-    void whatDoesNotFitAnyMoreIsDropped() {
-        final UndeliveredReleases debt = debtOf(2, 2);
-        final UndeliveredReleases.Entry first = debt.poll(0);
-        debt.add(RESOURCE, token(9), 1_000);
-        debt.putBack(first);
-        assertEquals(2, debt.length());
-        assertEquals(1, debt.droppedCount());
-        assertNext(1, debt);
-        assertNext(9, debt);
+    void dropsAReleaseThatIsPutBackToAFullQueue() {
+        final UndeliveredReleases queue = queueOf(2, 2);
+        final UndeliveredRelease first = queue.poll(0);
+        queue.add(release(9, 1_000));
+        queue.putBack(first);
+        assertEquals(2, queue.length());
+        assertEquals(1, queue.droppedCount());
+        assertNext(1, queue);
+        assertNext(9, queue);
     }
 }

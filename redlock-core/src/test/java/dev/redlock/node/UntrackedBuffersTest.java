@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The leak detector watches buffers at random; what lives as long as a client is none of them. */
+/** Buffers that live as long as a client are not tracked by the leak detector. */
 class UntrackedBuffersTest {
 
     private static final int MANY = 5_000;
@@ -23,7 +23,7 @@ class UntrackedBuffersTest {
     private final ResourceLeakDetector.Level level = ResourceLeakDetector.getLevel();
 
     @AfterEach
-    void asBefore() {
+    void restoreTheLevel() {
         ResourceLeakDetector.setLevel(level);
     }
 
@@ -33,7 +33,7 @@ class UntrackedBuffersTest {
             final ByteBuf buffer = isLongLived
                     ? UntrackedBuffers.direct(allocator, 64)
                     : allocator.directBuffer(64, 64);
-            watched += UntrackedBuffers.isWatched(buffer) ? 1 : 0;
+            watched += UntrackedBuffers.isTracked(buffer) ? 1 : 0;
             assertTrue(buffer.isDirect());
             assertEquals(64, buffer.capacity());
             assertTrue(buffer.release());
@@ -42,7 +42,7 @@ class UntrackedBuffersTest {
     }
 
     @Test
-    void noneIsWatchedAtTheDetectorsOwnLevel() {
+    void noBufferIsTrackedAtTheDefaultLevel() {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.SIMPLE);
         for (final ByteBufAllocator allocator : ALLOCATORS) {
             final int watched = watchedOfMany(allocator, false);
@@ -51,16 +51,16 @@ class UntrackedBuffersTest {
         }
     }
 
-    /** Whoever looks for leaks sees these too. */
+    /** A search for leaks includes these buffers. */
     @Test
-    void allAreWatchedWhereThatIsAskedFor() {
+    void everyBufferIsTrackedAtTheParanoidLevel() {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
         final ByteBuf buffer = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
-        assertTrue(UntrackedBuffers.isWatched(buffer));
+        assertTrue(UntrackedBuffers.isTracked(buffer));
         assertTrue(buffer.release());
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
         final ByteBuf unwatched = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
-        assertFalse(UntrackedBuffers.isWatched(unwatched));
+        assertFalse(UntrackedBuffers.isTracked(unwatched));
         assertTrue(unwatched.release());
     }
 }

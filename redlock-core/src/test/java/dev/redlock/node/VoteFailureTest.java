@@ -12,6 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
+/** Error replies are classified by their first word. */
 class VoteFailureTest {
 
     private static VoteFailure of(final String error) {
@@ -59,7 +60,7 @@ class VoteFailureTest {
         "NOT_CONNECTED never comes from a node | ERROR",
         "SILENT neither does this | ERROR",
         "NOSCRIPT: | ERROR"})
-    void tellsErrorsApartByTheirFirstWord(final String error, final VoteFailure kind) {
+    void distinguishesErrorsByTheirFirstWord(final String error, final VoteFailure kind) {
         assertEquals(kind, of(error));
     }
 
@@ -85,14 +86,14 @@ class VoteFailureTest {
     }
 
     @Test
-    void theSameCodeIsTheSameText() {
+    void returnsTheSameStringForTheSameCode() {
         final String first = codeOf("QUOTA a", "");
         assertSame(first, codeOf("QUOTA b", first), "nothing is allocated for each error");
     }
 
     @ParameterizedTest
     @EnumSource(VoteFailure.class)
-    void eachHasAnOrdinalThatFitsAByteAndAText(final VoteFailure failure) {
+    void eachFailureHasATextAndAnOrdinalThatFitsAByte(final VoteFailure failure) {
         assertEquals(failure, VoteFailure.of((byte) failure.ordinal()));
         assertFalse(failure.text().isBlank());
     }

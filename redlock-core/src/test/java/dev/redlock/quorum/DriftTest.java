@@ -19,11 +19,11 @@ class DriftTest {
     @ParameterizedTest
     @CsvSource({"0, 2000000", "1, 2000000", "99, 2000000", "100, 2000001", "30000000000, 302000000",
         "9223372036854775807, 92233720370547758"})
-    void theDefaultIsAHundredthAndTwoMilliseconds(final long ttlNs, final long driftNs) {
+    void theDefaultIsOnePercentAndTwoMilliseconds(final long ttlNs, final long driftNs) {
         assertEquals(driftNs, Drift.DEFAULT.ofNs(ttlNs));
     }
 
-    /** 1 980 ms at 1 % are 19.8 ms: whoever has to wait waits 20. */
+    /** 1 980 ms at 1 % are 19.8 ms, rounded up to 20. */
     @ParameterizedTest
     @CsvSource({"0, 2", "1, 3", "100, 3", "1980, 22", "2000, 22", "60000, 602", "86400000, 864002"})
     void millisecondsAreRoundedUp(final long ttlMs, final long driftMs) {
@@ -31,7 +31,7 @@ class DriftTest {
     }
 
     @Test
-    void noDriftAtAllIsAllowed() {
+    void zeroDriftIsAllowed() {
         assertEquals(0, new Drift(0, 0).ofNs(Long.MAX_VALUE));
         assertEquals(0, new Drift(0, 0).ofMs(86_400_000));
     }
@@ -46,7 +46,7 @@ class DriftTest {
     }
 
     @Property
-    void isExactForEveryNumber(@ForAll @LongRange(min = 0) final long durationNs,
+    void isExactForEveryDuration(@ForAll @LongRange(min = 0) final long durationNs,
             @ForAll @IntRange(min = 0, max = Drift.RATE_PPM_MAX) final int ratePpm,
             @ForAll @LongRange(min = 0) final long constantNs) {
         final BigInteger exact = BigInteger.valueOf(durationNs)
@@ -58,7 +58,7 @@ class DriftTest {
     }
 
     @Test
-    void numbersOutOfRangeAreRefused() {
+    void rejectsNumbersOutOfRange() {
         assertRefused("drift rate -1 is out of range: 0 to 500000 parts per million are allowed", -1, 0);
         assertRefused("drift rate 500001 is out of range: 0 to 500000 parts per million are allowed", 500_001, 0);
         assertRefused("drift constant -1 ns is negative: give zero or more", 0, -1);

@@ -14,7 +14,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.LongRange;
 
-/** {@link FenceRule} for one to nine nodes: the rule by itself, then among grants that overlap at random. */
+/** {@link FenceRule} for one to nine nodes: the rule alone, then with random overlapping grants. */
 class FenceRuleProperties {
 
     private static final int NODES_MAX = 9;
@@ -41,7 +41,7 @@ class FenceRuleProperties {
         return nodes;
     }
 
-    /** The words of the rule: the k-th largest, if at least q stand at exactly that. */
+    /** The specification: the k-th largest value, if at least q values are exactly that. */
     private static long expected(final int nodeCount, final long[] granted) {
         final int quorum = nodeCount / 2 + 1;
         final int rank = quorum - (nodeCount - granted.length);
@@ -57,7 +57,7 @@ class FenceRuleProperties {
     }
 
     @Property
-    void everyVoteIsJudgedByTheWordsOfTheRuleInWhateverOrderVotesCome(
+    void agreesWithTheSpecificationInAnyOrderOfVotes(
             @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed,
             @ForAll @IntRange(min = 1, max = 4) final int span) {
         final Random random = new Random(seed);
@@ -77,7 +77,7 @@ class FenceRuleProperties {
     }
 
     @Property
-    void aVoteThatIsToldTwiceCountsOnce(@ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount,
+    void aRepeatedVoteCountsOnce(@ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount,
             @ForAll final long seed, @ForAll @IntRange(min = 1, max = 4) final int span) {
         final Random random = new Random(seed);
         final long[] values = values(nodeCount, span, random);
@@ -94,7 +94,7 @@ class FenceRuleProperties {
     }
 
     @Property
-    void aPartialRaiseIsATokenOnlyWhenAQuorumStandsThere(
+    void aPartialRaiseIsATokenOnlyIfAQuorumHasTheValue(
             @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed,
             @ForAll @IntRange(min = 1, max = 4) final int span) {
         final Random random = new Random(seed);
@@ -103,23 +103,23 @@ class FenceRuleProperties {
         grantingNodes(values, random).forEach(node -> rule.onGrant(node, values[node]));
         final long raiseTo = rule.highest();
         final long lagging = rule.lagging();
-        long standing = rule.standingAt(raiseTo);
-        assertEquals(0, lagging & standing, "whoever stands there is not raised");
+        long standing = rule.nodesAt(raiseTo);
+        assertEquals(0, lagging & standing, "a node with this value is not raised");
         for (long left = lagging; left != 0; left &= left - 1) {
             if (random.nextBoolean()) {
                 rule.onRaised(Long.numberOfTrailingZeros(left), raiseTo);
                 standing |= Long.lowestOneBit(left);
             }
-            assertEquals(standing, rule.standingAt(raiseTo));
+            assertEquals(standing, rule.nodesAt(raiseTo));
             assertEquals(raiseTo, rule.highest(), "a raise goes to the highest and not beyond");
-            assertEquals(lagging & ~standing, rule.lagging(), "who is left to be raised");
+            assertEquals(lagging & ~standing, rule.lagging(), "the nodes still to be raised");
         }
         if (Long.bitCount(standing) >= nodeCount / 2 + 1) {
-            assertEquals(raiseTo, rule.agreed(), "a quorum stands at the highest");
+            assertEquals(raiseTo, rule.agreed(), "a quorum has the highest value");
         }
     }
 
-    /** Good nodes stand within a span, all others say anything; returns the mask of the good ones. */
+    /** Correct nodes have values within a span, the others any value; returns the mask of the correct ones. */
     private static long grantAll(final FenceRule rule, final int nodeCount, final long lowest, final long span,
             final Random random) {
         final List<Integer> nodes = new ArrayList<>();
@@ -141,9 +141,9 @@ class FenceRuleProperties {
         return good;
     }
 
-    /** A minority says anything: the others are kept, make a quorum, and are not pushed far. */
+    /** A minority has any values: the others are not left out, form a quorum, and are not pushed far. */
     @Property
-    void aMinorityNeitherPutsTheOthersOutOfRangeNorPushesThemBeyondTheClock(
+    void aFaultyMinorityNeitherExcludesTheOthersNorPushesThemBeyondTheClock(
             @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed) {
         final Random random = new Random(seed);
         final FenceRule rule = new FenceRule(nodeCount);
@@ -151,12 +151,12 @@ class FenceRuleProperties {
         final long good = grantAll(rule, nodeCount, 1, clock - 1, random);
         assertEquals(0, rule.dropOutOfRange(clock) & good, "a good one was left out");
         assertTrue(rule.highest() <= clock + 1_024, () -> rule.highest() + " is far beyond the clock " + clock);
-        final long standing = rule.lagging() | rule.standingAt(rule.highest());
+        final long standing = rule.lagging() | rule.nodesAt(rule.highest());
         assertTrue(Long.bitCount(standing & good) >= nodeCount / 2 + 1, "they make a quorum");
     }
 
     @Property
-    void aMinorityDoesNotPutNodesBeyondTheClockOutOfRange(
+    void aFaultyMinorityDoesNotExcludeNodesBeyondTheClock(
             @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed) {
         final FenceRule rule = new FenceRule(nodeCount);
         final long good = grantAll(rule, nodeCount, 5_000_000, 1_024, new Random(seed));
@@ -165,19 +165,19 @@ class FenceRuleProperties {
     }
 
     @Property
-    void aValueAtWhichAQuorumStandsIsNeverOutOfRange(
+    void theValueOfAQuorumIsNeverOutOfRange(
             @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed,
             @ForAll @LongRange(min = 0) final long clock) {
         final FenceRule rule = new FenceRule(nodeCount);
         grantAll(rule, nodeCount, 1L << 52, 1, new Random(seed));
         final long token = rule.agreed();
-        final long standing = rule.standingAt(token);
+        final long standing = rule.nodesAt(token);
         rule.dropOutOfRange(clock);
         assertEquals(token, rule.agreed());
-        assertEquals(standing, rule.standingAt(token));
+        assertEquals(standing, rule.nodesAt(token));
     }
 
-    /** Whatever overlaps, vanishes, is lost, late, partly raised or given back: unique, and greater than before. */
+    /** Tokens are unique and increasing with overlaps, lost keys, lost and late replies, partial raises. */
     @Property(tries = 4_000)
     void tokensOfOverlappingGrantsAreUniqueAndIncreasing(
             @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount,
@@ -187,9 +187,9 @@ class FenceRuleProperties {
         assertEquals(null, grants.violation(), () -> nodeCount + " nodes, seed " + seed);
     }
 
-    /** The check can fail: both tempting rules are caught, for every number of nodes that has two quorums. */
+    /** The check can fail: it finds both simpler rules, for every number of nodes with two quorums. */
     @Example
-    void theWrongRulesAreCaught() {
+    void wrongRulesAreFound() {
         for (final FenceSearch.Rule wrong : new FenceSearch.Rule[]{FenceSearch.Rule.AT_LEAST,
             FenceSearch.Rule.MAX_WITHOUT_RAISE}) {
             for (int nodeCount = 3; nodeCount <= NODES_MAX; nodeCount++) {
@@ -205,7 +205,7 @@ class FenceRuleProperties {
     }
 
     @Example
-    void runsDecideTokensInBothWays() {
+    void runsDecideTokensWithAndWithoutRaising() {
         int decided = 0;
         int raised = 0;
         for (long seed = 0; seed < 100; seed++) {

@@ -10,12 +10,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The rule against its words: every assignment of few values to few nodes. */
+/** The rule against its specification: every assignment of few values to few nodes. */
 class FenceRuleTest {
 
     private static final int VALUES = 4;
 
-    /** The k-th largest, if a quorum stands at exactly that. */
+    /** The k-th largest value, if a quorum has exactly this value. */
     private static long expected(final int nodeCount, final List<Long> granted) {
         final int quorum = nodeCount / 2 + 1;
         final int rank = quorum - (nodeCount - granted.size());
@@ -30,7 +30,7 @@ class FenceRuleTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6})
-    void agreesWhenAQuorumStandsAtTheRankedValue(final int nodeCount) {
+    void agreesIfAQuorumHasTheRankedValue(final int nodeCount) {
         final FenceRule rule = new FenceRule(nodeCount);
         final int assignments = (int) Math.pow(VALUES, nodeCount);
         for (int assignment = 0; assignment < assignments; assignment++) {
@@ -55,7 +55,7 @@ class FenceRuleTest {
     }
 
     @Test
-    void raisedNodesStandWhereTheyWereRaised() {
+    void aRaisedNodeHasTheRaisedValue() {
         final FenceRule rule = new FenceRule(3);
         rule.onGrant(0, 5);
         rule.onGrant(1, 9);
@@ -63,14 +63,14 @@ class FenceRuleTest {
         assertEquals(0b101, rule.lagging());
         assertEquals(FenceRule.NONE, rule.agreed());
         rule.onRaised(0, 9);
-        assertEquals(0b011, rule.standingAt(9));
-        assertEquals(0b100, rule.standingAt(7));
-        assertEquals(0, rule.standingAt(5));
+        assertEquals(0b011, rule.nodesAt(9));
+        assertEquals(0b100, rule.nodesAt(7));
+        assertEquals(0, rule.nodesAt(5));
         assertEquals(9, rule.agreed());
     }
 
     @Test
-    void aValueThatWasOnlySeenRaisesTheHighest() {
+    void aSeenValueCountsForTheHighestOnly() {
         final FenceRule rule = new FenceRule(3);
         rule.onGrant(0, 5);
         rule.recordSeen(8);
@@ -84,28 +84,28 @@ class FenceRuleTest {
 
     @ParameterizedTest
     @CsvSource({"1,1", "2,1", "3,2", "4,2", "5,3", "6,3", "7,4", "63,32"})
-    void oneMoreThanMayBeAtFaultIsSupport(final int nodeCount, final int support) {
+    void supportIsOneNodeMoreThanMayBeFaulty(final int nodeCount, final int support) {
         assertEquals(support, FenceRule.supportOf(nodeCount));
     }
 
     @ParameterizedTest
     @CsvSource({"0b111, 1, 9", "0b111, 2, 7", "0b111, 3, 5", "0b111, 4, 0", "0b101, 2, 5", "0b000, 1, 0"})
-    void aNumberIsReachedByThoseThatStandThereOrAbove(final String mask, final int count, final long reached) {
+    void aNumberIsReachedByValuesNotBelowIt(final String mask, final int count, final long reached) {
         final long[] values = {5, 7, 9};
         assertEquals(reached, FenceRule.reachedBy(values, Long.parseLong(mask.substring(2), 2), count));
     }
 
-    /** The seed of an hour later, to the microsecond; nothing without a clock, and never beyond the end. */
+    /** The seed of an hour later, to the microsecond; 0 without a clock, and never above the maximum. */
     @ParameterizedTest
     @CsvSource({"0, 0", "-1, 0", "1, 3774873601", "500000, 3775397888", "1000000, 3775922176",
         "1800000000000000, 1887440574873600", "8589930991000000, 9007199253692416",
         "8589930992000000, 9007199254740991", "9223372036854775807, 9007199254740991"})
-    void clocksAllowTheSeedOfAnHourLater(final long wallUs, final long limit) {
+    void theClockLimitIsTheSeedOfAnHourLater(final long wallUs, final long limit) {
         assertEquals(limit, FenceRule.clockLimit(wallUs));
     }
 
     @Test
-    void aValueIsInRangeUpToTheClockOrALittleBeyondTheMajority() {
+    void aValueIsInRangeUpToTheClockLimitOrTheLeadOverAMajority() {
         final FenceRule rule = new FenceRule(3);
         assertEquals(50, rule.limit(50), "no grant");
         rule.onGrant(2, 900_000);
@@ -123,7 +123,7 @@ class FenceRuleTest {
     }
 
     @Test
-    void aValueThatCameLateStaysTheHighest() {
+    void aLateValueRemainsTheHighest() {
         final FenceRule rule = new FenceRule(3);
         rule.onGrant(0, 5);
         rule.onGrant(1, 90_000);

@@ -4,30 +4,29 @@ import java.util.Arrays;
 
 /**
  * Visits every state that a few overlapping grants on three nodes can reach, and checks each fencing token when it is
- * decided. What can happen, in any order: a request executes (late, or never), a key vanishes, a client decides on any
- * set of grants that is large enough, gives up, raises, releases. A reply that is lost or late is a decision on a
- * smaller set. Requests of one grant to one node execute in the order in which they were sent.
+ * decided. Events in any order: a request executes, late or never; a key vanishes; a client decides on any set of
+ * grants that is large enough, gives up, raises, or releases. A lost or late reply is a decision on a smaller set. The
+ * requests of one grant to one node execute in the order in which they were sent.
  *
- * <p>What makes it small enough for three grants, and why nothing is missed:
+ * <p>Reductions that make three grants feasible, and why they miss nothing:
  * <ul>
- * <li>Nodes are alike and grants are alike: states that differ in their order only are one state.
- * <li>A key may vanish at any moment, so at any moment somebody else's acquire may find the place free. Only that is
- * modelled: an acquire takes the place of whoever was there. That a key is gone has no other effect than a raise that
- * does nothing, and a raise may be lost anyway. For the same reason a release need not free the place.
- * <li>A request that would change nothing at its node is not executed. Its execution would only take it out of the way,
- * and whatever happens from there on can happen with the request still under way: it may stay so for ever.
- * <li>What is not read any more is set to one value: who is at a place and will raise nothing, values that neither a
- * token nor the highest value can come from.
- * <li>Counters are compared and counted up, never looked at: starting counters of which none is 0 behave like those
- * that are lower by one.
- * <li>Of the tokens that were there when a grant began, the greatest is kept.
- * <li>A state is two longs, and the set of them is a plain table.
+ * <li>Nodes are interchangeable, and so are grants: states that differ only in their order are one state.
+ * <li>A key may vanish at any moment, so an acquire of another client may always succeed. The model has only this: an
+ * acquire replaces the holder. A vanished key has no other effect than a raise without effect, and a raise may be lost
+ * anyway. For the same reason a release need not remove the key.
+ * <li>A request that would change nothing at its node is not executed. Its execution would only remove it, and every
+ * later state is also reachable with the request still under way, which it may be for ever.
+ * <li>Values that are never read again are set to one value: a holder that will raise nothing, and values that can be
+ * neither a token nor the highest value.
+ * <li>Counters are only compared and incremented: starting counters without a 0 behave like those lower by one.
+ * <li>Of the tokens from before a grant, only the greatest is kept.
+ * <li>A state is two longs, and the set of states is a plain table.
  * </ul>
  *
- * <p>Node 0 may be at fault: its counter jumps ahead to any value, or it answers any value. Then the nodes are not all
- * alike. What clients leave out of a decision is a {@link Bound}. Where the search asks for progress too, it looks in
- * every state whether a single grant gets a token from the nodes that are not at fault, whatever node 0 answers, and
- * whether those nodes have been pushed beyond the clock.
+ * <p>Node 0 may be faulty: its counter jumps ahead to any value, or it replies with any value. Then the nodes are not
+ * interchangeable. A {@link Bound} says which grants a client leaves out. A search for progress checks two things in
+ * every state: a single grant gets a token from the correct nodes, whatever node 0 replies, and those nodes were not
+ * pushed beyond the clock.
  */
 final class FenceSearch {
 
@@ -36,21 +35,21 @@ final class FenceSearch {
 
     /** How a token is decided. */
     enum Rule {
-        /** The product's. */
+        /** The rule of the client. */
         EXACTLY,
-        /** Wrong: the q-th largest value, although not q nodes stand at exactly it. */
+        /** Wrong: the q-th largest value, without q nodes at exactly this value. */
         AT_LEAST,
         /** Wrong: the highest value of the quorum, without raising the others. */
         MAX_WITHOUT_RAISE
     }
 
-    /** What node 0 does. */
+    /** The behaviour of node 0. */
     enum Fault {
-        /** What the other nodes do. */
+        /** As the other nodes. */
         NONE,
         /** Before it counts a grant, its counter may have jumped ahead to any value. */
         AHEAD,
-        /** It answers any value, also one that it has answered before. */
+        /** It replies with any value, also one from before. */
         ANY
     }
 
@@ -60,11 +59,11 @@ final class FenceSearch {
         NONE,
         /** The product's, each client with a clock of its own. */
         CLOCK_OR_MAJORITY,
-        /** Each client leaves out what it likes, so that a quorum is left. */
+        /** Each client leaves out any grants, so that a quorum remains. */
         ARBITRARY,
-        /** Wrong: what is beyond the clock, wherever the others stand. */
+        /** Wrong: every value beyond the clock, whatever the other values are. */
         CLOCK_ALONE,
-        /** Wrong: what is beyond the majority, whatever the clock says. */
+        /** Wrong: every value beyond the majority, whatever the clock is. */
         MAJORITY_ALONE
     }
 
@@ -80,7 +79,7 @@ final class FenceSearch {
     private static final int RAISE_TO = 2;
     private static final int HIGHEST = 3;
     private static final int GRANT_LENGTH = 4;
-    // A node's part: its counter, its holder, then for each grant what was acquired, raised, released, and seen.
+    // A node's part: its counter, its holder, then for each grant the values acquired, raised, released and seen.
     private static final int COUNTER = 0;
     private static final int HOLDER = 1;
     private static final int NODE_HEAD = 2;
@@ -117,9 +116,9 @@ final class FenceSearch {
     private final Rule rule;
     private final Fault fault;
     private final Bound bound;
-    /** What clients' clocks allow, one at a time. */
+    /** The values that clients' clocks allow, one at a time. */
     private final long[] clocks;
-    /** What clocks allow when the grants of this search are long over; -1 if progress is not asked for. */
+    /** The value that clocks allow long after the grants of this search; -1 without a check of progress. */
     private final long laterClock;
     private final int columnLength;
     private final int length;
@@ -133,7 +132,7 @@ final class FenceSearch {
         this(grantCount, rule, Fault.NONE, Bound.NONE, -1);
     }
 
-    /** With a clock of -1, progress is not asked for; with 0, no value can come from the clock. */
+    /** A clock of -1 turns the check of progress off; with 0, no value can come from the clock. */
     FenceSearch(final int grantCount, final Rule rule, final Fault fault, final Bound bound, final int clock) {
         assert grantCount <= 3 : "more do not fit the bits of a state";
         this.grantCount = grantCount;
@@ -231,7 +230,7 @@ final class FenceSearch {
         return fault == Fault.NONE;
     }
 
-    /** Who is at a place matters as long as it may raise there. */
+    /** Clears a holder that will raise nothing. */
     private void forget(final byte[] state) {
         for (int i = 0; i < NODES; i++) {
             final int g = state[node(i) + HOLDER] - 1;
@@ -241,7 +240,7 @@ final class FenceSearch {
         }
     }
 
-    /** By what does not depend on the order of nodes; grants that are equal in that stay as they are. */
+    /** Sorts by properties that do not depend on the order of nodes; grants with equal properties keep their order. */
     private void sortGrants(final byte[] state) {
         for (int g = 1; g < grantCount; g++) {
             for (int h = g; h > 0 && rankOf(state, h - 1) > rankOf(state, h); h--) {
@@ -297,7 +296,7 @@ final class FenceSearch {
         return state[cell(i, g, ACQUIRED)] << 3 | requestsOf(state, i, g);
     }
 
-    /** Released is the last word; before that a node is either seen to stand, or raised, or neither. */
+    /** A release is the last request. Before it the value of a node is seen, or raised, or neither. */
     private int requestsOf(final byte[] state, final int i, final int g) {
         final byte raised = state[cell(i, g, RAISED)];
         final byte seen = state[cell(i, g, SEEN)];
@@ -518,7 +517,7 @@ final class FenceSearch {
         }
     }
 
-    /** What is above any of the values is left out. */
+    /** Leaves out the grants above each of the values. */
     private void decideOnSome(final byte[] state, final int g, final int set, final long token) {
         if (token != FenceRule.NONE) {
             hold(state.clone(), g, (byte) token, (int) token);
@@ -532,7 +531,7 @@ final class FenceSearch {
         }
     }
 
-    /** Gives the answers of a set of nodes to the rule, those that are not above a limit. */
+    /** Passes the replies of a set of nodes to the rule, unless they are above a limit. */
     private int[] answers(final byte[] state, final int g, final int set, final int limit) {
         fence.reset();
         final int[] values = new int[NODES];
@@ -547,7 +546,7 @@ final class FenceSearch {
     }
 
     private int countedGrants() {
-        return Long.bitCount(fence.lagging() | fence.standingAt(fence.highest()));
+        return Long.bitCount(fence.lagging() | fence.nodesAt(fence.highest()));
     }
 
     private void raise(final byte[] next, final int g) {
@@ -562,8 +561,8 @@ final class FenceSearch {
             }
         }
         for (int i = 0; i < NODES; i++) {
-            // From here on: whether it stood at that value when it was counted, and what a late answer may say.
-            next[cell(i, g, SEEN)] = (byte) (fence.standingAt(fence.highest()) >>> i & 1);
+            // From here on: whether the node had that value when it was counted, and the values of a late reply.
+            next[cell(i, g, SEEN)] = (byte) (fence.nodesAt(fence.highest()) >>> i & 1);
             if (valueOf(next, i, g) <= fence.highest()) {
                 next[cell(i, g, ACQUIRED)] = (byte) Math.min(next[cell(i, g, ACQUIRED)], ACQUIRE_REFUSED);
             }
@@ -607,7 +606,7 @@ final class FenceSearch {
         visit(next);
     }
 
-    /** Gives up: the highest value is that of any answers that came, without those that are out of range. */
+    /** Gives up. The highest value is that of any subset of the replies, without values out of range. */
     private void releaseUndecided(final byte[] state, final int g) {
         if (clocks[0] == Long.MAX_VALUE) {
             releaseWithEachHighest(state, g, 0);
@@ -624,7 +623,7 @@ final class FenceSearch {
         }
     }
 
-    /** A late answer may have been seen or not: the highest value is any granted one, at least what was decided on. */
+    /** A late reply may have been read or not: the highest value is any granted one from the decided value on. */
     private void releaseWithEachHighest(final byte[] state, final int g, final int atLeast) {
         release(state, g, atLeast);
         final long clock = clocks[clocks.length - 1];
@@ -644,7 +643,7 @@ final class FenceSearch {
         boolean isRaising = false;
         for (int i = 0; i < NODES; i++) {
             next[cell(i, g, RELEASED)] = PENDING;
-            // What cannot matter any more is forgotten, so that states that differ in nothing else are one.
+            // Clears values that are never read again, so that states that differ only in them are one.
             next[cell(i, g, SEEN)] = 0;
             next[cell(i, g, ACQUIRED)] = (byte) Math.min(next[cell(i, g, ACQUIRED)], ACQUIRE_REFUSED);
             isRaising |= next[cell(i, g, RAISED)] == PENDING;
@@ -656,7 +655,7 @@ final class FenceSearch {
 
     // ---- progress ---------------------------------------------------------------------------------------------------
 
-    /** One grant alone, later: of the nodes that are not at fault two answer, and the third may or may not. */
+    /** A later, single grant: two correct nodes reply, and the third node may or may not. */
     private void checkProgress(final byte[] state) {
         final int[] next = new int[NODES];
         for (int i = 0; i < NODES; i++) {
@@ -674,7 +673,7 @@ final class FenceSearch {
         }
     }
 
-    /** Node 0 answers a value or, with 0, nothing; that it is raised is not relied on. */
+    /** Node 0 replies with a value, or not at all if it is 0. The check does not rely on raising node 0. */
     private void checkGrant(final int one, final int two, final int other) {
         if (one > VALUE_MAX || two > VALUE_MAX) {
             violation = "a node that is not at fault was pushed to the end of its numbers";
@@ -691,7 +690,7 @@ final class FenceSearch {
         }
         final boolean hasClock = bound == Bound.CLOCK_OR_MAJORITY || bound == Bound.CLOCK_ALONE;
         fence.dropOutOfRange(hasClock ? laterClock : clocks[0]);
-        final long standing = fence.standingAt(fence.highest()) | fence.lagging() & 0b110;
+        final long standing = fence.nodesAt(fence.highest()) | fence.lagging() & 0b110;
         if (Long.bitCount(standing) < QUORUM) {
             violation = "no token where two nodes count to " + one + " and " + two + " and the third to " + other;
         }

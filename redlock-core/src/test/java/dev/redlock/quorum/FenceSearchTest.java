@@ -10,7 +10,7 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The proof of the fencing rule, by looking at everything that can happen in a small world. */
+/** The proof of the fencing rule: a search through all states of a small model. */
 class FenceSearchTest {
 
     /** The number of states is part of the proof: a change of the model shows in it. */
@@ -41,14 +41,14 @@ class FenceSearchTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
-    void atLeastInsteadOfExactlyIsWrong(final int grantCount) {
+    void findsTheErrorOfAtLeastInPlaceOfExactly(final int grantCount) {
         assertNotNull(new FenceSearch(grantCount, FenceSearch.Rule.AT_LEAST).run(2));
         assertTrue(new FenceSearch(grantCount, FenceSearch.Rule.AT_LEAST).run(0).startsWith("two grants got "));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
-    void theHighestWithoutRaisingIsWrong(final int grantCount) {
+    void findsTheErrorOfTheHighestValueWithoutRaising(final int grantCount) {
         assertNotNull(new FenceSearch(grantCount, FenceSearch.Rule.MAX_WITHOUT_RAISE).run(2));
         assertNotNull(new FenceSearch(grantCount, FenceSearch.Rule.MAX_WITHOUT_RAISE).run(0));
     }
@@ -71,43 +71,43 @@ class FenceSearchTest {
         return violation;
     }
 
-    /** A counter that jumps ahead breaks neither, whatever each client leaves out of its decision. */
+    /** Any client may leave out any grants of its decision. */
     @Test
-    void tokensStayUniqueAndIncreasingWhateverIsLeftOutAndHoweverFarOneNodeJumpsAhead() {
+    void tokensAreUniqueAndIncreasingWhileOneNodeJumpsAheadAndGrantsAreLeftOut() {
         assertClean(FenceSearch.Fault.AHEAD, FenceSearch.Bound.ARBITRARY, 2, 2, -1, 1_571_292);
         assertClean(FenceSearch.Fault.NONE, FenceSearch.Bound.ARBITRARY, 2, 2, -1, 25_904);
     }
 
-    /** Node 0 may say anything at the end: the other two make a token, and stand where clocks allow. */
+    /** Node 0 may reply with any value: the other two decide a token, within the limit of the clocks. */
     @Test
-    void oneNodeThatJumpsAheadKeepsNobodyFromATokenAndPushesNobodyBeyondTheClock() {
+    void aNodeThatJumpsAheadNeitherPreventsATokenNorPushesOthersBeyondTheClock() {
         assertClean(FenceSearch.Fault.AHEAD, FenceSearch.Bound.CLOCK_OR_MAJORITY, 2, 2, 2, 600_630);
     }
 
     @Test
-    void nodesBeyondTheClockMakeATokenTooWhileOneIsSilent() {
+    void nodesBeyondTheClockDecideATokenWhileOneIsSilent() {
         assertClean(FenceSearch.Fault.NONE, FenceSearch.Bound.CLOCK_OR_MAJORITY, 2, 0, 0, 1_726);
     }
 
     @Test
-    void withoutABoundOneNodePushesTheOthersToTheEnd() {
+    void findsThatWithoutABoundOneNodePushesTheOthersToTheMaximum() {
         assertEquals("a node that is not at fault was pushed to the end of its numbers",
                 violation(FenceSearch.Fault.AHEAD, FenceSearch.Bound.NONE, 2, 2));
     }
 
     @Test
-    void theClockAloneIsNoBound() {
+    void findsThatTheClockAloneIsNoBound() {
         assertTrue(violation(FenceSearch.Fault.NONE, FenceSearch.Bound.CLOCK_ALONE, 0, 0).startsWith("no token"));
     }
 
     @Test
-    void theMajorityAloneIsNoBound() {
+    void findsThatTheMajorityAloneIsNoBound() {
         assertTrue(violation(FenceSearch.Fault.NONE, FenceSearch.Bound.MAJORITY_ALONE, 6, 2).startsWith("no token"));
     }
 
-    /** Two quorums of three share one node: if that one gives a number again, no rule can tell. */
+    /** Two quorums of three share one node: if that one repeats a number, no rule can find it. */
     @Test
-    void aNodeThatGivesANumberAgainBreaksEveryBound() {
+    void findsThatACounterThatDecreasesBreaksEveryBound() {
         for (final FenceSearch.Bound bound : FenceSearch.Bound.values()) {
             assertNotNull(violation(FenceSearch.Fault.ANY, bound, 1, -1), bound::name);
         }

@@ -3,7 +3,7 @@ package dev.redlock.quorum;
 import java.security.SecureRandom;
 import java.util.SplittableRandom;
 
-/** A seed source that gives the same bytes each time, and counts how often it is asked. */
+/** A seed source that returns the same bytes each time, and counts its calls. */
 final class FixedSeed extends SecureRandom {
 
     private static final long serialVersionUID = 1;

@@ -3,23 +3,25 @@ package dev.redlock.quorum;
 import java.util.Arrays;
 
 /**
- * Visits every state that a lease on three nodes can reach by extensions, and looks in each whether somebody else can
- * hold the lock while the lease is valid. What can happen, in any order and for any time: an extension by any ttl
- * begins, whether or not the one before was decided; a node executes the next command of its connection and answers; a
- * command fails or is not sent; a connection is replaced, and what it carried is executed at any time or never, in any
- * order; time passes; keys expire; another client takes any node that is free and leaves it again.
- *
- * <p>What makes it small, and why nothing is missed:
+ * Visits every state that extensions of a lease on three nodes can reach, and checks in each whether another client can
+ * hold the lock while the lease is valid. Events in any order and at any time:
  * <ul>
- * <li>Times are counted from now on, in whole units, so a run has no end and the states are finite all the same.
- * <li>Another client may take a free node at any moment and leave it again. So a node without our key is one state:
- * what sets our key if the node is free either does or does not. Two holders are possible as soon as a quorum of nodes
- * is without our key while the lease is valid.
- * <li>A late command stays late when it is executed: another one of the same kind may be behind it.
- * <li>A command that is executed and whose answer is lost is one whose connection is replaced, and that is executed at
- * that moment.
- * <li>On a connection one or two extensions are unanswered.
- * <li>Nodes that are asked in the same form are alike: states that differ in their order only are one state.
+ * <li>An extension by any ttl starts, whether or not the previous one was decided.
+ * <li>A node executes the next command of its connection and replies, or a command fails or is not sent.
+ * <li>A connection is replaced; its commands are executed in any order, at any time or never.
+ * <li>Time passes; keys expire; another client acquires any free node and releases it.
+ * </ul>
+ *
+ * <p>Reductions, and why they miss nothing:
+ * <ul>
+ * <li>Times are relative to the present, in whole units, so an endless run has a finite number of states.
+ * <li>Another client may acquire and release a free node at any moment. So a node without our key is one state: a
+ * command that sets our key if the node is free either does or does not. Two holders are possible as soon as a quorum
+ * of nodes is without our key while the lease is valid.
+ * <li>A late command stays late after its execution: another one of the same kind may follow.
+ * <li>A command whose reply is lost is one whose connection is replaced and that is executed at that moment.
+ * <li>A connection has one or two unanswered extensions.
+ * <li>Nodes with the same encoding are interchangeable: states that differ only in their order are one state.
  * </ul>
  */
 final class LateExtensionSearch {
@@ -29,15 +31,15 @@ final class LateExtensionSearch {
     private static final int QUORUM = 2;
     private static final int NONE = 0;
 
-    /** What an extension does at a node, and whose answer counts. */
+    /** The effect of an extension at a node, and the replies that count. */
     enum Rule {
-        /** The product's: scripts only lengthen, and {@link LateExtensions} says which other answers count. */
+        /** The rule of the client: scripts only lengthen, and {@link LateExtensions} decides about other replies. */
         PRODUCT,
-        /** Wrong: scripts set the expiry, whatever it was. */
+        /** Wrong: scripts replace any expiry. */
         SCRIPTS_SHORTEN,
-        /** Wrong: every answer to a conditional set counts. */
+        /** Wrong: every reply to a conditional set counts. */
         EVERY_ANSWER_COUNTS,
-        /** Wrong: every extension that may be late is taken for the one that was sent last. */
+        /** Wrong: every late extension counts as the last one. */
         LAST_TTL_ONLY
     }
 
@@ -49,7 +51,7 @@ final class LateExtensionSearch {
     private static final int SHORTEST_LATE = 4;
     private static final int IS_OPEN = 5;
     private static final int HEAD_LENGTH = 6;
-    // A node's part: for how long our key stands, the unanswered ones of its connection, those that may come late.
+    // A node's part: the rest of our key's ttl, the unanswered extensions, those that may be executed late.
     private static final int KEY = 0;
     private static final int FIRST = 1;
     private static final int SECOND = 2;
@@ -59,10 +61,10 @@ final class LateExtensionSearch {
     private static final int NODE_LENGTH = 6;
     private static final int LENGTH = HEAD_LENGTH + NODES * NODE_LENGTH;
 
-    /** An unanswered extension: its ttl, and whether it is the one that was sent last. */
+    /** An unanswered extension: its ttl, and whether it is the last one. */
     private static final int IS_LAST = 1 << 2;
     private static final int TTL_MASK = IS_LAST - 1;
-    /** In the set of what may come late: the acquire, by the longest ttl; bits 1 to 3 are extensions by those ttls. */
+    /** In the set of late commands: the acquire, by the longest ttl; bits 1 to 3 are extensions by those ttls. */
     private static final int LATE_ACQUIRE = 1;
 
     private static final int[] HEAD_BITS = {2, 2, 2, 2, 2, 1};
@@ -80,7 +82,7 @@ final class LateExtensionSearch {
     private String violation;
 
     /**
-     * A search over nodes of which those of a mask are asked by conditional sets, the others by scripts.
+     * A search in which the nodes of a mask get conditional sets, and the others get scripts.
      *
      * @param ttlMax        ttls are 1 to this, at most 3
      * @param unansweredMax most extensions that a connection carries, 1 or 2
@@ -132,7 +134,7 @@ final class LateExtensionSearch {
         return (nativeMask & 1 << i) != 0;
     }
 
-    // ---- what can happen --------------------------------------------------------------------------------------------
+    // ---- events -----------------------------------------------------------------------------------------------------
 
     private void expand(final byte[] state) {
         tick(state.clone());
@@ -197,7 +199,7 @@ final class LateExtensionSearch {
         }
     }
 
-    /** For how long a key of ours stands after an extension. */
+    /** The ttl of our key after an extension. */
     private int keyAfter(final byte[] state, final int i, final int ttl) {
         return isNative(i) || rule == Rule.SCRIPTS_SHORTEN ? ttl : Math.max(state[node(i) + KEY], ttl);
     }
@@ -217,7 +219,7 @@ final class LateExtensionSearch {
         }
     }
 
-    /** It is answered by an error, or was never sent. */
+    /** The reply is an error, or the command was not sent. */
     private void fail(final byte[] state, final int i) {
         visit(withoutFirst(state, i));
         if (state[node(i) + SECOND] != NONE) {
@@ -258,7 +260,7 @@ final class LateExtensionSearch {
             visitWithKey(state, i, ttlMax);
         }
         for (int ttl = 1; ttl <= ttlMax; ttl++) {
-            // Nobody is there any more to send the script behind a conditional set that has failed.
+            // The client no longer sends the script after a failed conditional set.
             if ((set & 1 << ttl) != 0 && (key > 0 || !isNative(i))) {
                 visitWithKey(state, i, key > 0 ? keyAfter(state, i, ttl) : ttl);
             }
@@ -271,9 +273,9 @@ final class LateExtensionSearch {
         visit(next);
     }
 
-    // ---- what the client remembers ----------------------------------------------------------------------------------
+    // ---- the client's memory ----------------------------------------------------------------------------------------
 
-    /** The product's memory, brought to where it stands in a state. The shortest late one was sent, too. */
+    /** The client's memory in a state. The shortest late extension was sent, too. */
     private LateExtensions lateOf(final byte[] state) {
         late.reset();
         for (int i = 0; i < NODES; i++) {
@@ -304,7 +306,7 @@ final class LateExtensionSearch {
 
     // ---- the states -------------------------------------------------------------------------------------------------
 
-    /** Puts a state among the open ones unless it has been seen. Where the lease is over nothing can go wrong. */
+    /** Adds a state to the open ones unless it was visited. A state without a valid lease is safe. */
     private void visit(final byte[] state) {
         if (state[VALID] <= 0) {
             return;
@@ -327,7 +329,7 @@ final class LateExtensionSearch {
         }
     }
 
-    /** What is not read any more is set to one value. */
+    /** Clears values that are never read again. */
     private static void forget(final byte[] state) {
         if (state[IS_OPEN] == 0) {
             state[ROUND_LEFT] = 0;

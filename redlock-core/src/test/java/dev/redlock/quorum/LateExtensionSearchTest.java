@@ -8,13 +8,13 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The proof that no extension that is executed late makes two holders, by looking at everything that can happen. */
+/** The proof that a late extension does not allow two holders: a search through all states of a small model. */
 class LateExtensionSearchTest {
 
     @ParameterizedTest
     @CsvSource({"0, 2, 1, 52734", "7, 2, 1, 32281", "1, 2, 1, 261661", "3, 2, 1, 217237", "0, 2, 2, 701803",
         "7, 2, 2, 587582", "0, 3, 1, 2481461", "7, 3, 1, 1019469"})
-    void anExtensionThatIsExecutedLateMakesNoSecondHolder(final int nativeMask, final int ttlMax,
+    void aLateExtensionDoesNotAllowASecondHolder(final int nativeMask, final int ttlMax,
             final int unansweredMax, final long stateCount) {
         assertClean(nativeMask, ttlMax, unansweredMax, stateCount);
     }
@@ -22,7 +22,8 @@ class LateExtensionSearchTest {
     @ParameterizedTest
     @EnabledIfSystemProperty(named = "redlock.longLateSearch", matches = "true")
     @CsvSource({"1, 2, 2, 4699801", "3, 2, 2, 4050137"})
-    void norDoesOneOfTwoOnAConnectionWhereNodesDiffer(final int nativeMask, final int ttlMax, final int unansweredMax,
+    void oneOfTwoLateExtensionsDoesNotAllowASecondHolderIfNodesDiffer(final int nativeMask,
+            final int ttlMax, final int unansweredMax,
             final long stateCount) {
         assertClean(nativeMask, ttlMax, unansweredMax, stateCount);
     }
@@ -42,7 +43,7 @@ class LateExtensionSearchTest {
     @ParameterizedTest
     @CsvSource({"SCRIPTS_SHORTEN, 0", "SCRIPTS_SHORTEN, 1", "SCRIPTS_SHORTEN, 3", "EVERY_ANSWER_COUNTS, 1",
         "EVERY_ANSWER_COUNTS, 3", "EVERY_ANSWER_COUNTS, 7", "LAST_TTL_ONLY, 7"})
-    void aTemptingRuleIsWrong(final LateExtensionSearch.Rule rule, final int nativeMask) {
+    void findsTheErrorOfEachSimplerRule(final LateExtensionSearch.Rule rule, final int nativeMask) {
         assertNotNull(
                 new LateExtensionSearch(rule, nativeMask, 2, rule == LateExtensionSearch.Rule.LAST_TTL_ONLY ? 2 : 1)
                         .run());

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import org.junit.jupiter.api.Test;
 
-/** Which answers count after an extension was left unanswered. */
+/** The replies that count after an extension without a reply. */
 class LateExtensionsTest {
 
     private final LateExtensions late = new LateExtensions();
@@ -21,7 +21,7 @@ class LateExtensionsTest {
     }
 
     @Test
-    void withoutAnUnansweredExtensionEveryAnswerCounts() {
+    void withoutALateExtensionEveryReplyCounts() {
         assertMayNotShorten(0);
         late.onSent(300);
         assertMayNotShorten(0);
@@ -29,7 +29,7 @@ class LateExtensionsTest {
     }
 
     @Test
-    void anAnswerToALongerOneDoesNotCountAtTheNodeThatOwesAnAnswer() {
+    void aReplyToALongerExtensionDoesNotCountAtTheNodeOfTheLateOne() {
         late.onSent(300);
         late.onUnanswered(62, true);
         assertMayShorten(62, 300);
@@ -39,7 +39,7 @@ class LateExtensionsTest {
     }
 
     @Test
-    void ofTheLastOneTheTtlIsKnown() {
+    void theLastExtensionCountsWithItsOwnTtl() {
         late.onSent(300);
         late.onSent(500);
         late.onUnanswered(1, true);
@@ -47,7 +47,7 @@ class LateExtensionsTest {
     }
 
     @Test
-    void anEarlierOneIsTakenForTheShortest() {
+    void anEarlierExtensionCountsAsTheShortest() {
         late.onSent(300);
         late.onSent(500);
         late.onUnanswered(1, false);
@@ -55,7 +55,7 @@ class LateExtensionsTest {
     }
 
     @Test
-    void theShortestIsKept() {
+    void theShortestLateExtensionDecides() {
         late.onSent(300);
         late.onUnanswered(1, true);
         late.onSent(500);

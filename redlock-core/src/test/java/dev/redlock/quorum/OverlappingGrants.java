@@ -8,8 +8,8 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * A random walk through what {@link FenceSearch} visits in full, for any number of nodes: grants of one resource that
- * overlap, requests that execute late or never, answers that are lost, keys that vanish.
+ * A random walk through the states that {@link FenceSearch} visits in full, for any number of nodes: overlapping grants
+ * of one resource, late and lost requests, lost replies, keys that vanish.
  */
 final class OverlappingGrants {
 
@@ -137,14 +137,14 @@ final class OverlappingGrants {
         if (grant.phase != Phase.GIVEN_BACK) {
             grant.phase = Phase.GIVEN_BACK;
             grant.releasePending = Quorum.allOf(nodeCount);
-            // A late answer may have been read or not.
+            // A late reply may have been read or not.
             grant.highest = Math.max(grant.fence.highest(), grant.values[random.nextInt(nodeCount)]);
         }
     }
 
     private void decide(final Grant grant) {
         if (grant.phase == Phase.RAISING) {
-            if (Long.bitCount(grant.fence.standingAt(grant.raiseTo)) >= quorum) {
+            if (Long.bitCount(grant.fence.nodesAt(grant.raiseTo)) >= quorum) {
                 raisedCount++;
                 hold(grant, grant.raiseTo);
             }
@@ -153,7 +153,7 @@ final class OverlappingGrants {
         }
     }
 
-    /** Some of the grants have been answered, in some order. */
+    /** Some of the grants have a reply, in some order. */
     private void decideOnAnswers(final Grant grant) {
         grant.fence.reset();
         final int first = random.nextInt(nodeCount);

@@ -13,7 +13,7 @@ class QuorumTest {
 
     @ParameterizedTest
     @CsvSource({"1, 1", "2, 2", "3, 2", "4, 3", "5, 3", "6, 4", "7, 4", "62, 32", "63, 32"})
-    void isAMajority(final int nodeCount, final int size) {
+    void theSizeIsAMajority(final int nodeCount, final int size) {
         assertEquals(size, Quorum.sizeOf(nodeCount));
     }
 
@@ -28,13 +28,13 @@ class QuorumTest {
 
     @ParameterizedTest
     @CsvSource({"1, 1", "2, 3", "3, 7", "5, 31", "63, 9223372036854775807"})
-    void allNodesAsAMask(final int nodeCount, final long mask) {
+    void allOfIsAMaskOfEveryNode(final int nodeCount, final long mask) {
         assertEquals(mask, Quorum.allOf(nodeCount));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, -1, 64, Integer.MAX_VALUE, Integer.MIN_VALUE})
-    void refusesNodeCountsOutOfRange(final int nodeCount) {
+    void rejectsNodeCountsOutOfRange(final int nodeCount) {
         final String message = "node count " + nodeCount + " is out of range: configure 1 to 63 nodes";
         assertEquals(message,
                 assertThrows(IllegalArgumentException.class, () -> Quorum.sizeOf(nodeCount)).getMessage());

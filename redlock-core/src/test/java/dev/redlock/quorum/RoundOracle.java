@@ -3,8 +3,8 @@ package dev.redlock.quorum;
 import java.util.Arrays;
 
 /**
- * What a round must say, found without any counting rule: by trying every way in which the votes that are still out
- * could come in. A state is a number to the base five, one digit per node: a vote's ordinal, or PENDING.
+ * The correct decision of a round, without a counting rule: it tries all values of the pending votes. A state is a
+ * number to the base five, one digit per node: a vote's ordinal, or PENDING.
  */
 final class RoundOracle {
 
@@ -59,7 +59,7 @@ final class RoundOracle {
         };
     }
 
-    /** Refusals are the reason if a quorum could still grant, had the refusing nodes not answered yet. */
+    /** Refusals are the reason if a quorum would still be possible without them. */
     private boolean isReachableWithoutRefusals(final int state) {
         int without = state;
         for (int i = 0; i < nodeCount; i++) {

@@ -15,7 +15,7 @@ class RoundProperties {
     private static final Vote[] VOTES = Vote.values();
 
     @Property(tries = 3_000)
-    void decidesWhenTheCountsAreCertain(@ForAll @IntRange(min = 1, max = 63) final int nodeCount,
+    void agreesWithPlainCounting(@ForAll @IntRange(min = 1, max = 63) final int nodeCount,
             @ForAll final long seed) {
         final SplittableRandom random = new SplittableRandom(seed);
         final int[] order = shuffled(nodeCount, random);
@@ -73,7 +73,7 @@ class RoundProperties {
     }
 
     @Property(tries = 500)
-    void timeoutAnswersForEveryoneWhoIsSilent(@ForAll @IntRange(min = 1, max = 63) final int nodeCount,
+    void aTimeoutMakesEveryPendingVoteUnknown(@ForAll @IntRange(min = 1, max = 63) final int nodeCount,
             @ForAll final long granting) {
         final Round round = new Round(nodeCount);
         final long mask = granting & Quorum.allOf(nodeCount);

@@ -18,12 +18,12 @@ class RoundTest {
 
     /**
      * Every reachable set of votes, and every vote that can come next: the decision is the oracle's, which is never
-     * open when it could be taken. What a round knows depends on the set of votes and not on their order (checked for
+     * open when it could be taken. The state of a round depends on the set of votes, not on their order (checked for
      * each last vote), so this covers every order by induction.
      */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7})
-    void decidesAtTheEarliestVoteThatIsCertain(final int nodeCount) {
+    void decidesAtTheFirstVoteThatMakesItCertain(final int nodeCount) {
         final RoundOracle oracle = new RoundOracle(nodeCount);
         final Round round = new Round(nodeCount);
         for (int state = 0; state < oracle.stateCount(); state++) {
@@ -45,7 +45,7 @@ class RoundTest {
 
     /**
      * The same without the induction: every order of every vote is played, 82 575 360 of them for seven nodes, and the
-     * decision after each vote is compared. Orders that begin alike share what is checked of their beginning.
+     * decision after each vote is compared. Orders with the same prefix share its checks.
      */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7})
@@ -153,7 +153,7 @@ class RoundTest {
     }
 
     @Test
-    void votesHaveTheOrderThatTheOracleReads() {
+    void theVotesHaveTheOrderOfTheOracle() {
         assertEquals("[GRANTED, REFUSED, FAILED, UNKNOWN]", Arrays.toString(VOTES));
     }
 
@@ -170,7 +170,7 @@ class RoundTest {
     }
 
     @Test
-    void timeoutMakesWhoeverIsSilentUnknown() {
+    void aTimeoutMakesPendingVotesUnknown() {
         final Round round = new Round(5);
         round.onVote(0, Vote.GRANTED);
         round.onVote(3, Vote.FAILED);
@@ -183,7 +183,7 @@ class RoundTest {
     }
 
     @Test
-    void aLateVoteReplacesSilenceAndNothingElse() {
+    void aLateVoteReplacesOnlyAnUnknownVote() {
         final Round round = new Round(3);
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.FAILED);
@@ -199,7 +199,7 @@ class RoundTest {
     }
 
     @Test
-    void distrustTakesAGrantBackForGood() {
+    void aRevokedGrantStaysUnknown() {
         final Round round = new Round(3);
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.GRANTED);
@@ -215,7 +215,7 @@ class RoundTest {
     }
 
     @Test
-    void distrustOfANodeThatDidNotGrantChangesNothing() {
+    void revokingANodeWithoutAGrantChangesNothing() {
         final Round round = new Round(5);
         round.onVote(0, Vote.REFUSED);
         round.onVote(1, Vote.FAILED);
@@ -229,7 +229,7 @@ class RoundTest {
     }
 
     @Test
-    void onlyRefusalsMakeALossCertainForEver() {
+    void onlyRefusalsMakeALossFinal() {
         final Round round = new Round(5);
         round.onVote(0, Vote.REFUSED);
         round.onVote(1, Vote.REFUSED);
@@ -241,7 +241,7 @@ class RoundTest {
     }
 
     @Test
-    void resetForgetsEverything() {
+    void resetClearsEveryVote() {
         final Round round = new Round(4);
         for (int node = 0; node < 4; node++) {
             round.onVote(node, VOTES[node]);
@@ -254,7 +254,7 @@ class RoundTest {
     }
 
     @Test
-    void knowsItsSizes() {
+    void returnsNodeCountAndQuorum() {
         assertEquals(5, new Round(5).nodeCount());
         assertEquals(3, new Round(5).quorum());
         assertEquals(4, new Round(6).quorum());
@@ -263,7 +263,7 @@ class RoundTest {
     }
 
     @Test
-    void textCountsTheVotes() {
+    void toStringCountsTheVotes() {
         final Round round = new Round(7);
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.GRANTED);
@@ -274,7 +274,7 @@ class RoundTest {
     }
 
     @Test
-    void aNodeThatIsNotInTheRoundCannotVote() {
+    void rejectsVotesOfNodesOutsideTheRound() {
         final Round round = new Round(3);
         assertThrows(AssertionError.class, () -> round.onVote(3, Vote.GRANTED));
         assertThrows(AssertionError.class, () -> round.onVote(-1, Vote.GRANTED));

@@ -42,7 +42,7 @@ class TokenStreamTest {
                 .array();
     }
 
-    /** The key streams that a seed and two clocks stand for, straight from the JDK. */
+    /** The key streams of a seed and two clocks, computed with the JDK. */
     private static final class PlainStream {
         private final FixedSeed seed = new FixedSeed(SEED);
         private Cipher cipher;
@@ -86,14 +86,14 @@ class TokenStreamTest {
     }
 
     @Test
-    void isTheKeyStreamOfTheJdkAndTheTime() throws GeneralSecurityException {
+    void drawsTheKeyStreamOfTheJdkXorTheTime() throws GeneralSecurityException {
         final PlainStream plain = new PlainStream();
         plain.rekey(NOW_NS, WALL);
         plain.assertTokens(10 * REFILL, stream(new FixedSeed(SEED)), NOW_NS);
     }
 
     @Test
-    void drawsANewKeyWhenItsRefillsAreUsedUp() throws GeneralSecurityException {
+    void replacesTheKeyAfterItsLastRefill() throws GeneralSecurityException {
         final int refills = 3;
         final FixedSeed seed = new FixedSeed(SEED);
         final TokenStream stream = stream(seed, NOW_NS, refills);
@@ -108,7 +108,7 @@ class TokenStreamTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, Long.MAX_VALUE - 5, Long.MIN_VALUE})
-    void drawsANewKeyEachSecond(final long startNs) throws GeneralSecurityException {
+    void replacesTheKeyEachSecond(final long startNs) throws GeneralSecurityException {
         final FixedSeed seed = new FixedSeed(SEED);
         final TokenStream stream = stream(seed, startNs, TokenStream.REFILLS_PER_KEY);
         final PlainStream plain = new PlainStream();
@@ -120,7 +120,7 @@ class TokenStreamTest {
     }
 
     @Test
-    void drawsANewKeyWhenItIsTold() throws GeneralSecurityException {
+    void rekeyReplacesTheKey() throws GeneralSecurityException {
         final TokenStream stream = stream(new FixedSeed(SEED));
         final PlainStream plain = new PlainStream();
         plain.rekey(NOW_NS, WALL);
@@ -130,10 +130,10 @@ class TokenStreamTest {
         plain.assertTokens(REFILL, stream, NOW_NS + 7);
     }
 
-    /** A copy of the machine may have a copy of the kernel's random state as well. */
+    /** A copy of the machine may include the kernel's random state. */
     @ParameterizedTest
     @CsvSource({"1, 0, 0", "0, 1, 0", "0, 0, 1"})
-    void aNewKeyDiffersIfOnlyOneOfItsPartsDoes(final long seedDifference, final long nowDifference,
+    void aNewKeyDependsOnEachOfItsParts(final long seedDifference, final long nowDifference,
             final long wallDifference) {
         final long[] wall = {WALL};
         final long[] seed = {0};
@@ -151,7 +151,7 @@ class TokenStreamTest {
     }
 
     @Test
-    void theKeyStreamBeforeIsPartOfANewKey() {
+    void aNewKeyDependsOnThePreviousKeyStream() {
         final byte[] seed = {1};
         final SeedSource source = bytes -> Arrays.fill(bytes, seed[0]);
         final TokenStream one = new TokenStream(source, () -> WALL, NOW_NS);
@@ -162,9 +162,9 @@ class TokenStreamTest {
         assertNotEquals(draw(one, NOW_NS), draw(other, NOW_NS), "new keys from equal seeds at equal times");
     }
 
-    /** The system's random source fails: tokens are drawn from the old key, and the next second tries again. */
+    /** The stream continues with the old key and retries a second later. */
     @Test
-    void aSourceThatFailsStopsNoLock() throws GeneralSecurityException {
+    void aFailingSeedSourceDoesNotStopTheStream() throws GeneralSecurityException {
         final FixedSeed seed = new FixedSeed(SEED);
         final boolean[] isBroken = {false};
         final TokenStream stream = new TokenStream(bytes -> {
@@ -185,23 +185,23 @@ class TokenStreamTest {
         plain.assertTokens(REFILL, stream, NOW_NS + 3 * SECOND_NS);
     }
 
-    /** A JDK without the cipher, or a source that blocks, shows at the connect and not in the first lock. */
+    /** A missing cipher or a blocking source fails at connect and not at the first lock. */
     @Test
-    void takesItsFirstKeyWhenItIsMade() {
+    void theConstructorDrawsTheFirstKey() {
         final FixedSeed seed = new FixedSeed(SEED);
         stream(seed).toString();
         assertEquals(2, seed.draws(), "a key and a nonce");
     }
 
     @Test
-    void staysFarBelowTheEndOfTheBlockCounter() {
+    void theRefillsPerKeyAreFarBelowTheBlockCounter() {
         final long bytesPerKey = (long) TokenStream.REFILLS_PER_KEY * REFILL * Token.LENGTH;
         assertTrue(bytesPerKey < (1L << 32) * 64, "RFC 8439: 2^32 blocks of 64 bytes under one key and nonce");
         assertEquals(20L << 20, bytesPerKey);
     }
 
     @Test
-    void noTokenComesTwice() {
+    void noTokenRepeats() {
         final int count = 1_000_000;
         final TokenStream stream = stream(new FixedSeed(SEED));
         final Set<Long> seen = new HashSet<>(2 * count);
@@ -225,7 +225,7 @@ class TokenStreamTest {
     }
 
     @Test
-    void aRefillWipesWhatWasHandedOut() throws ReflectiveOperationException {
+    void aRefillOverwritesUsedTokens() throws ReflectiveOperationException {
         final TokenStream stream = stream(new FixedSeed(SEED));
         final Field field = TokenStream.class.getDeclaredField("buffer");
         field.setAccessible(true);
@@ -243,7 +243,7 @@ class TokenStreamTest {
     }
 
     @Test
-    void keepsNoCopyOfItsKey() throws ReflectiveOperationException {
+    void holdsNoCopyOfItsKey() throws ReflectiveOperationException {
         final List<byte[]> drawn = new ArrayList<>();
         final TokenStream stream = new TokenStream(bytes -> {
             Arrays.fill(bytes, (byte) 7);
@@ -257,7 +257,7 @@ class TokenStreamTest {
     }
 
     @Test
-    void theSystemsSourceIsFreshEachTime() {
+    void theSystemSourceReturnsFreshBytes() {
         final byte[] one = new byte[32];
         final byte[] other = new byte[32];
         final SeedSource source = SeedSource.system();
@@ -286,7 +286,7 @@ class TokenStreamTest {
     }
 
     @Test
-    void textShowsNothing() {
+    void toStringShowsNoSecret() {
         assertEquals("TokenStream{ChaCha20}", stream(new FixedSeed(SEED)).toString());
     }
 }

@@ -26,7 +26,7 @@ class TokenTest {
     }
 
     @Test
-    void isEqualByEveryPart() {
+    void equalsComparesEveryPart() {
         final Token token = token(1, 2, 3);
         assertEquals(token, token(1, 2, 3));
         assertEquals(token.hashCode(), token(1, 2, 3).hashCode());
@@ -38,7 +38,7 @@ class TokenTest {
     }
 
     @Test
-    void hashSpreadsEveryPart() {
+    void hashCodeDependsOnEveryPart() {
         final int hash = token(1, 2, 3).hashCode();
         assertEquals(Long.hashCode(1 ^ 2) ^ 3, hash);
         assertNotEquals(hash, token(1, 2, 4).hashCode());
@@ -56,7 +56,7 @@ class TokenTest {
     }
 
     @Test
-    void textShowsNothingOfTheValue() {
+    void toStringShowsNoSecret() {
         final Token token = token(0x0102030405060708L, 0x1112131415161718L, 0x21222324);
         assertEquals("Token{not shown}", token.toString());
         assertEquals(new Token().toString(), token.toString());

@@ -15,7 +15,7 @@ class ValidityTest {
     private static final long MS = 1_000_000;
 
     @Test
-    void validityIsTtlLessElapsedLessDrift() {
+    void validityIsTtlMinusElapsedMinusDrift() {
         final long ttlNs = 30_000 * MS;
         final long t1Ns = 1_000;
         final long t2Ns = t1Ns + 7 * MS;
@@ -24,14 +24,14 @@ class ValidityTest {
     }
 
     @Test
-    void aTtlThatIsAllDriftIsNeverValid() {
+    void aTtlNotLongerThanTheDriftIsNeverValid() {
         assertEquals(500, Validity.validUntilNs(500, 2 * MS, Drift.DEFAULT.ofNs(2 * MS)));
         assertEquals(500, Validity.validUntilNs(500, 0, Drift.DEFAULT.ofNs(0)));
         assertEquals(501, Validity.validUntilNs(500, 11, 10));
     }
 
     @Test
-    void endsAtTheNanosecond() {
+    void endsExactlyAtItsLastNanosecond() {
         assertEquals(1, Validity.remainingNs(100, 99));
         assertEquals(0, Validity.remainingNs(100, 100));
         assertEquals(0, Validity.remainingNs(100, 101));
@@ -39,7 +39,7 @@ class ValidityTest {
 
     /** System.nanoTime may start anywhere and wrap; only differences count. */
     @Property
-    void doesNotCareWhereTheClockStands(@ForAll final long t1Ns,
+    void doesNotDependOnTheOriginOfTheClock(@ForAll final long t1Ns,
             @ForAll @LongRange(min = 0, max = 86_400_000_000_000L) final long ttlNs,
             @ForAll @LongRange(min = 0, max = 90_000_000_000_000L) final long elapsedNs) {
         final long driftNs = ttlNs / 100 + 2 * MS;
@@ -49,7 +49,7 @@ class ValidityTest {
     }
 
     @Example
-    void survivesTheWrapOfTheClock() {
+    void isRightAcrossTheWrapOfTheClock() {
         final long t1Ns = Long.MAX_VALUE - 5;
         final long untilNs = Validity.validUntilNs(t1Ns, 10_000 * MS, 102 * MS);
         assertEquals(9_898 * MS - 10, Validity.remainingNs(untilNs, t1Ns + 10));

@@ -19,6 +19,7 @@ import java.net.UnknownHostException;
 import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 
 /** Bytes travel inside the process. One transport for each client, so that a node knows whose connection it has. */
 public final class FakeTransport implements IoTransport {
@@ -35,6 +36,7 @@ public final class FakeTransport implements IoTransport {
     private Error thrownAtNextLookup;
     private ByteBufAllocator allocator = PooledByteBufAllocator.DEFAULT;
     private Resolver resolver = (found, answer) -> answer.accept(found);
+    private UnaryOperator<String> unknownHostText = host -> host;
 
     /** How an answer of a look-up is delivered. It is called on the loop. */
     @FunctionalInterface
@@ -92,6 +94,11 @@ public final class FakeTransport implements IoTransport {
         resolver = newResolver;
     }
 
+    /** The message of the exception for an unknown host, from its name. */
+    public void unknownHostText(final UnaryOperator<String> newText) {
+        unknownHostText = newText;
+    }
+
     public int lookupCount() {
         return lookupCount;
     }
@@ -134,6 +141,6 @@ public final class FakeTransport implements IoTransport {
         }
         final LocalAddress place = places.get(address.toString());
         loop.execute(() -> resolver.resolve(place, found -> answer.accept(found,
-                found == null ? new UnknownHostException(address.host()) : null)));
+                found == null ? new UnknownHostException(unknownHostText.apply(address.host())) : null)));
     }
 }

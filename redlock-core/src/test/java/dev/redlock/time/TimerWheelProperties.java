@@ -10,7 +10,7 @@ import java.util.SplittableRandom;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 
-/** Random lives of a wheel beside a plain list of deadlines. */
+/** Random operations on a wheel and on a plain list of deadlines. */
 class TimerWheelProperties {
 
     private static final long MS = 1_000_000;
@@ -19,7 +19,7 @@ class TimerWheelProperties {
     /** How far away deadlines and leaps are: within a tick, the fine wheel, the coarse wheel, beyond both. */
     private static final long[] REACHES_NS = {2 * MS, 400 * MS, 60_000 * MS, 250_000 * MS, 3_600_000 * MS};
 
-    /** A wheel and what it ought to do. */
+    /** A wheel and its specification. */
     private static final class World {
         private final SplittableRandom random;
         private final long originNs;
@@ -81,7 +81,7 @@ class TimerWheelProperties {
             isPolling = false;
         }
 
-        /** Whatever was due before the poll and is started still has been started anew in it. */
+        /** A timer that was due before the poll and is started after it was started again by a handler. */
         private void pollAndCheck(final long atNs) {
             final List<Integer> due = new ArrayList<>();
             for (int i = 0; i < TIMERS; i++) {
@@ -131,7 +131,7 @@ class TimerWheelProperties {
     }
 
     @Property(tries = 400)
-    void doesWhatAListOfDeadlinesDoes(@ForAll final long originNs, @ForAll final long seed) {
+    void agreesWithAListOfDeadlines(@ForAll final long originNs, @ForAll final long seed) {
         final World world = new World(originNs, seed);
         for (int i = 0; i < STEPS; i++) {
             world.step();
@@ -139,9 +139,9 @@ class TimerWheelProperties {
         }
     }
 
-    /** Waking up only when the wheel asks for it calls every handler at its deadline, in few wake-ups. */
+    /** Polls at the wake times only: each handler is called at its deadline, with few polls. */
     @Property(tries = 200)
-    void wakeUpsAreEnoughAndFew(@ForAll final long originNs, @ForAll final long seed) {
+    void pollsAtTheWakeTimesAreSufficientAndFew(@ForAll final long originNs, @ForAll final long seed) {
         final SplittableRandom random = new SplittableRandom(seed);
         final long[] lateNs = new long[1];
         final TimerWheel wheel = new TimerWheel(originNs, deadlineNs -> {

@@ -30,7 +30,7 @@ class TimerWheelTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, 12_345_678_901L, -5, Long.MAX_VALUE - 10, Long.MIN_VALUE})
-    void firesAtTheDeadlineAndNotBefore(final long originNs) {
+    void expiresAtTheDeadlineAndNotBefore(final long originNs) {
         for (final long delayNs : new long[]{0, 1, MS, (1 << 20) - 1, 1 << 20, 511L << 20, 512L << 20, SECOND,
             513L << 20, 60 * SECOND, 511L << 29, 512L << 29, 24 * 3600 * SECOND}) {
             fired.clear();
@@ -50,7 +50,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void tellsOfEachStart() {
+    void reportsEachStart() {
         final TimerWheel wheel = wheel(100);
         final DeadlineTimer timer = timer("a");
         wheel.start(timer, 200);
@@ -61,7 +61,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void aStoppedTimerDoesNotFire() {
+    void aStoppedTimerDoesNotExpire() {
         final TimerWheel wheel = wheel(0);
         final DeadlineTimer near = timer("near");
         final DeadlineTimer far = timer("far");
@@ -75,10 +75,10 @@ class TimerWheelTest {
         assertFalse(near.isStarted() || far.isStarted());
     }
 
-    /** As the timers of a lock are: started, stopped and started again long before they are due. */
+    /** Like the timers of a lock: started, stopped and started again long before the deadline. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void aTimerThatIsPutOffAgainAndAgainFiresOnceAtItsLastDeadline(final boolean isStoppedInBetween) {
+    void aTimerThatIsPostponedRepeatedlyExpiresOnceAtItsLastDeadline(final boolean isStoppedInBetween) {
         final TimerWheel wheel = wheel(0);
         final DeadlineTimer timer = timer("a");
         long nowNs = 0;
@@ -98,7 +98,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void aStoppedTimerIsNotInTheWayOfAnEarlierStart() {
+    void aStoppedTimerCanBeStartedForAnEarlierDeadline() {
         final TimerWheel wheel = wheel(0);
         final DeadlineTimer timer = timer("a");
         wheel.start(timer, 100 * SECOND);
@@ -109,9 +109,9 @@ class TimerWheelTest {
         assertEquals(0, wheel.poll(200 * SECOND), "once only");
     }
 
-    /** What is found stopped is left out for good; nothing wakes up for it any more. */
+    /** The wheel removes it, and does not wake up for it again. */
     @Test
-    void aStoppedTimerLeavesItsPlaceWhenThatComesRound() {
+    void aStoppedTimerIsRemovedWhenTheWheelReachesIt() {
         final TimerWheel wheel = wheel(0);
         final DeadlineTimer near = timer("near");
         final DeadlineTimer far = timer("far");
@@ -164,7 +164,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void aHandlerMayStopAnotherThatIsDueToo() {
+    void aHandlerMayStopAnotherDueTimer() {
         final TimerWheel wheel = wheel(0);
         final DeadlineTimer second = timer("second");
         final DeadlineTimer first = new DeadlineTimer(nowNs -> {
@@ -179,7 +179,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void aHandlerMayMoveAnotherThatIsDueToo() {
+    void aHandlerMayPostponeAnotherDueTimer() {
         final TimerWheel wheel = wheel(0);
         final DeadlineTimer second = timer("second");
         wheel.start(new DeadlineTimer(nowNs -> wheel.start(second, 100 * SECOND)), MS);
@@ -192,7 +192,7 @@ class TimerWheelTest {
 
     /** One in the same spoke, one in a later spoke of the same poll, one from the coarse wheel, one still to come. */
     @Test
-    void aHandlerThatThrowsHoldsUpNoOther() {
+    void aHandlerThatThrowsDoesNotDelayOtherTimers() {
         final TimerWheel wheel = wheel(0);
         wheel.start(new DeadlineTimer(nowNs -> {
             throw new IllegalStateException("a bug in a handler");
@@ -213,7 +213,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void aTimerThatWaitsBehindOneThatThrewCanBeStoppedAndMoved() {
+    void timersAfterAHandlerThatThrewCanBeStoppedAndPostponed() {
         final TimerWheel wheel = wheel(0);
         wheel.start(new DeadlineTimer(nowNs -> {
             throw new IllegalStateException("a bug in a handler");
@@ -231,7 +231,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void timersOfOneTickAreToldApartByTheNanosecond() {
+    void timersOfOneTickExpireByTheNanosecond() {
         final TimerWheel wheel = wheel(0);
         wheel.start(timer("late"), 900);
         wheel.start(timer("early"), 100);
@@ -256,7 +256,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void aFarTimerWakesWhenItsHalfSecondBegins() {
+    void theWakeTimeOfAFarTimerIsTheStartOfItsHalfSecond() {
         final TimerWheel wheel = wheel(0);
         final long deadlineNs = 7 * (1L << 29) + 12_345;
         wheel.start(timer("far"), deadlineNs);
@@ -267,7 +267,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void aNearTimerComesBeforeAFarOne() {
+    void theWakeTimeIsThatOfTheNearTimer() {
         final TimerWheel wheel = wheel(0);
         wheel.start(timer("far"), 100 * SECOND);
         wheel.start(timer("near"), 3 * MS);
@@ -281,7 +281,7 @@ class TimerWheelTest {
 
     /** The first tick that the fine wheel has no spoke for must not share the spoke of the current one. */
     @Test
-    void aTimerOneTurnAheadHidesNoneThatIsNear() {
+    void aTimerOneRevolutionAheadDoesNotHideANearOne() {
         final TimerWheel wheel = wheel(0);
         wheel.start(timer("one turn ahead"), 512L << 20);
         wheel.start(timer("near"), 5L << 20);
@@ -291,7 +291,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void aLeapOfYearsFiresEverythingOnce() {
+    void afterAJumpOfYearsEachTimerExpiresOnce() {
         final TimerWheel wheel = wheel(0);
         final int count = 5_000;
         for (int i = 0; i < count; i++) {
@@ -305,7 +305,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void aClockThatGoesBackChangesNothing() {
+    void anEarlierTimeChangesNothing() {
         final TimerWheel wheel = wheel(10 * SECOND);
         wheel.poll(20 * SECOND);
         wheel.start(timer("a"), 21 * SECOND);
@@ -315,7 +315,7 @@ class TimerWheelTest {
     }
 
     @Test
-    void theSystemClockIsTheMonotonicOne() {
+    void theSystemClockIsNanoTime() {
         final long before = System.nanoTime();
         final long now = NanoClock.system().nanoTime();
         assertTrue(now - before >= 0);

@@ -1,0 +1,378 @@
+package dev.redlock.node;
+
+import io.netty.buffer.ByteBuf;
+import java.lang.System.Logger.Level;
+
+/**
+ * Sends commands to one node over its current connection and passes the replies to the requests.
+ *
+ * <p>Guarantees:
+ * <ul>
+ * <li>Commands reach the node in the order in which they were enqueued.
+ * <li>A command is not sent again on another connection.
+ * <li>Each enqueued request gets exactly one outcome.
+ * </ul>
+ *
+ * @threading event-loop-confined
+ */
+final class CommandSender {
+
+    /**
+     * What the node gets now.
+     *
+     * @threading immutable
+     */
+    enum Gate {
+        /** No lock command: the node is not connected. */
+        CLOSED,
+        /** Releases and queries only: the node does not vote. */
+        RELEASES,
+        /** Every command. */
+        OPEN
+    }
+
+    private final int nodeIndex;
+    private final NodeView view;
+    private final NodeStatistics statistics;
+    private final NodeHealth health;
+    private final NodeContext context;
+    private final FanOut fanOut;
+    private Gate gate = Gate.CLOSED;
+    private NodeConnection connection;
+    private ServerCapabilities capabilities = ServerCapabilities.SCRIPTS;
+    /** Where the bytes in the shared batch start that this node has not got. */
+    private int segmentStart;
+    private boolean isScriptLoading;
+
+    CommandSender(final NodeView view, final NodeContext context, final FanOut fanOut) {
+        this.nodeIndex = view.index();
+        this.view = view;
+        this.statistics = view.statistics();
+        this.health = view.health();
+        this.context = context;
+        this.fanOut = fanOut;
+    }
+
+    // ---- the connection ---------------------------------------------------------------------------------------------
+
+    /** Uses a new connection, for the handshake only. */
+    void attach(final NodeConnection newConnection) {
+        connection = newConnection;
+    }
+
+    /** The handshake is complete. */
+    void onHandshake(final ServerCapabilities newCapabilities) {
+        capabilities = newCapabilities;
+        segmentStart = fanOut.batchIndex();
+    }
+
+    void setGate(final Gate newGate) {
+        gate = newGate;
+    }
+
+    /** The connection is no longer used. */
+    void detach() {
+        gate = Gate.CLOSED;
+        connection = null;
+    }
+
+    /** Whether commands can be sent; not during the handshake. */
+    boolean isConnected() {
+        return gate != Gate.CLOSED;
+    }
+
+    boolean isCongested() {
+        return connection.isCongested();
+    }
+
+    int nodeIndex() {
+        return nodeIndex;
+    }
+
+    // ---- sending ----------------------------------------------------------------------------------------------------
+
+    /** Why a command would not be sent now; {@link VoteFailure#NONE} if it would. */
+    VoteFailure refusalOf(final CommandKind kind) {
+        if (gate == Gate.CLOSED) {
+            return VoteFailure.NOT_CONNECTED;
+        }
+        if (kind.isVote() && gate != Gate.OPEN) {
+            return VoteFailure.QUARANTINED;
+        }
+        return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;
+    }
+
+    CommandEncoding encodingOf(final LockCommand command, final CommandKind kind) {
+        return switch (kind) {
+            case REMAINING_TTL -> CommandEncoding.PTTL;
+            case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
+            case RELEASE -> capabilities.releaseEncoding();
+            case EXTEND -> capabilities.extendEncoding();
+            case ACQUIRE_FENCED, RAISE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> CommandEncoding.SCRIPT;
+        };
+    }
+
+    /** Whether the node is connected and has no cheaper command for a release than the script. */
+    boolean isReleasedByScript() {
+        return isConnected() && capabilities.releaseEncoding() == CommandEncoding.SCRIPT;
+    }
+
+    /** Whether the node is connected and has a command of its own for a release. */
+    boolean isReleasedNatively() {
+        return isConnected() && capabilities.releaseEncoding() != CommandEncoding.SCRIPT;
+    }
+
+    /** Adds a request whose bytes are in the shared batch to the requests in flight, if the node accepts it. */
+    VoteFailure enqueue(final LockRequest request, final CommandKind kind, final CommandEncoding encoding,
+            final int sequence) {
+        final VoteFailure refusal = refusalOf(kind);
+        if (refusal == VoteFailure.NONE && !connection.add(request, RequestRing.tag(kind, encoding, sequence, false))) {
+            return VoteFailure.BACK_PRESSURE;
+        }
+        return refusal;
+    }
+
+    /** Adds a batch of releases whose bytes are in the shared batch, if the node accepts it. */
+    VoteFailure enqueue(final ReleaseBatch releases) {
+        final VoteFailure refusal = refusalOf(CommandKind.RELEASE);
+        if (refusal == VoteFailure.NONE
+                && !connection.add(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, false))) {
+            return VoteFailure.BACK_PRESSURE;
+        }
+        return refusal;
+    }
+
+    /** Leaves a range of the shared batch out: the bytes before it are written to the connection. */
+    void skip(final ByteBuf batch, final int start, final int end) {
+        if (isConnected()) {
+            writeBatchEnd(batch, start);
+            segmentStart = end;
+        }
+    }
+
+    /** Writes the node's bytes of the batch, up to an index, to the connection; the next batch starts at 0. */
+    void writeBatchEnd(final ByteBuf batch, final int end) {
+        final int start = segmentStart;
+        segmentStart = 0;
+        if (isConnected() && end > start) {
+            writeSegment(batch, start, end);
+        }
+    }
+
+    /** The requests are in the ring already, so a connection that cannot write their bytes must close. */
+    private void writeSegment(final ByteBuf batch, final int start, final int end) {
+        try {
+            connection.write(batch.retainedSlice(start, end - start));
+        } catch (final RuntimeException | Error e) {
+            connection.fail("commands cannot be written: " + e);
+        }
+    }
+
+    void flush() {
+        if (connection != null) {
+            connection.flush();
+        }
+    }
+
+    /** Sends a command by script to this node alone; false if there is no memory for it. */
+    private boolean sendScript(final LockRequest request, final CommandKind kind, final int sequence,
+            final boolean isSecondTry) {
+        final int scriptLength = isSecondTry ? LockScripts.source(kind).length : 0;
+        final ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength);
+        if (out == null) {
+            return false;
+        }
+        if (isSecondTry) {
+            LockScripts.writeEval(out, kind, request);
+        } else {
+            LockScripts.writeEvalSha(out, kind, request);
+        }
+        return write(request, RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry), out);
+    }
+
+    /** Sends a release by script to this node alone; false if there is no memory for it. */
+    boolean sendScript(final UndeliveredRelease release, final boolean isSecondTry) {
+        final ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isSecondTry));
+        if (out == null) {
+            return false;
+        }
+        LockScripts.writeRelease(out, release, isSecondTry);
+        return write(release, RequestRing.tag(CommandKind.RELEASE, CommandEncoding.SCRIPT, 0, isSecondTry), out);
+    }
+
+    private boolean sendScript(final ReleaseBatch releases) {
+        final ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(releases, true));
+        if (out == null) {
+            return false;
+        }
+        LockScripts.writeBatch(out, releases, true);
+        return write(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, true), out);
+    }
+
+    /** Writes a command after the collected releases and the node's part of the shared batch. */
+    private boolean write(final InFlightRequest request, final int tag, final ByteBuf command) {
+        fanOut.sealReleases();
+        fanOut.writeShared(this);
+        return writeNow(request, tag, command);
+    }
+
+    private boolean writeNow(final InFlightRequest request, final int tag, final ByteBuf command) {
+        if (!connection.add(request, tag)) {
+            command.release();
+            return false;
+        }
+        connection.write(command);
+        fanOut.scheduleFlush();
+        return true;
+    }
+
+    /**
+     * Sends a request of the client itself.
+     *
+     * @param command its bytes, which belong to this call; null if there was no memory for them
+     * @param request gets the reply
+     * @return false if there is no memory for it
+     */
+    boolean sendValue(final ByteBuf command, final ValueRequest request) {
+        if (command == null) {
+            return false;
+        }
+        if (isConnected()) {
+            fanOut.writeShared(this);
+        }
+        return writeNow(request, 0, command);
+    }
+
+    /** A buffer for a command of the client itself; null if there is no memory for it. */
+    ByteBuf newCommand(final int capacity) {
+        return fanOut.buffers().take(capacity);
+    }
+
+    ByteBuf timeCommand() {
+        return fanOut.timeCommand();
+    }
+
+    // ---- replies ----------------------------------------------------------------------------------------------------
+
+    void onReply(final LockRequest request, final int tag, final long value) {
+        final String recovery = recordReply(RequestRing.kindOf(tag), value);
+        request.onReply(nodeIndex, RequestRing.kindOf(tag), RequestRing.sequenceOf(tag), value);
+        logHealth(recovery);
+    }
+
+    /** {@code +OK} or null, the reply to a SET. */
+    void onSetReply(final LockRequest request, final int tag, final boolean isOk) {
+        if (isOk) {
+            onReply(request, tag, 1);
+        } else if (RequestRing.kindOf(tag).isAcquire()) {
+            onReply(request, tag, LockRequest.REFUSED_TTL_UNKNOWN);
+        } else {
+            onSetIfEqualRefused(request, tag);
+        }
+    }
+
+    /** The key is missing, or has another token. The script finds out, and sets a missing key. */
+    private void onSetIfEqualRefused(final LockRequest request, final int tag) {
+        final CommandKind kind = RequestRing.kindOf(tag);
+        final int sequence = RequestRing.sequenceOf(tag);
+        request.onRefusedAhead(nodeIndex);
+        if (!isSecondTryPossible(request, kind, sequence) || !sendScript(request, kind, sequence, false)) {
+            onReply(request, tag, 0);
+        }
+    }
+
+    private boolean isSecondTryPossible(final LockRequest request, final CommandKind kind, final int sequence) {
+        return refusalOf(kind) == VoteFailure.NONE && request.isSecondTryWanted(kind, sequence);
+    }
+
+    void onError(final LockRequest request, final int tag, final VoteFailure failure, final String errorCode) {
+        final CommandKind kind = RequestRing.kindOf(tag);
+        final int sequence = RequestRing.sequenceOf(tag);
+        final CommandEncoding encoding = RequestRing.encodingOf(tag);
+        final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
+        final boolean isRejectedCommand = isOptionalCommandRejected(encoding, failure);
+        if (isRejectedCommand) {
+            capabilities = capabilities.without(encoding);
+        }
+        if ((isUnknownScript || isRejectedCommand) && isSecondTryPossible(request, kind, sequence)
+                && sendScript(request, kind, sequence, isUnknownScript)) {
+            return;
+        }
+        if (isUnknownScript && encoding == CommandEncoding.SCRIPT) {
+            loadScript(kind);
+        }
+        final String problem = recordError(kind, errorCode);
+        request.onError(nodeIndex, kind, sequence, failure);
+        logHealth(problem);
+    }
+
+    /** The node reported in its handshake that it has a command, and rejects it now: the script replaces it. */
+    private static boolean isOptionalCommandRejected(final CommandEncoding encoding, final VoteFailure failure) {
+        return encoding.isOptional() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
+    }
+
+    /**
+     * The other nodes have decided, so the command is not worth sending again. Without this, a node whose reply is
+     * always the last one would never get the script.
+     */
+    void loadScript(final CommandKind kind) {
+        if (!isScriptLoading && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE) {
+            isScriptLoading = sendValue(Handshake.scriptLoad(this, kind),
+                    new ValueRequest(reply -> isScriptLoading = false));
+        }
+    }
+
+    void onUnknown(final LockRequest request, final int tag) {
+        if (RequestRing.encodingOf(tag).mayShorten()) {
+            request.onMayShortenLate(nodeIndex, RequestRing.sequenceOf(tag));
+        }
+        request.onUnknown(nodeIndex, RequestRing.kindOf(tag), RequestRing.sequenceOf(tag));
+    }
+
+    void onBatchReply(final ReleaseBatch releases, final long deletedMask) {
+        for (int i = 0; i < releases.length(); i++) {
+            onReply(releases.member(i), RequestRing.RELEASE_TAG, deletedMask >>> i & 1);
+        }
+        fanOut.onBatchOutcome(releases);
+    }
+
+    void onBatchError(final ReleaseBatch releases, final int tag, final VoteFailure failure, final String errorCode) {
+        if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag)
+                && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && sendScript(releases)) {
+            return;
+        }
+        final String problem = recordError(releases.kind(), errorCode);
+        releases.onError(nodeIndex, failure);
+        fanOut.onBatchOutcome(releases);
+        logHealth(problem);
+    }
+
+    void onBatchUnknown(final ReleaseBatch releases) {
+        releases.onUnknown(nodeIndex);
+        fanOut.onBatchOutcome(releases);
+    }
+
+    // ---- health -----------------------------------------------------------------------------------------------------
+
+    /** Counts a reply; returns a sentence if the node is found to have recovered, else null. */
+    String recordReply(final CommandKind kind, final long value) {
+        statistics.onReply(kind, value);
+        return health.isSuspicious() ? health.onReply(kind, value <= 0, nowNs()) : null;
+    }
+
+    /** Counts an error; returns the problem if the node is found to fail with it, else null. */
+    String recordError(final CommandKind kind, final String errorCode) {
+        statistics.onError();
+        return health.onError(kind, errorCode, nowNs());
+    }
+
+    void logHealth(final String change) {
+        if (change != null) {
+            view.log(Level.INFO, change);
+        }
+    }
+
+    private long nowNs() {
+        return context.clock().nanoTime();
+    }
+}

@@ -1,0 +1,209 @@
+package dev.redlock.node;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.time.DeadlineTimer;
+import dev.redlock.transport.NodeAddress;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.WriteBufferWaterMark;
+import java.net.SocketAddress;
+import java.net.UnknownHostException;
+import java.util.function.Supplier;
+
+/**
+ * Opens the connections to one node: look-up of the host name, connect, time limits for both, and the delay before the
+ * next try.
+ *
+ * @threading event-loop-confined
+ */
+final class NodeConnector {
+
+    /** Longer than a resolver needs to ask a second server. */
+    private static final long LOOKUP_TIMEOUT_MS = 10_000;
+    /** Each look-up that hangs occupies a thread, so the limit for the next one doubles, this many times. */
+    private static final int LOOKUP_DOUBLINGS_MAX = 5;
+
+    /**
+     * Gets the outcome of each try.
+     *
+     * @threading event-loop-confined
+     */
+    interface Listener {
+
+        /** A try starts. */
+        void onConnecting();
+
+        /** A connection is open; its handshake is next. */
+        void onConnected(NodeConnection connection);
+
+        /** The try failed; nothing is under way any more. */
+        void onConnectFailed(String reason);
+    }
+
+    /**
+     * The step of a try.
+     *
+     * @threading immutable
+     */
+    private enum Step {
+        NONE, LOOK_UP, CONNECT
+    }
+
+    private final NodeAddress address;
+    private final NodeContext context;
+    private final NodeOptions options;
+    private final Supplier<NodeConnection> newConnection;
+    private final Listener listener;
+    private final DeadlineTimer retryTimer = new DeadlineTimer(nowNs -> connect());
+    private final DeadlineTimer timeoutTimer = new DeadlineTimer(nowNs -> onTimeout());
+    private Step step = Step.NONE;
+    private int lookupCount;
+    /** Look-ups in a row that timed out. */
+    private int lookupTimeoutCount;
+    /** The connection of step {@link Step#CONNECT}, and its channel once it exists. */
+    private NodeConnection opening;
+    private Channel openingChannel;
+
+    NodeConnector(final NodeAddress address, final NodeContext context, final Supplier<NodeConnection> newConnection,
+            final Listener listener) {
+        this.address = address;
+        this.context = context;
+        this.options = context.options();
+        this.newConnection = newConnection;
+        this.listener = listener;
+    }
+
+    /** Starts a try. */
+    void connect() {
+        // A resolver may never answer and a channel may not report its failure, so there is a time limit.
+        context.timers().start(timeoutTimer, nowNs() + (lookupTimeoutMs() + options.connectTimeoutMs()) * NS_PER_MS);
+        step = Step.LOOK_UP;
+        listener.onConnecting();
+        final int number = ++lookupCount;
+        try {
+            context.transport()
+                    .resolve(address, context.loop(), (found, failure) -> onResolved(number, found, failure));
+        } catch (final RuntimeException | Error e) {
+            // For example, there is no thread for the look-up. The next try may succeed.
+            onResolved(number, null, e);
+        }
+    }
+
+    /** Starts a try after a delay. */
+    void connectAfter(final long delayNs) {
+        context.timers().start(retryTimer, nowNs() + delayNs);
+    }
+
+    /** Cancels the try that is under way, or the delay before it. */
+    void stop() {
+        context.timers().stop(retryTimer);
+        context.timers().stop(timeoutTimer);
+        step = Step.NONE;
+        final Channel unwanted = openingChannel;
+        opening = null;
+        openingChannel = null;
+        if (unwanted != null) {
+            unwanted.close();
+        }
+    }
+
+    private long lookupTimeoutMs() {
+        return LOOKUP_TIMEOUT_MS << Math.min(lookupTimeoutCount, LOOKUP_DOUBLINGS_MAX);
+    }
+
+    private long nowNs() {
+        return context.clock().nanoTime();
+    }
+
+    private void fail(final String reason) {
+        stop();
+        listener.onConnectFailed(reason);
+    }
+
+    /**
+     * A look-up has ended. The first address counts, also that of an earlier look-up that timed out: the name is the
+     * same. A failure counts only if it is that of the latest look-up.
+     */
+    private void onResolved(final int number, final SocketAddress found, final Throwable failure) {
+        if (step != Step.LOOK_UP || found == null && number != lookupCount) {
+            return;
+        }
+        lookupTimeoutCount = 0;
+        if (found == null) {
+            fail(lookupFailure(failure));
+            return;
+        }
+        try {
+            open(found);
+        } catch (final RuntimeException | Error e) {
+            fail("connection failed: " + e);
+        }
+    }
+
+    /** One text for an unknown host: the JDK's message is a different one when its cache answers. */
+    private String lookupFailure(final Throwable failure) {
+        return failure instanceof UnknownHostException
+                ? "host name look-up failed: unknown host " + address.host() + "; check the address and the DNS"
+                : "host name look-up failed: " + failure;
+    }
+
+    private void open(final SocketAddress found) {
+        // Netty's own resolver would hold a reference to the loop until the loop is shut down.
+        final Bootstrap bootstrap = new Bootstrap().group(context.loop())
+                .disableResolver()
+                .channel(context.transport().channelClass(address))
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, options.connectTimeoutMs())
+                .option(ChannelOption.WRITE_BUFFER_WATER_MARK,
+                        new WriteBufferWaterMark(options.unsentBytesMax() / 2, options.unsentBytesMax()));
+        context.transport().tune(bootstrap, address, options.unansweredTimeoutMs());
+        final NodeConnection connection = newConnection.get();
+        step = Step.CONNECT;
+        opening = connection;
+        final ChannelFuture connected = bootstrap.handler(initializerOf(connection)).connect(found);
+        if (connected.isDone()) {
+            // A channel that could not be created (too many open files) has no loop: a listener would be called on
+            // another thread.
+            onConnected(connected, connection);
+            return;
+        }
+        openingChannel = connected.channel();
+        connected.addListener((ChannelFuture future) -> onConnected(future, connection));
+    }
+
+    private static ChannelHandler initializerOf(final NodeConnection connection) {
+        return new ChannelInitializer<>() {
+            @Override
+            protected void initChannel(final Channel channel) {
+                connection.addTo(channel.pipeline());
+            }
+        };
+    }
+
+    private void onConnected(final ChannelFuture future, final NodeConnection connection) {
+        if (opening != connection) {
+            future.channel().close();
+        } else if (future.isSuccess()) {
+            openingChannel = null;
+            stop();
+            listener.onConnected(connection);
+        } else {
+            fail("connection failed: " + future.cause().getMessage());
+        }
+    }
+
+    private void onTimeout() {
+        if (step == Step.LOOK_UP) {
+            final long timeoutMs = lookupTimeoutMs() + options.connectTimeoutMs();
+            lookupTimeoutCount++;
+            fail("host name look-up timed out: no result for " + address.host() + " in " + timeoutMs
+                    + " ms; check the DNS");
+        } else {
+            fail("connection failed: no result in time");
+        }
+    }
+}

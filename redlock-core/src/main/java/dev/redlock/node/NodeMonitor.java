@@ -1,0 +1,130 @@
+package dev.redlock.node;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.resp.RespValue;
+import dev.redlock.time.DeadlineTimer;
+
+/**
+ * Watches a connection after its handshake: it finds requests without a reply and samples the node's clock.
+ *
+ * @threading event-loop-confined
+ */
+final class NodeMonitor {
+
+    private static final long PERIOD_NS = 250 * NS_PER_MS;
+    /** With the clock watch off, {@code TIME} still measures the round trip and finds dead connections. */
+    private static final long UNWATCHED_SAMPLE_MS = 1_000;
+    private static final long SAMPLE_RETRY_NS = 20 * NS_PER_MS;
+
+    /**
+     * Gets what the monitor finds.
+     *
+     * @threading event-loop-confined
+     */
+    interface Listener {
+
+        /** The oldest request has had no reply for the configured time. */
+        void onUnanswered();
+
+        /** The node replied to {@code TIME}. */
+        void onTime(long sentNs, long receivedNs, RespValue reply);
+
+        /** The connection works. Called every quarter of a second. */
+        void onTick(long nowNs);
+    }
+
+    /**
+     * The state of the next clock sample.
+     *
+     * @threading immutable
+     */
+    private enum Sample {
+        SCHEDULED, SENT
+    }
+
+    private final NodeContext context;
+    private final CommandSender sender;
+    private final Listener listener;
+    private final long unansweredTimeoutNs;
+    private final long samplePeriodNs;
+    private final DeadlineTimer timer = new DeadlineTimer(this::onTimer);
+    /** Null while there is nothing to watch. */
+    private NodeConnection connection;
+    private Sample sample = Sample.SCHEDULED;
+    private long sampleDueNs;
+    private long sampleSentNs;
+
+    NodeMonitor(final NodeContext context, final CommandSender sender, final Listener listener) {
+        final int clockSampleMs = context.options().clockSampleMs();
+        this.context = context;
+        this.sender = sender;
+        this.listener = listener;
+        this.unansweredTimeoutNs = context.options().unansweredTimeoutMs() * NS_PER_MS;
+        this.samplePeriodNs = (clockSampleMs > 0 ? clockSampleMs : UNWATCHED_SAMPLE_MS) * NS_PER_MS;
+    }
+
+    void start(final NodeConnection watched) {
+        final long nowNs = nowNs();
+        connection = watched;
+        sampleDueNs = nowNs;
+        sample = Sample.SCHEDULED;
+        watched.isUnanswered(nowNs, 0);
+        context.timers().start(timer, nowNs);
+    }
+
+    void stop() {
+        connection = null;
+        context.timers().stop(timer);
+    }
+
+    private long nowNs() {
+        return context.clock().nanoTime();
+    }
+
+    private void onTimer(final long nowNs) {
+        // Started first: the next call must come even if this one throws.
+        context.timers().start(timer, nowNs + PERIOD_NS);
+        if (connection.isUnanswered(nowNs, unansweredTimeoutNs)) {
+            listener.onUnanswered();
+            return;
+        }
+        if (sampleDueNs - nowNs <= 0 && sample == Sample.SCHEDULED) {
+            sampleClock(nowNs);
+        }
+        startTimer(nowNs);
+        listener.onTick(nowNs);
+    }
+
+    /** A sample is sent when it is due, not in the next period: validity allows for the time between two samples. */
+    private void startTimer(final long nowNs) {
+        final long periodEndNs = nowNs + PERIOD_NS;
+        final boolean isSampleNext = sample == Sample.SCHEDULED && sampleDueNs - periodEndNs < 0;
+        if (isSampleNext && sampleDueNs - nowNs <= 0) {
+            // There was no memory for the sample: retry soon, but not in a busy loop.
+            context.timers().start(timer, nowNs + SAMPLE_RETRY_NS);
+        } else {
+            context.timers().start(timer, isSampleNext ? sampleDueNs : periodEndNs);
+        }
+    }
+
+    /** The sample remains due if there is no memory for it. */
+    private void sampleClock(final long nowNs) {
+        sampleSentNs = nowNs();
+        if (sender.sendValue(sender.timeCommand(), new ValueRequest(this::onTime))) {
+            sample = Sample.SENT;
+            sampleDueNs = nowNs + samplePeriodNs;
+        }
+    }
+
+    private void onTime(final RespValue reply) {
+        if (reply == null || connection == null) {
+            // The connection was lost; the next one starts with a sample.
+            return;
+        }
+        final long receivedNs = nowNs();
+        sample = Sample.SCHEDULED;
+        startTimer(receivedNs);
+        listener.onTime(sampleSentNs, receivedNs, reply);
+    }
+}

@@ -1,0 +1,139 @@
+package dev.redlock.node;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.NodeState;
+import dev.redlock.resp.SafeText;
+import dev.redlock.time.NanoClock;
+import dev.redlock.transport.NodeAddress;
+import java.lang.System.Logger.Level;
+
+/**
+ * The visible part of one node: state, problem, counters. The event loop writes it, any thread reads it. A change of
+ * the state or of the problem is reported to the {@link NodeListener}.
+ *
+ * @threading any thread for public methods; the others are event-loop-confined
+ */
+public final class NodeView {
+
+    private static final int PROBLEM_LENGTH_MAX = 1_000;
+
+    private final int index;
+    private final NodeAddress address;
+    private final NanoClock clock;
+    private final NodeListener listener;
+    private final NodeStatistics statistics = new NodeStatistics();
+    private final NodeHealth health = new NodeHealth();
+    private final ProblemLog problemLog = new ProblemLog();
+    private long problemSinceNs;
+    private volatile NodeState state = NodeState.WAITING;
+    private volatile String problem;
+    private volatile long roundTripNs;
+
+    NodeView(final int index, final NodeAddress address, final NanoClock clock, final NodeListener listener) {
+        this.index = index;
+        this.address = address;
+        this.clock = clock;
+        this.listener = listener;
+    }
+
+    // ---- any thread -------------------------------------------------------------------------------------------------
+
+    /** @return the node's place in configured order */
+    public int index() {
+        return index;
+    }
+
+    /** @return the node's address */
+    public NodeAddress address() {
+        return address;
+    }
+
+    /** @return the node's state */
+    public NodeState state() {
+        return state;
+    }
+
+    /** @return the node's problem, one sentence; null if there is none */
+    public String problem() {
+        final String known = problem;
+        final NodeHealth.Failing failing = health.failing();
+        return known == null && failing != null ? failing.problem() : known;
+    }
+
+    /** @return the first word of the errors that the node replies to lock commands; null while the commands work */
+    public String failingCode() {
+        final NodeHealth.Failing failing = health.failing();
+        return failing == null ? null : failing.errorCode();
+    }
+
+    /** @return nanoseconds since the first of those errors, 0 if there are none */
+    public long failingNs() {
+        final NodeHealth.Failing failing = health.failing();
+        return failing == null ? 0 : clock.nanoTime() - failing.sinceNs();
+    }
+
+    /** @return nanoseconds of the last clock sample's round trip, 0 before the first */
+    public long roundTripNs() {
+        return roundTripNs;
+    }
+
+    /** @return the node's counters */
+    public NodeStatistics statistics() {
+        return statistics;
+    }
+
+    // ---- event loop -------------------------------------------------------------------------------------------------
+
+    NodeHealth health() {
+        return health;
+    }
+
+    void setState(final NodeState newState) {
+        if (state != newState) {
+            state = newState;
+            listener.onStateChange(this, newState);
+        }
+    }
+
+    void setRoundTripNs(final long newRoundTripNs) {
+        roundTripNs = newRoundTripNs;
+    }
+
+    /** Shows a problem whose report follows. */
+    void showProblem(final String text) {
+        if (problem == null) {
+            problemSinceNs = clock.nanoTime();
+        }
+        problem = SafeText.of(text, PROBLEM_LENGTH_MAX);
+    }
+
+    /** Shows and logs a problem, also if it is the same as before. */
+    void reportProblem(final Level level, final String text) {
+        showProblem(text);
+        log(level, problem);
+    }
+
+    /** The node votes: the problem is over. */
+    void clearProblem() {
+        if (problem != null) {
+            problem = null;
+            log(Level.INFO, "the node votes again, "
+                    + (clock.nanoTime() - problemSinceNs) / NS_PER_MS + " ms after the problem started");
+        }
+    }
+
+    /** Logs a line, unless the same one was logged in the last minute. */
+    void log(final Level level, final String text) {
+        final String line = problemLog.lineFor(text, clock.nanoTime());
+        if (line != null) {
+            listener.onLogLine(this, level, line);
+        }
+    }
+
+    @Override
+    public String toString() {
+        final String shown = problem();
+        return "node " + index + " (" + address + ") " + state + (shown == null ? "" : ": " + shown);
+    }
+}

@@ -1,0 +1,74 @@
+package dev.redlock.node;
+
+/**
+ * Keeps the releases that one node could not be sent, and sends them when the node is connected again. They go out
+ * before any command that needs a vote.
+ *
+ * @threading event-loop-confined
+ */
+final class ReleaseRedelivery {
+
+    private final UndeliveredReleases queue;
+    private final CommandSender sender;
+    private final NodeStatistics statistics;
+    private final NodeContext context;
+
+    ReleaseRedelivery(final NodeView view, final NodeContext context, final CommandSender sender) {
+        this.queue = new UndeliveredReleases(context.options().undeliveredReleasesMax());
+        this.sender = sender;
+        this.statistics = view.statistics();
+        this.context = context;
+    }
+
+    /** Keeps the release of a claim whose key expires at a time. */
+    void retain(final LockCommand command, final long untilNs) {
+        queue.add(new UndeliveredRelease(this, command.resourceBulk(), command.token(), untilNs));
+        publishCounts();
+    }
+
+    /** Sends as many as the connection accepts. */
+    void sendAll() {
+        while (sender.isConnected() && queue.length() > 0 && !sender.isCongested()) {
+            final UndeliveredRelease release = queue.poll(nowNs());
+            if (release != null && !sender.sendScript(release, false)) {
+                queue.putBack(release);
+                break;
+            }
+        }
+        publishCounts();
+    }
+
+    void onReply(final long value) {
+        final String recovery = sender.recordReply(CommandKind.RELEASE, value);
+        statistics.onUndeliveredReleaseDelivered();
+        sender.logHealth(recovery);
+    }
+
+    /** An error will most likely repeat, so the release is not sent again: the key expires. */
+    void onError(final UndeliveredRelease release, final int tag, final VoteFailure failure, final String errorCode) {
+        final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
+        if (isUnknownScript && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE
+                && sender.sendScript(release, true)) {
+            return;
+        }
+        if (isUnknownScript) {
+            sender.loadScript(CommandKind.RELEASE);
+        }
+        final String problem = sender.recordError(CommandKind.RELEASE, errorCode);
+        statistics.onUndeliveredReleaseRefused();
+        sender.logHealth(problem);
+    }
+
+    void onUnknown(final UndeliveredRelease release) {
+        queue.putBack(release);
+        publishCounts();
+    }
+
+    private void publishCounts() {
+        statistics.onUndeliveredReleases(queue.length(), queue.droppedCount());
+    }
+
+    private long nowNs() {
+        return context.clock().nanoTime();
+    }
+}

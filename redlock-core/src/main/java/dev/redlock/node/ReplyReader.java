@@ -1,0 +1,262 @@
+package dev.redlock.node;
+
+import dev.redlock.resp.RespType;
+import dev.redlock.resp.RespValue;
+import dev.redlock.resp.RespValueReader;
+import dev.redlock.resp.RespVisitor;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Assigns each reply of a connection to the oldest request in flight.
+ *
+ * <p>The hot reply is one integer at the top level; all others go to a tree reader. A reply of the wrong type, or one
+ * without a request, means that the stream is out of step. Then this throws, the connection closes, and the outcome of
+ * every request in flight is unknown.
+ *
+ * @threading event-loop-confined
+ */
+final class ReplyReader implements RespVisitor {
+
+    /**
+     * The part of the current reply that has been read.
+     *
+     * @threading immutable
+     */
+    private enum Scalar {
+        NONE, INTEGER, OK, NULL, ERROR
+    }
+
+    private final RequestRing ring;
+    private final CommandSender sender;
+    private final RespValueReader valueReader = new RespValueReader(new ValueSink());
+    private Scalar scalar = Scalar.NONE;
+    private long integer;
+    private VoteFailure failure;
+    private String errorCode = "";
+    private RespValue value;
+    private int depth;
+    private boolean isBatchReply;
+    private int elementIndex;
+    private long deletedMask;
+
+    ReplyReader(final RequestRing ring, final CommandSender sender) {
+        this.ring = ring;
+        this.sender = sender;
+    }
+
+    @Override
+    public void onInteger(final long number) {
+        if (isScalarExpected()) {
+            scalar = Scalar.INTEGER;
+            integer = number;
+        } else if (isBatchReply && depth == 1) {
+            // The reply to one release of a batch.
+            deletedMask |= number == 1 ? 1L << elementIndex : 0;
+            elementIndex++;
+        } else {
+            valueReader.onInteger(number);
+        }
+    }
+
+    /** Whether this value is the reply to a lock command. */
+    private boolean isScalarExpected() {
+        if (depth != 0) {
+            return false;
+        }
+        final InFlightRequest request = ring.head();
+        return request instanceof LockRequest || request instanceof UndeliveredRelease;
+    }
+
+    private boolean isLockError() {
+        return isScalarExpected() || depth == 0 && ring.head() instanceof ReleaseBatch;
+    }
+
+    private static IllegalStateException wrongType() {
+        return new IllegalStateException("reply of the wrong type to a lock command");
+    }
+
+    @Override
+    public void onSimpleError(final ByteBuf buf, final int index, final int length) {
+        if (isLockError()) {
+            scalar = Scalar.ERROR;
+            failure = VoteFailure.ofErrorReply(buf, index, length);
+            errorCode = failure == VoteFailure.ERROR
+                    ? VoteFailure.codeOf(buf, index, length, errorCode)
+                    : failure.text();
+        } else {
+            valueReader.onSimpleError(buf, index, length);
+        }
+    }
+
+    @Override
+    public void onReplyEnd() {
+        final InFlightRequest request = ring.head();
+        if (request instanceof LockRequest lockRequest) {
+            answer(lockRequest);
+        } else if (request instanceof ReleaseBatch releases) {
+            answer(releases);
+        } else if (request instanceof UndeliveredRelease release) {
+            answer(release);
+        } else if (request instanceof ValueRequest valueRequest) {
+            valueReader.onReplyEnd();
+            ring.removeHead();
+            final RespValue reply = value;
+            value = null;
+            valueRequest.onValue(reply);
+        } else {
+            throw new IllegalStateException("unexpected reply: no request is in flight");
+        }
+    }
+
+    private void answer(final LockRequest request) {
+        final int tag = ring.headTag();
+        final Scalar reply = scalar;
+        scalar = Scalar.NONE;
+        if (reply == Scalar.ERROR) {
+            ring.removeHead();
+            sender.onError(request, tag, failure, errorCode);
+        } else if (RequestRing.encodingOf(tag).isAnsweredByOk()) {
+            if (reply != Scalar.OK && reply != Scalar.NULL) {
+                throw wrongType();
+            }
+            ring.removeHead();
+            sender.onSetReply(request, tag, reply == Scalar.OK);
+        } else {
+            if (reply != Scalar.INTEGER) {
+                throw wrongType();
+            }
+            ring.removeHead();
+            sender.onReply(request, tag, integer);
+        }
+    }
+
+    private void answer(final UndeliveredRelease release) {
+        final int tag = ring.headTag();
+        final Scalar reply = scalar;
+        scalar = Scalar.NONE;
+        if (reply == Scalar.ERROR) {
+            ring.removeHead();
+            release.onError(tag, failure, errorCode);
+        } else if (reply == Scalar.INTEGER) {
+            ring.removeHead();
+            release.onReply(integer);
+        } else {
+            throw wrongType();
+        }
+    }
+
+    private void answer(final ReleaseBatch releases) {
+        final int tag = ring.headTag();
+        final Scalar reply = scalar;
+        final long deleted = deletedMask;
+        final int count = elementIndex;
+        scalar = Scalar.NONE;
+        deletedMask = 0;
+        elementIndex = 0;
+        if (reply == Scalar.ERROR) {
+            ring.removeHead();
+            sender.onBatchError(releases, tag, failure, errorCode);
+        } else if (count == releases.length()) {
+            ring.removeHead();
+            sender.onBatchReply(releases, deleted);
+        } else {
+            throw wrongType();
+        }
+    }
+
+    @Override
+    public void onPushEnd() {
+        // A push is not a reply, and the client subscribes to nothing.
+        valueReader.onPushEnd();
+        value = null;
+    }
+
+    @Override
+    public void onAggregateStart(final RespType type, final int elementCount) {
+        if (depth == 0 && type == RespType.ARRAY && ring.head() instanceof ReleaseBatch releases
+                && elementCount == releases.length()) {
+            isBatchReply = true;
+        } else {
+            valueReader.onAggregateStart(type, elementCount);
+        }
+        depth++;
+    }
+
+    @Override
+    public void onAggregateEnd(final RespType type) {
+        depth--;
+        if (depth == 0 && isBatchReply) {
+            isBatchReply = false;
+        } else {
+            valueReader.onAggregateEnd(type);
+        }
+    }
+
+    @Override
+    public void onSimpleString(final ByteBuf buf, final int index, final int length) {
+        if (isScalarExpected() && isOk(buf, index, length)) {
+            scalar = Scalar.OK;
+        } else {
+            valueReader.onSimpleString(buf, index, length);
+        }
+    }
+
+    private static boolean isOk(final ByteBuf buf, final int index, final int length) {
+        return length == 2 && buf.getByte(index) == 'O' && buf.getByte(index + 1) == 'K';
+    }
+
+    @Override
+    public void onBulkString(final ByteBuf buf, final int index, final int length) {
+        valueReader.onBulkString(buf, index, length);
+    }
+
+    @Override
+    public void onBulkError(final ByteBuf buf, final int index, final int length) {
+        if (isLockError()) {
+            onSimpleError(buf, index, length);
+        } else {
+            valueReader.onBulkError(buf, index, length);
+        }
+    }
+
+    @Override
+    public void onVerbatimString(final int format, final ByteBuf buf, final int index, final int length) {
+        valueReader.onVerbatimString(format, buf, index, length);
+    }
+
+    @Override
+    public void onNull(final RespType type) {
+        if (isScalarExpected()) {
+            scalar = Scalar.NULL;
+        } else {
+            valueReader.onNull(type);
+        }
+    }
+
+    @Override
+    public void onBoolean(final boolean bool) {
+        valueReader.onBoolean(bool);
+    }
+
+    @Override
+    public void onDouble(final double number) {
+        valueReader.onDouble(number);
+    }
+
+    @Override
+    public void onBigNumber(final ByteBuf buf, final int index, final int length) {
+        valueReader.onBigNumber(buf, index, length);
+    }
+
+    /**
+     * Receives the value that the tree reader has completed.
+     *
+     * @threading event-loop-confined
+     */
+    private final class ValueSink implements RespValueReader.Sink {
+        @Override
+        public void onReply(final RespValue reply) {
+            value = reply;
+        }
+    }
+}

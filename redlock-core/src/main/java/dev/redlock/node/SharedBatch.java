@@ -1,0 +1,108 @@
+package dev.redlock.node;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The buffer that commands for several nodes are written to once. Each node's connection gets a slice of it.
+ *
+ * <p>The buffer does not grow while slices of it are in use, so its memory stays in place for transports that read it
+ * asynchronously. When all nodes have written their slices, the buffer is used again.
+ *
+ * @threading event-loop-confined
+ */
+final class SharedBatch {
+
+    /** Some 300 commands; a full buffer is flushed early. */
+    static final int CAPACITY = 64 * 1024;
+
+    private final DirectBuffers buffers;
+    private final CommandSender[] senders;
+    private ByteBuf batch;
+    private ByteBuf timeCommand;
+
+    /** An empty batch; the senders are borrowed. */
+    SharedBatch(final DirectBuffers buffers, final CommandSender[] senders) {
+        this.buffers = buffers;
+        this.senders = senders;
+    }
+
+    /** The buffer, with at least so many writable bytes; null if there is no memory. */
+    ByteBuf withRoom(final int bytes) {
+        if (batch != null && batch.writableBytes() < bytes) {
+            flush();
+        }
+        if (batch == null) {
+            batch = buffers.takeReused(Math.max(CAPACITY, bytes));
+        }
+        return batch;
+    }
+
+    /** Where the part of a node starts that can be sent to from now on. */
+    int writerIndex() {
+        return batch == null ? 0 : batch.writerIndex();
+    }
+
+    /** Writes a node's part so far to its connection, so that a command of its own can follow. */
+    void writeTo(final CommandSender sender) {
+        if (batch != null) {
+            sender.skip(batch, batch.writerIndex(), batch.writerIndex());
+        }
+    }
+
+    /**
+     * Flushes all connections. In three steps, because a socket's event may send commands: they find an empty batch,
+     * and every node at its start.
+     */
+    void flush() {
+        final ByteBuf flushed = batch;
+        if (flushed != null) {
+            final int end = flushed.writerIndex();
+            for (final CommandSender sender : senders) {
+                sender.writeBatchEnd(flushed, end);
+            }
+            batch = null;
+        }
+        for (final CommandSender sender : senders) {
+            sender.flush();
+        }
+        if (flushed != null) {
+            reuseOrRelease(flushed);
+        }
+    }
+
+    private void reuseOrRelease(final ByteBuf flushed) {
+        if (batch == null && flushed.refCnt() == 1) {
+            batch = flushed.clear();
+        } else {
+            flushed.release();
+        }
+    }
+
+    /**
+     * {@code TIME}. All nodes get the same bytes again and again, so clocks are watched also without free memory.
+     *
+     * @return owned by the caller; null if there is no memory, which is possible the first time only
+     */
+    ByteBuf timeCommand() {
+        if (timeCommand == null) {
+            timeCommand = buffers.takeReused(Handshake.TIME_BYTES);
+            if (timeCommand == null) {
+                return null;
+            }
+            Handshake.writeTime(timeCommand);
+        }
+        return timeCommand.retainedDuplicate();
+    }
+
+    /** Releases the buffers and does nothing else. Any thread, once the event loop has terminated. */
+    void free() {
+        if (batch != null) {
+            batch.release();
+            batch = null;
+        }
+        if (timeCommand != null) {
+            timeCommand.release();
+            timeCommand = null;
+        }
+    }
+}
