@@ -15,7 +15,7 @@ class AcquireOptionsTest {
     private final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10));
 
     @Test
-    void aTtlIsAtLeastAMillisecond() {
+    void ttlIsAtLeastOneMillisecond() {
         assertEquals(1, AcquireOptions.ofTtl(Duration.ofMillis(1)).spec().ttlMs());
         assertEquals(1, AcquireOptions.ofTtl(Duration.ofNanos(1_999_999)).spec().ttlMs());
         Refusal.ofArgument("ttl PT0.000999999S is too short: at least 1 ms is needed",
@@ -28,7 +28,7 @@ class AcquireOptionsTest {
     }
 
     @Test
-    void aWaitIsNotNegative() {
+    void waitIsNotNegative() {
         assertEquals(0, options.waitUpTo(Duration.ZERO).spec().waitNs());
         assertEquals(Long.MAX_VALUE, options.waitUpTo(Duration.ofSeconds(Long.MAX_VALUE)).spec().waitNs());
         Refusal.ofArgument("wait PT-0.001S is negative: give zero or more",
@@ -37,7 +37,7 @@ class AcquireOptionsTest {
     }
 
     @Test
-    void aMinimumValidityIsNotNegative() {
+    void minimumValidityIsNotNegative() {
         assertEquals(0, options.minValidity(Duration.ZERO).spec().minValidityNs());
         Refusal.ofArgument("minimum validity PT-1S is negative: give zero or more",
                 () -> options.minValidity(Duration.ofSeconds(-1)));
@@ -60,7 +60,7 @@ class AcquireOptionsTest {
     }
 
     @Test
-    void policyAndListenerAreGivenOrLeftOut() {
+    void policyAndListenerRejectNullAndDefaultToNone() {
         Refusal.ofNull("retry policy is null", () -> options.retryPolicy(null));
         Refusal.ofNull("lease listener is null", () -> options.listener(null));
         assertNull(options.spec().retryPolicy());
@@ -68,7 +68,7 @@ class AcquireOptionsTest {
     }
 
     @Test
-    void eachChangeIsACopyThatKeepsTheRest() {
+    void eachChangeReturnsACopyWithTheOtherOptions() {
         final RetryPolicy policy = RetryPolicy.jittered(0, 0);
         final LeaseListener listener = (lease, state) -> {
         };

@@ -15,12 +15,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** An {@link AcquireOutcome} asked for what it does not have, for nodes that are not there, and at the wrong time. */
+/** An {@link AcquireOutcome} without a lease, with a node index out of range, and during a second acquisition. */
 class AcquireOutcomeTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {-1, 3, Integer.MIN_VALUE, Integer.MAX_VALUE})
-    void nodesThatAreNotThereAreRefused(final int nodeIndex) {
+    void voteTextRejectsNodeIndexesOutOfRange(final int nodeIndex) {
         final AcquireOutcome outcome = acquire(world(3), options());
         assertEquals("node index " + nodeIndex + " is out of range: 0 to 2 are the nodes in configured order",
                 assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(nodeIndex)).getMessage());
@@ -28,7 +28,7 @@ class AcquireOutcomeTest extends VirtualTest {
     }
 
     @Test
-    void aLeaseThatIsNotThereIsRefusedWithTheVotesAndAdvice() {
+    void leaseThrowsWithVotesAndAdviceIfNotAcquired() {
         final VirtualWorld.Client client = world(1);
         node(0).redis().set("orders", "foreign", 2_500);
         final AcquireOutcome outcome = acquire(client, options());
@@ -40,34 +40,34 @@ class AcquireOutcomeTest extends VirtualTest {
         assertFalse(outcome.isAcquired());
     }
 
-    /** With a lease that is used again the outcome is that of the last acquisition; while one runs there is none. */
+    /** The outcome of a reused lease is that of its last acquisition; during an acquisition it has none. */
     @Test
-    void whileTheLeaseIsBeingAcquiredAgainThereIsNoOutcome() {
+    void aReusedLeaseHasNoOutcomeWhileItIsBeingAcquired() {
         final VirtualWorld.Client client = world(3);
         final Lease reused = client.redlock().newLease();
-        final AcquireOutcome[] told = new AcquireOutcome[1];
+        final AcquireOutcome[] received = new AcquireOutcome[1];
         client.redlock()
                 .acquire(client.redlock().key("orders"), options().fenced(), reused,
-                        outcome -> told[0] = outcome);
+                        outcome -> received[0] = outcome);
         world.runMs(1);
-        assertTrue(told[0].isAcquired(), "the first time");
+        assertTrue(received[0].isAcquired(), "the first time");
         release(reused);
-        assertTrue(told[0].isAcquired(), "also when it has been given back");
+        assertTrue(received[0].isAcquired(), "also after the release");
         eachNode(node -> node.delay(() -> 1_000_000));
         client.redlock().acquire(client.redlock().key("orders"), options(), reused, outcome -> {
         });
-        assertFalse(told[0].isAcquired(), "not yet");
-        assertEquals(0, told[0].attemptCount(), "nothing is decided");
-        Refusal.ofState("lease of \"orders\" is being acquired: wait for the outcome first", told[0]::lease);
+        assertFalse(received[0].isAcquired(), "not yet");
+        assertEquals(0, received[0].attemptCount(), "nothing is decided");
+        Refusal.ofState("lease of \"orders\" is being acquired: wait for the outcome first", received[0]::lease);
         Refusal.ofState("lease of \"orders\" is being acquired: wait for the outcome first", reused::fencingToken);
-        assertEquals("Lease{orders, ACQUIRING}", told[0].toString());
+        assertEquals("Lease{orders, ACQUIRING}", received[0].toString());
         world.runMs(5);
-        assertTrue(told[0].isAcquired(), "the second time");
+        assertTrue(received[0].isAcquired(), "the second time");
     }
 
-    /** Each node is told apart from the others, in the counts and in the texts. */
+    /** Each node has a different vote, so that counts and texts cannot be confused. */
     @Test
-    void eachVoteIsShownForItsOwnNode() {
+    void voteTextAndCountsMatchEachNode() {
         final VirtualWorld.Client client = world(7);
         node(1).redis().set("orders", "foreign", 500);
         node(2).crash();
@@ -76,10 +76,10 @@ class AcquireOutcomeTest extends VirtualTest {
         world.runMs(5);
         node(5).pause();
         node(6).pause();
-        final CompletableFuture<AcquireOutcome> begun = begin(client, options());
+        final CompletableFuture<AcquireOutcome> started = acquireAsync(client, options());
         world.runMs(5);
         node(4).breakConnections();
-        final AcquireOutcome outcome = get(begun);
+        final AcquireOutcome outcome = get(started);
         assertEquals(List.of("granted", "refused", "failed: not connected", "failed: OOM",
                 "unknown: connection lost before the answer", "pending", "pending"),
                 IntStream.range(0, 7).mapToObj(outcome::voteText).toList());
@@ -90,7 +90,7 @@ class AcquireOutcomeTest extends VirtualTest {
     }
 
     @Test
-    void theTextOfAHeldLeaseSaysForHowLongAndWithWhichNumber() {
+    void toStringOfAHeldLeaseHasItsValidityAndFencingToken() {
         final VirtualWorld.Client client = world(1);
         final AcquireOutcome plain = acquire(client, options());
         final String votes = ", outcome ACQUIRED, attempts 1, votes 1 granted 0 refused 0 failed 0 unknown}";
@@ -102,7 +102,7 @@ class AcquireOutcomeTest extends VirtualTest {
     }
 
     @Test
-    void itStaysReadableAfterTheClientHasClosedByAnyThread() {
+    void outcomeIsReadableFromAnyThreadAfterTheClientHasClosed() {
         final VirtualWorld.Client client = world(3);
         final AcquireOutcome outcome = acquire(client, options());
         final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));

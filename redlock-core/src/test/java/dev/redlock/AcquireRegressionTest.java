@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Traps that other lock libraries fell into while acquiring. */
+/** Mistakes of other lock libraries during acquires. */
 class AcquireRegressionTest extends VirtualTest {
 
     @Test
-    void nodesAreAskedAtOnceSoLatencyDoesNotAddUp() {
+    void commandsGoToAllNodesInParallel() {
         final VirtualWorld.Client client = world(5);
         eachNode(node -> node.delay(() -> 10_000_000));
         final long startNs = world.nowNs();
@@ -29,17 +29,17 @@ class AcquireRegressionTest extends VirtualTest {
     }
 
     @Test
-    void aDeadNodeCostsNothing() {
+    void aSilentNodeDoesNotDelayAnAcquire() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 1_000_000));
         node(0).pause();
         final long startNs = world.nowNs();
         lease(client);
-        assertEquals(2_000_000, world.nowNs() - startNs, "two answers decide, the silent node is not waited for");
+        assertEquals(2_000_000, world.nowNs() - startNs, "two replies decide without the silent node");
     }
 
     @Test
-    void silentNodesEndTheAttemptAtTheNodeTimeout() {
+    void silentNodesFailTheAttemptAtTheNodeTimeout() {
         final VirtualWorld.Client client = world(3);
         node(0).pause();
         node(1).pause();
@@ -52,12 +52,12 @@ class AcquireRegressionTest extends VirtualTest {
     }
 
     @Test
-    void votesOfABrokenConnectionAreUnknownAtOnce() {
+    void votesOfABrokenConnectionAreUnknownImmediately() {
         final VirtualWorld.Client client = world(3);
         node(0).pause();
         node(1).pause();
         final long startMs = nowMs();
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, options());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
         world.runMs(1);
         node(0).breakConnections();
         node(1).breakConnections();
@@ -80,18 +80,18 @@ class AcquireRegressionTest extends VirtualTest {
     }
 
     @Test
-    void validityIsTheTtlLessTheRoundAndTheDrift() {
+    void validityIsTheTtlMinusRoundTimeAndClockAllowance() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 5_000_000));
         final Lease lease = lease(client);
         assertEquals((validityMs(10_000) - 10) * 1_000_000, lease.remainingValidityNs(),
-                "ttl - 10 ms - 1 % of the ttl and of what the clock watch does not see - 2 ms");
+                "ttl - 10 ms of the round - 1 % of the ttl and of the undetected clock steps - 2 ms");
     }
 
-    /** 1000 ms less a round of 10 ms less an allowance of 34 ms: what is needed may be all of that, and no more. */
+    /** 1000 ms - 10 ms of the round - 34 ms of clock allowance leave 956 ms, which is exactly enough. */
     @ParameterizedTest
     @CsvSource({"956000000, ACQUIRED", "956000001, TOO_SLOW"})
-    void asMuchValidityAsIsNeededIsEnough(final long minValidityNs, final AcquireOutcome.Kind kind) {
+    void exactlyTheMinimumValidityIsEnough(final long minValidityNs, final AcquireOutcome.Kind kind) {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 5_000_000));
         final AcquireOutcome outcome = acquire(client,
@@ -99,7 +99,7 @@ class AcquireRegressionTest extends VirtualTest {
         assertEquals(kind, outcome.kind(), outcome::toString);
     }
 
-    /** The holder's key stands for less than a millisecond more: PTTL says 0, and that is a refusal. */
+    /** In the last millisecond of a key, PTTL returns 0, which is still a refusal. */
     @Test
     void aKeyInItsLastMillisecondIsStillHeld() {
         final VirtualWorld.Client client = world(3);
@@ -108,20 +108,20 @@ class AcquireRegressionTest extends VirtualTest {
         final AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
         assertEquals(0, outcome.shortestRemainingTtlMs(), outcome::toString);
-        assertEquals("foreign", key(0), "nobody took it away");
+        assertEquals("foreign", key(0), "the key is unchanged");
     }
 
-    /** Whoever waits for less than the shortest cannot get a quorum sooner; who waits for more wastes time. */
+    /** A shorter delay finds no quorum; a longer one wastes time. */
     @ParameterizedTest
     @CsvSource({"900, 300, 600, 300", "300, 900, 600, 300", "600, 900, 300, 300", "0, 900, 300, 0", "300, 0, 900, 0",
         "-1, 900, 900, 900", "900, -1, -1, 900", "-1, -1, -1, 9223372036854775807"})
-    void theShortestRemainingTtlIsTold(final long first, final long second, final long third, final long shortest) {
+    void outcomeReportsTheShortestRemainingTtl(final long first, final long second, final long third, final long shortest) {
         final VirtualWorld.Client client = scriptedWorld(5);
         final long[] ttls = {first, second, third};
         for (int i = 0; i < ttls.length; i++) {
-            final long answersAfterNs = (i + 1) * 1_000_000;
+            final long replyDelayNs = (i + 1) * 1_000_000;
             node(i).redis().set("orders", "foreign", ttls[i] < 0 ? -1 : ttls[i] + i + 1);
-            node(i).delay(() -> answersAfterNs);
+            node(i).delay(() -> replyDelayNs);
         }
         node(3).pause();
         node(4).pause();
@@ -131,20 +131,19 @@ class AcquireRegressionTest extends VirtualTest {
     }
 
     @Test
-    void aPauseOfTheClientCountsAgainstTheValidity() {
+    void aPauseOfTheClientReducesTheValidity() {
         final VirtualWorld.Client client = world(3);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client,
-                AcquireOptions.ofTtl(Duration.ofMillis(900)).tryOnce());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, AcquireOptions.ofTtl(Duration.ofMillis(900)).tryOnce());
         client.pause();
         world.runMs(880);
         client.resume();
-        assertFalse(get(outcome).isAcquired(), "late answers are no success: " + outcome.join());
+        assertFalse(get(outcome).isAcquired(), "late replies are no success: " + outcome.join());
         world.runMs(5);
         assertEquals(0, keyCount(), "rolled back");
     }
 
     @Test
-    void everyRetryHasATokenOfItsOwnAndTheOneBeforeIsRolledBack() {
+    void eachRetryHasItsOwnTokenAfterTheRollbackOfTheLast() {
         final VirtualWorld.Client client = world(3);
         node(0).redis().set("orders", "foreign", 500);
         node(1).redis().set("orders", "foreign", 500);
@@ -157,15 +156,15 @@ class AcquireRegressionTest extends VirtualTest {
             }
         });
         final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
-        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), "the client does not block itself: " + outcome);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), "its own rollbacks do not block the client: " + outcome);
         assertTrue(outcome.attemptCount() > 3, outcome::toString);
         assertEquals(outcome.attemptCount(), acquires.size(), "one acquire for each attempt");
-        assertEquals(acquires.size(), Set.copyOf(acquires).size(), "each with a token of its own");
-        assertEquals(Set.of("1"), replies, "the attempt before has always been rolled back");
+        assertEquals(acquires.size(), Set.copyOf(acquires).size(), "each with its own token");
+        assertEquals(Set.of("1"), replies, "the previous attempt has always been rolled back");
         assertEquals(acquires.size() - 1, client.redlock().counters().rolledBackCount(), "and counted");
     }
 
-    /** A library multiplied the unit of the ttl again at each pass of its loop. */
+    /** One library multiplied the unit of the ttl again in each pass of its loop. */
     @Test
     void theTtlIsTheSameInEveryAttempt() {
         final VirtualWorld.Client client = world(3);
@@ -183,15 +182,15 @@ class AcquireRegressionTest extends VirtualTest {
     }
 
     @Test
-    void nothingIsReplayedAfterAReconnect() {
+    void aReconnectReplaysNoCommands() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().startLog());
         eachNode(node -> node.delay(() -> 1_000_000));
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, options());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
         world.settle();
         eachNode(node -> node.breakConnections());
         world.runMs(3_000);
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.join().kind(), "all votes are unknown at once");
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.join().kind(), "all votes are unknown immediately");
         assertEquals(2, outcome.join().unknownCount(), "two of three decide: " + outcome.join());
         eachNode(node -> assertTrue(node.redis().log().stream().allMatch(line -> line.startsWith("release")),
                 "only releases may follow: " + node.redis().log()));
@@ -207,12 +206,12 @@ class AcquireRegressionTest extends VirtualTest {
     }
 
     @Test
-    void aWaitBudgetIsUsedUpAndKeptToWithinOneNodeTimeout() {
+    void aWaitBudgetEndsWithinOneNodeTimeout() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", -1));
         final long startMs = nowMs();
         assertEquals(AcquireOutcome.Kind.TIMED_OUT,
-                acquire(client, options().waitUpTo(Duration.ofMillis(700))).kind(), "never free");
+                acquire(client, options().waitUpTo(Duration.ofMillis(700))).kind(), "the lock is never free");
         assertTrue(nowMs() - startMs >= 700 && nowMs() - startMs <= 700 + NODE_TIMEOUT_MS,
                 "it took " + (nowMs() - startMs) + " ms");
     }
@@ -235,11 +234,11 @@ class AcquireRegressionTest extends VirtualTest {
         eachNode(node -> node.redis().set("orders", "foreign", 300));
         final long startMs = nowMs();
         acquired(acquire(client, options().waitUpTo(Duration.ofSeconds(5))));
-        assertTrue(nowMs() - startMs <= 360, "taken soon after it was free: " + (nowMs() - startMs) + " ms");
+        assertTrue(nowMs() - startMs <= 360, "acquired soon after the expiry: " + (nowMs() - startMs) + " ms");
     }
 
     @Test
-    void aRetryPolicyThatThrowsDoesNotEndTheWaiting() {
+    void aRetryPolicyThatThrowsDoesNotEndTheAcquisition() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 200));
         quietly(() -> acquired(acquire(client, options().waitUpTo(Duration.ofSeconds(5))
@@ -249,7 +248,7 @@ class AcquireRegressionTest extends VirtualTest {
     }
 
     @Test
-    void outcomesNameVotesAndReasonsAndNoToken() {
+    void toStringOfAnOutcomeHasVotesAndReasonsButNoToken() {
         final VirtualWorld.Client client = scriptedWorld(5);
         node(0).redis().set("orders", "foreign", 700);
         node(1).crash();

@@ -24,15 +24,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Direct memory belongs to the whole process: without it a client does less, and all of it again when it is back. */
+/**
+ * All parts of a process share its direct memory: a client works with less of it, and fully once it is available again.
+ */
 class AllocationFaultsTest extends VirtualTest {
 
-    /** Netty logs what an in-process channel throws where a socket would close. Kept, or it forgets its level. */
+    /**
+     * Netty logs exceptions of in-process channels that real sockets would not throw. A field, because a logger without
+     * references loses its level.
+     */
     private static final Logger NETTY = Logger.getLogger("io.netty");
 
     private final ScarceAllocator allocator = new ScarceAllocator();
     private VirtualWorld.Client client;
-    private int askedBefore;
+    private int allocationsBefore;
 
     @BeforeAll
     static void quietNetty() {
@@ -44,7 +49,7 @@ class AllocationFaultsTest extends VirtualTest {
         NETTY.setLevel(null);
     }
 
-    /** What an allocator throws. */
+    /** The exceptions of the allocator. */
     enum Thrown {
         OUT_OF_MEMORY {
             @Override
@@ -74,10 +79,10 @@ class AllocationFaultsTest extends VirtualTest {
                 .allMatch(node -> node.state() == NodeState.READY));
     }
 
-    /** A clock sample is due each second. */
+    /** A clock sample is due every second. */
     @ParameterizedTest
     @EnumSource(Thrown.class)
-    void aJumpOfAClockIsNoticedAfterFailedAllocations(final Thrown thrown) {
+    void aClockJumpIsDetectedAfterFailedAllocations(final Thrown thrown) {
         scarceWorld(CommandMode.AUTO);
         allocator.thrown(thrown::make);
         allocator.exhausted(true);
@@ -89,9 +94,9 @@ class AllocationFaultsTest extends VirtualTest {
         assertEquals(NodeState.QUARANTINED, status(client, 0).state());
     }
 
-    /** Else a client that finds its batch in place goes on locking and sees no clock. */
+    /** Otherwise a client with an allocated batch would keep locking without a clock watch. */
     @Test
-    void aJumpOfAClockIsNoticedWhileMemoryIsUsedUp() {
+    void aClockJumpIsDetectedWhileAllocationsFail() {
         scarceWorld(CommandMode.AUTO);
         allocator.exhausted(true);
         world.runMs(5_000);
@@ -102,7 +107,7 @@ class AllocationFaultsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(Thrown.class)
-    void aSilentNodeIsNoticedAfterFailedAllocations(final Thrown thrown) {
+    void aSilentNodeIsDetectedAfterFailedAllocations(final Thrown thrown) {
         scarceWorld(CommandMode.AUTO);
         allocator.thrown(thrown::make);
         allocator.exhausted(true);
@@ -115,48 +120,48 @@ class AllocationFaultsTest extends VirtualTest {
     }
 
     /**
-     * Everything that a client does on a node: it connects, locks, extends, finds no scripts, releases, reconnects,
-     * pays what it owes, and looks at the clock. Whichever allocation of that fails, the end is the same.
+     * The scenario has every action of a client on a node: connect, lock, extend, NOSCRIPT, release, reconnect, send
+     * undelivered releases, read the clock. Whichever allocation fails, the end is the same.
      */
     @ParameterizedTest
     @EnumSource(Thrown.class)
-    void whicheverAllocationFailsNothingIsStuckAndNothingIsLost(final Thrown thrown) {
+    void oneFailedAllocationAnywhereBlocksAndLosesNothing(final Thrown thrown) {
         int number = 0;
         do {
             final int failing = number;
-            playWithout(thrown, CommandMode.SCRIPTS, asked -> asked == failing, "allocation " + failing);
-            // Both are caught in the same places; one of them is tried everywhere.
+            runScenarioWithout(thrown, CommandMode.SCRIPTS, asked -> asked == failing, "allocation " + failing);
+            // The client catches both in the same places, so one of them tries every allocation.
             number += thrown == Thrown.OUT_OF_MEMORY ? 1 : 3;
-        } while (allocator.askedCount() - askedBefore > number);
+        } while (allocator.askedCount() - allocationsBefore > number);
         assertTrue(number > 20, number + " allocations of the scenario were made to fail");
     }
 
-    /** The same with all that follow for a while: a second one must not make worse what the first one left. */
+    /** As above with consecutive failures: a second failure must not worsen the effect of the first. */
     @ParameterizedTest
     @EnumSource(CommandMode.class)
-    void whereverMemoryEndsForAWhileNothingIsStuckAndNothingIsLost(final CommandMode commands) {
+    void consecutiveFailedAllocationsBlockAndLoseNothing(final CommandMode commands) {
         for (int first = 0; first < 60; first += 6) {
             final int from = first;
-            playWithout(Thrown.OUT_OF_MEMORY, commands, asked -> asked >= from && asked < from + 15,
+            runScenarioWithout(Thrown.OUT_OF_MEMORY, commands, asked -> asked >= from && asked < from + 15,
                     "allocations from " + from + " on");
         }
     }
 
-    private void playWithout(final Thrown thrown, final CommandMode commands, final IntPredicate failing,
+    private void runScenarioWithout(final Thrown thrown, final CommandMode commands, final IntPredicate failing,
             final String what) {
         allocator.thrown(thrown::make);
-        askedBefore = allocator.askedCount();
-        allocator.failIf(asked -> failing.test(asked - askedBefore));
+        allocationsBefore = allocator.askedCount();
+        allocator.failIf(asked -> failing.test(asked - allocationsBefore));
         scarceWorld(commands);
         final List<CompletableFuture<?>> all = new ArrayList<>();
         for (int round = 0; round < 3; round++) {
-            playRound(round, all);
+            runRound(round, all);
         }
         world.runMs(5_000);
-        all.forEach(future -> assertTrue(future.isDone(), () -> what + ": a caller has no answer: " + all));
+        all.forEach(future -> assertTrue(future.isDone(), () -> what + ": a caller has no outcome: " + all));
         assertReady();
-        assertEquals(0, client.engine().claimsOut(), () -> what + ": attempts that are not answered");
-        assertEquals(0, keyCount(), () -> what + ": a key of 60 s is left, so its release was lost");
+        assertEquals(0, client.engine().claimsOut(), () -> what + ": claims with pending replies");
+        assertEquals(0, keyCount(), () -> what + ": a key with a ttl of 60 s is left, so its release was lost");
         node(0).redis().clockJump(3_600_000);
         world.runMs(2_500);
         assertEquals(1, status(client, 0).clockJumpCount(), () -> what + ": the clock is not watched");
@@ -165,7 +170,7 @@ class AllocationFaultsTest extends VirtualTest {
         world.end();
     }
 
-    private void playRound(final int round, final List<CompletableFuture<?>> all) {
+    private void runRound(final int round, final List<CompletableFuture<?>> all) {
         final CompletableFuture<AcquireOutcome> acquired = client.redlock()
                 .acquireAsync("orders", AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce())
                 .toCompletableFuture();
@@ -190,9 +195,9 @@ class AllocationFaultsTest extends VirtualTest {
         world.runMs(1_500);
     }
 
-    /** An event loop of the user's may end first; nobody else knows the buffers of its conductor. */
+    /** A given event loop may end before the client; no other object refers to the buffers of its conductor. */
     @Test
-    void aLoopThatEndsBeforeItsClientKeepsNoMemory() throws Exception {
+    void aLoopThatEndsBeforeItsClientFreesItsBuffers() throws Exception {
         try (LiveNodes nodes = new LiveNodes(1)) {
             final UnpooledByteBufAllocator counted = new UnpooledByteBufAllocator(true);
             final FakeTransport transport = nodes.newTransport();
@@ -201,16 +206,16 @@ class AllocationFaultsTest extends VirtualTest {
                     transport, System::nanoTime, 1);
             engine.open().join();
             engine.redlock().tryAcquire("orders", TTL);
-            assertTrue(counted.metric().usedDirectMemory() > 0, "the batch is there");
+            assertTrue(counted.metric().usedDirectMemory() > 0, "the batch is allocated");
             nodes.clientLoop().shutdownGracefully(0, 0, TimeUnit.SECONDS).sync();
             engine.redlock().close();
-            Await.until("given back", () -> counted.metric().usedDirectMemory() == 0);
+            Await.until("released", () -> counted.metric().usedDirectMemory() == 0);
         }
     }
 
-    /** A node that cannot be reached is owed the release, also where the memory for it is missing at first. */
+    /** The release is retained for a disconnected node even if its first allocation fails. */
     @Test
-    void aReleaseThatIsOwedOutlivesALackOfMemory() {
+    void anUndeliveredReleaseSurvivesFailedAllocations() {
         scarceWorld(CommandMode.SCRIPTS);
         final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce()));
         world.runMs(5);
@@ -219,7 +224,7 @@ class AllocationFaultsTest extends VirtualTest {
         world.settle();
         release(lease);
         world.runMs(2_000);
-        assertNotNull(key(0), "this test wants it to be owed");
+        assertNotNull(key(0), "precondition: the release is undelivered");
         assertEquals(1, status(client, 0).undeliveredReleaseCount());
         allocator.exhausted(false);
         assertReady();
@@ -228,16 +233,16 @@ class AllocationFaultsTest extends VirtualTest {
         assertEquals(0, status(client, 0).undeliveredReleaseCount());
     }
 
-    /** Each try may hold the loop for half a second. */
+    /** Each failed allocation may block the loop for half a second. */
     @Test
-    void memoryThatIsUsedUpIsNotAskedForAgainAtEachCommand() {
+    void failedAllocationsAreRetriedAfterADelayNotAtEachCommand() {
         scarceWorld(CommandMode.AUTO);
         allocator.exhausted(true);
         eachNode(node -> node.breakConnections());
         world.runMs(20);
         final int failedBefore = allocator.failedCount();
         for (int i = 0; i < 5_000; i++) {
-            begin(client, options());
+            acquireAsync(client, options());
             world.runMs(1);
         }
         final int tries = allocator.failedCount() - failedBefore;

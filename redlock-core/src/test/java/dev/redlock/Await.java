@@ -14,7 +14,7 @@ public final class Await {
     private Await() {
     }
 
-    /** Looks again and again; fails when it has taken far too long. */
+    /** Polls the condition; fails after 20 s. */
     public static void until(final String what, final BooleanSupplier condition) {
         until(() -> what, condition);
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 
-/** No call blocks an event loop of the client, whichever loop it is about and whatever the state of its lease. */
+/** No call blocks an event loop of the client, for any lease on any loop and in any state. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class BlockingCallsOnLoopsTest {
 
@@ -38,7 +38,7 @@ class BlockingCallsOnLoopsTest {
         group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }
 
-    /** A lease that was not acquired, because there is no node, and whose callbacks come on the given loop. */
+    /** Returns a lease that was not acquired, because no node listens, and whose callbacks run on the given loop. */
     private Lease endedOn(final EventLoop loop) throws InterruptedException {
         for (int i = 0; i < 1_000; i++) {
             final Lease lease = redlock.newLease();
@@ -51,9 +51,9 @@ class BlockingCallsOnLoopsTest {
         throw new AssertionError("no resource maps to the loop");
     }
 
-    /** Each loop waits for the other one: with a call that blocks neither would ever run again. */
+    /** Each loop extends a lease of the other loop: blocking calls would deadlock both. */
     @Test
-    void twoLoopsThatExtendAnEndedLeaseOfEachOther() throws Exception {
+    void extendOnAnotherLoopOfTheClientThrowsInsteadOfADeadlock() throws Exception {
         final Lease ofOne = endedOn(one);
         final Lease ofOther = endedOn(other);
         final CyclicBarrier bothAreOnTheirLoops = new CyclicBarrier(2);
@@ -61,7 +61,7 @@ class BlockingCallsOnLoopsTest {
         final CompletableFuture<Throwable> second = new CompletableFuture<>();
         one.execute(() -> first.complete(thrownBy(bothAreOnTheirLoops, () -> ofOther.extend(TTL))));
         other.execute(() -> second.complete(thrownBy(bothAreOnTheirLoops, () -> ofOne.extend(TTL))));
-        final String message = "blocking call extend(ttl) on the client's event loop, which nothing may block: use"
+        final String message = "blocking call extend(ttl) on the client's event loop, which must not block: use"
                 + " extend(ttlMs, callback) or extendAsync(ttl) there";
         assertEquals(message, first.orTimeout(20, TimeUnit.SECONDS).join().getMessage());
         assertEquals(message, second.orTimeout(20, TimeUnit.SECONDS).join().getMessage());
@@ -74,14 +74,14 @@ class BlockingCallsOnLoopsTest {
     private static Throwable thrownBy(final CyclicBarrier barrier, final Callable<?> call) {
         try {
             barrier.await(20, TimeUnit.SECONDS);
-            return new AssertionError("not refused: " + call.call());
+            return new AssertionError("not rejected: " + call.call());
         } catch (final Exception e) {
             return e;
         }
     }
 
     @Test
-    void everyBlockingCallIsRefusedOnEveryLoopAndInEveryState() throws Exception {
+    void everyBlockingCallThrowsOnEveryLoopInEveryState() throws Exception {
         final RedlockLock view = redlock.asLock("orders", OPTIONS);
         final List<Executable> calls = new ArrayList<>(List.of(
                 () -> redlock.acquire("orders", TTL),
@@ -103,9 +103,9 @@ class BlockingCallsOnLoopsTest {
         redlock.close();
     }
 
-    /** A thread that has the view waits for its answers: a loop that waits for the thread would never bring them. */
+    /** A thread that uses the view waits for replies, which a loop that waits for the thread would never read. */
     @Test
-    void aLockViewDoesNotWaitForAThreadOfThisProcess() throws Exception {
+    void aLockViewOnALoopDoesNotWaitForAnotherThread() throws Exception {
         final RedlockLock view = redlock.asLock("orders", OPTIONS);
         final CountDownLatch isOver = new CountDownLatch(1);
         final Thread holder = new Thread(() -> {
@@ -120,7 +120,7 @@ class BlockingCallsOnLoopsTest {
         final CompletableFuture<Throwable> thrown = new CompletableFuture<>();
         one.execute(() -> {
             try {
-                thrown.complete(new AssertionError("not refused: " + view.tryLock(1, TimeUnit.HOURS)));
+                thrown.complete(new AssertionError("not rejected: " + view.tryLock(1, TimeUnit.HOURS)));
             } catch (final IllegalStateException | InterruptedException e) {
                 thrown.complete(e);
             }
@@ -132,7 +132,7 @@ class BlockingCallsOnLoopsTest {
     }
 
     @Test
-    void closingALeaseOnALoopNeitherBlocksNorThrows() throws Exception {
+    void closeOfALeaseOnALoopNeitherBlocksNorThrows() throws Exception {
         for (final Lease lease : List.of(redlock.newLease(), endedOn(one), endedOn(other))) {
             for (final EventLoop loop : List.of(one, other)) {
                 loop.submit(lease::close).get(20, TimeUnit.SECONDS);

@@ -10,21 +10,21 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What users hand in runs on the event loop; whatever it throws or returns, the client does its work. */
+/** Callbacks run on the event loop; whatever they throw or return, the client continues. */
 class CallbacksThatThrowTest extends VirtualTest {
 
     private static RuntimeException bug() {
         return new IllegalStateException("a bug in a callback, thrown by a test");
     }
 
-    private void assertTheClientGoesOn(final VirtualWorld.Client client) {
+    private void assertTheClientStillWorks(final VirtualWorld.Client client) {
         world.runMs(5);
-        assertEquals(0, keyCount(), "nothing is left behind");
+        assertEquals(0, keyCount(), "nothing is left");
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)), "the next one");
     }
 
     @Test
-    void anAcquireCallback() {
+    void anAcquireCallbackThatThrowsChangesNothing() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = client.redlock().newLease();
         quietly(() -> {
@@ -33,13 +33,13 @@ class CallbacksThatThrowTest extends VirtualTest {
             });
             world.runMs(1);
         });
-        assertTrue(lease.isHeld(), "the lock is held all the same");
+        assertTrue(lease.isHeld(), "the lock is held");
         release(lease);
-        assertTheClientGoesOn(client);
+        assertTheClientStillWorks(client);
     }
 
     @Test
-    void anAcquireCallbackOfAnAcquisitionThatFailsAtOnce() {
+    void anAcquireCallbackThatThrowsAfterAnImmediateFailureChangesNothing() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().autoExtendedLeasesMax(0));
         final Lease lease = client.redlock().newLease();
@@ -50,11 +50,11 @@ class CallbacksThatThrowTest extends VirtualTest {
             world.runMs(1);
         });
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "overloaded");
-        assertTheClientGoesOn(client);
+        assertTheClientStillWorks(client);
     }
 
     @Test
-    void aReleaseCallback() {
+    void aReleaseCallbackThatThrowsChangesNothing() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         quietly(() -> {
@@ -63,12 +63,12 @@ class CallbacksThatThrowTest extends VirtualTest {
             });
             world.runMs(1);
         });
-        assertEquals(LeaseState.RELEASED, lease.state(), "released all the same");
-        assertTheClientGoesOn(client);
+        assertEquals(LeaseState.RELEASED, lease.state(), "released");
+        assertTheClientStillWorks(client);
     }
 
     @Test
-    void anExtendCallback() {
+    void anExtendCallbackThatThrowsChangesNothing() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         quietly(() -> {
@@ -77,14 +77,14 @@ class CallbacksThatThrowTest extends VirtualTest {
             });
             world.runMs(1);
         });
-        assertTrue(lease.remainingValidityNs() > 10_000_000_000L, "extended all the same: " + lease);
+        assertTrue(lease.remainingValidityNs() > 10_000_000_000L, "extended: " + lease);
         world.runMs(20_000);
-        assertEquals(LeaseState.EXPIRED, lease.state(), "and its end is watched");
-        assertTheClientGoesOn(client);
+        assertEquals(LeaseState.EXPIRED, lease.state(), "and expires on time");
+        assertTheClientStillWorks(client);
     }
 
     @Test
-    void aListener() {
+    void aListenerThatThrowsChangesNothing() {
         final VirtualWorld.Client client = world(3);
         final LeaseListener listener = new LeaseListener() {
             @Override
@@ -98,18 +98,18 @@ class CallbacksThatThrowTest extends VirtualTest {
             }
         };
         final Lease lease = acquired(acquire(client, options().autoExtend(2, Duration.ofHours(1)).listener(listener)));
-        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(Duration.ofMinutes(1)));
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(Duration.ofMinutes(1)));
         quietly(() -> world.runMs(18_000));
-        assertEquals(2, client.redlock().counters().extendedCount(), "extended as often as it may be");
-        assertEquals(LeaseState.EXPIRED, lease.state(), "then over");
+        assertEquals(2, client.redlock().counters().extendedCount(), "extended up to the limit");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "then expired");
         release(acquired(get(waiting)));
-        assertTheClientGoesOn(client);
+        assertTheClientStillWorks(client);
     }
 
-    /** Delays that cannot be: less than nothing is nothing, more than the budget is the budget. */
+    /** A negative delay counts as zero, and a delay beyond the wait budget as the rest of the budget. */
     @ParameterizedTest
     @CsvSource({"-1, ACQUIRED", "-9223372036854775808, ACQUIRED", "0, ACQUIRED", "9223372036854775807, TIMED_OUT"})
-    void aRetryPolicyThatReturnsNonsense(final long delayNs, final AcquireOutcome.Kind kind) {
+    void retryDelaysOutOfRangeAreClamped(final long delayNs, final AcquireOutcome.Kind kind) {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 20));
         eachNode(node -> node.delay(() -> 1_000_000));
@@ -117,6 +117,6 @@ class CallbacksThatThrowTest extends VirtualTest {
                 .retryPolicy((attempts, reason, ttl, random) -> delayNs));
         assertEquals(kind, outcome.kind(), outcome::toString);
         eachNode(node -> node.redis().delete("orders"));
-        assertTheClientGoesOn(client);
+        assertTheClientStillWorks(client);
     }
 }

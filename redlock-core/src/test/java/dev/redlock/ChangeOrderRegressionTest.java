@@ -19,14 +19,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What can go wrong within one turn of the loop, between two reads of a field or in the last second of a deadline.
- * Tests that only look at the end of a turn cannot see it.
+ * Errors in the order of steps: within one turn of the loop, between two reads of a field, or in the last second of a
+ * deadline. Tests that look at the end of a turn only cannot detect them.
  */
 class ChangeOrderRegressionTest extends VirtualTest {
 
     private static final long MS = 1_000_000;
 
-    /** Writing to the sockets takes this client longer than the drift allowance of its ttl. */
+    /** Returns a client whose socket writes take longer than the clock allowance of its ttl. */
     private VirtualWorld.Client slowSender() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(5)));
@@ -34,53 +34,53 @@ class ChangeOrderRegressionTest extends VirtualTest {
         return client;
     }
 
-    private void assertCountedFrom(final long begunNs, final Lease lease) {
-        final long elapsedNs = world.nowNs() - begunNs;
-        assertTrue(elapsedNs > 300 * MS, "this test wants the sending to take its time: " + elapsedNs);
+    private void assertCountedFrom(final long startNs, final Lease lease) {
+        final long elapsedNs = world.nowNs() - startNs;
+        assertTrue(elapsedNs > 300 * MS, "precondition: the sends are slow: " + elapsedNs);
         assertTrue(lease.remainingValidityNs() <= TTL.toNanos() - elapsedNs,
-                "the keys may have stood since the first byte was sent: " + lease);
+                "the keys may exist since the first byte was sent: " + lease);
     }
 
     @Test
-    void theValidityCountsFromBeforeTheAcquireIsSent() {
+    void validityStartsBeforeTheAcquireIsSent() {
         final VirtualWorld.Client client = slowSender();
-        final long begunNs = world.nowNs();
-        assertCountedFrom(begunNs, lease(client));
+        final long startNs = world.nowNs();
+        assertCountedFrom(startNs, lease(client));
     }
 
     @Test
-    void theValidityCountsFromBeforeTheExtensionIsSent() {
+    void validityStartsBeforeTheExtensionIsSent() {
         final VirtualWorld.Client client = slowSender();
         final Lease lease = lease(client);
         world.runMs(1_000);
-        final long begunNs = world.nowNs();
+        final long startNs = world.nowNs();
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "extended");
-        assertCountedFrom(begunNs, lease);
+        assertCountedFrom(startNs, lease);
     }
 
-    /** A callback releases the lock, and the next answer makes the client send the next acquire a second time. */
+    /** A callback releases the lock, and then a NOSCRIPT reply makes the client send the next acquire again. */
     @Test
-    void whatIsSentASecondTimeStandsBehindTheReleasesOfItsTurn() {
+    void aResentCommandFollowsTheReleasesOfItsTurn() {
         final VirtualWorld.Client client = scriptedWorld(1);
         final Lease holder = lease(client);
         world.runMs(1);
         node(0).redis().startLog();
         node(0).redis().failNext("acquire", "NOSCRIPT No matching script. Please use EVAL.", 1);
-        final List<CompletionStage<?>> begun = new ArrayList<>();
+        final List<CompletionStage<?>> started = new ArrayList<>();
         client.engine().execute(() -> {
-            // Both answers arrive together, and this callback runs between them.
-            holder.extend(10_000, (lease, outcome) -> begun.add(lease.releaseAsync()));
-            begun.add(begin(client, options()));
+            // Both replies arrive together, and this callback runs between them.
+            holder.extend(10_000, (lease, outcome) -> started.add(lease.releaseAsync()));
+            started.add(acquireAsync(client, options()));
         });
         world.runMs(1);
         assertEquals(List.of("extend orders -> 1", "release orders -> 1", "acquire orders -> 1"),
-                node(0).redis().log(), "in the order in which they were asked for");
-        assertEquals(2, begun.stream().filter(stage -> stage.toCompletableFuture().isDone()).count(), "outcomes");
+                node(0).redis().log(), "in the order of the requests");
+        assertEquals(2, started.stream().filter(stage -> stage.toCompletableFuture().isDone()).count(), "outcomes");
     }
 
-    /** The application acquires in the very turn in which the node's handshake ends. */
+    /** The application acquires in the turn in which the node's handshake ends. */
     @Test
-    void debtIsPaidBeforeTheNodeVotes() {
+    void undeliveredReleasesAreSentBeforeTheNodeVotes() {
         world = new VirtualWorld(1);
         final VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
         final Lease lease = lease(client);
@@ -91,62 +91,62 @@ class ChangeOrderRegressionTest extends VirtualTest {
         world.settle();
         assertNotNull(key(0), "the release was lost");
         final List<CompletableFuture<AcquireOutcome>> next = new ArrayList<>();
-        // Behind each reply of the handshake, in the turn that reads it.
+        // After each reply of the handshake, in the turn that reads it.
         node(0).deliveryListener(() -> client.engine().execute(() -> {
             if (next.isEmpty() && status(client, 0).state() == NodeState.READY) {
-                next.add(begin(client, options()));
+                next.add(acquireAsync(client, options()));
             }
         }));
         world.await("acquired in the turn of the handshake", 1_000, () -> next.size() == 1);
         assertEquals(AcquireOutcome.Kind.ACQUIRED, get(next.get(0)).kind(), "the first acquire finds the lock free");
-        assertEquals(1, status(client, 0).undeliveredReleaseDeliveredCount(), "by what was owed");
+        assertEquals(1, status(client, 0).undeliveredReleaseDeliveredCount(), "by the undelivered release");
     }
 
-    /** A key of the node stands for its whole ttl from the last moment at which it can have been set. */
+    /** A key lasts for its ttl from the last moment at which the node can have set it. */
     @ParameterizedTest
     @ValueSource(longs = {9_200, 9_900})
-    void debtIsOwedUntilTheKeyHasExpired(final long awayMs) {
+    void anUndeliveredReleaseIsRetainedUntilTheKeyHasExpired(final long awayMs) {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().reconnectDelayMs(5, 10));
         final Lease lease = lease(client);
         world.runMs(1);
         node(2).crash();
-        assertEquals(ReleaseOutcome.RELEASED, release(lease), "by the other two");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "by the other two nodes");
         world.runMs(awayMs);
-        assertNotNull(key(2), "it still stands");
+        assertNotNull(key(2), "the key still exists");
         node(2).start();
         world.await("back", 50, () -> status(client, 2).state() == NodeState.READY);
         world.runMs(1);
         assertNull(key(2), "it was released, and has not expired");
-        assertEquals(1, status(client, 2).undeliveredReleaseDeliveredCount(), "by what was owed");
+        assertEquals(1, status(client, 2).undeliveredReleaseDeliveredCount(), "by the undelivered release");
     }
 
-    /** Node 2 refuses the first extension late, when the second has put the key there. */
+    /** Node 2 refuses the first extension late, after the second one has set the key. */
     @Test
-    void aLateRefusalOfAnOlderExtensionDoesNotCancelTheDebt() {
+    void aLateRefusalOfAnOlderExtensionKeepsTheUndeliveredRelease() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(1)));
         node(2).redis().set("orders", "foreign", -1);
         final Lease lease = lease(client);
         world.runMs(1);
         node(2).delay(() -> 20 * MS);
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "by the other two");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "by the other two nodes");
         world.runMs(25);
         node(2).redis().delete("orders");
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "by the other two again");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "by the other two nodes again");
         world.runMs(30);
-        assertEquals(key(0), key(2), "put there by the second");
+        assertEquals(key(0), key(2), "set by the second extension");
         lease.releaseAsync();
         world.settle();
         node(2).breakConnections();
         node(2).delay(() -> 0);
         world.runMs(1_000);
-        assertNull(key(2), "what may stand is owed");
+        assertNull(key(2), "a release for a possible key is retained");
     }
 
-    /** Each release is written at once here, so others could have the lock before the call returns. */
+    /** Each release is written immediately here, so another client could acquire before the call returns. */
     @Test
-    void nobodySeesALeaseHeldWhoseReleaseIsBeingSent() {
+    void aLeaseIsNotHeldWhileItsReleaseIsBeingSent() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().releaseBatchMax(1));
         final Lease lease = lease(client);
@@ -154,23 +154,23 @@ class ChangeOrderRegressionTest extends VirtualTest {
         final List<LeaseState> seen = new ArrayList<>();
         client.transport().sendListener(() -> {
             seen.add(lease.state());
-            assertFalse(lease.isHeld(), "its release is on its way");
+            assertFalse(lease.isHeld(), "its release is in flight");
         });
         final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
-        assertEquals(LeaseState.RELEASING, seen.get(0), "while the first node is sent it");
+        assertEquals(LeaseState.RELEASING, seen.get(0), "during the send to the first node");
         assertEquals(ReleaseOutcome.RELEASED, get(released), "outcome");
     }
 
-    /** The same where the lock is lost: what is left of it is given back. */
+    /** The same for a lost lease, whose remaining keys are released. */
     @Test
-    void nobodySeesALeaseHeldThatIsBeingGivenBackBecauseItIsLost() {
+    void aLostLeaseIsNotHeldWhileItsReleaseIsBeingSent() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().releaseBatchMax(1));
         final Lease lease = lease(client);
         world.runMs(1);
         eachNode(node -> node.redis().delete("orders"));
         final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
-        // The flush of the extension has to be over.
+        // The flush of the extension has to be complete.
         final boolean[] isAnswered = {false};
         node(1).redis().listener((name, command, reply) -> isAnswered[0] = true);
         final List<Boolean> seen = new ArrayList<>();
@@ -180,18 +180,18 @@ class ChangeOrderRegressionTest extends VirtualTest {
             }
         });
         assertEquals(ExtendOutcome.LOST, get(extended), "lost");
-        assertEquals(List.of(false), seen.stream().distinct().toList(), "held, as seen by whoever sends the release");
+        assertEquals(List.of(false), seen.stream().distinct().toList(), "isHeld() during the send of the release");
     }
 
-    /** A turn with two flushes: the sockets have not read the bytes of the first when the second is written. */
+    /** A turn with two flushes: the sockets have not written the bytes of the first one before the second. */
     @Test
-    void bytesThatASocketHasNotReadAreNotOverwritten() {
+    void bytesThatASocketHasNotWrittenAreNotOverwritten() {
         final VirtualWorld.Client client = world(3);
         final List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
         final TestClient conductor = client.engine();
         conductor.execute(() -> {
             outcomes.add(client.redlock().acquireAsync("first", options()).toCompletableFuture());
-            // Behind the flush, in the same turn.
+            // After the flush, in the same turn.
             conductor.execute(() -> outcomes
                     .add(client.redlock().acquireAsync("second", options()).toCompletableFuture()));
         });
@@ -206,7 +206,7 @@ class ChangeOrderRegressionTest extends VirtualTest {
 
     // ---- between two reads of a lease's fields ----------------------------------------------------------------------
 
-    /** Runs something once, while a thread that asks for the validity reads the clock. */
+    /** Runs a task once while a thread that reads the validity reads the clock. */
     private <T> T inTheMiddleOf(final VirtualWorld.Client client, final Supplier<T> question, final Runnable task) {
         final boolean[] isOver = {false};
         client.clockListener(() -> {
@@ -230,38 +230,38 @@ class ChangeOrderRegressionTest extends VirtualTest {
     }
 
     @Test
-    void aLeaseThatIsReleasedWhileItIsLookedAtIsNotHeld() {
+    void aLeaseThatIsReleasedDuringIsHeldIsNotHeld() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
-        assertFalse(inTheMiddleOf(client, lease::isHeld, lease::releaseAsync), "its state comes last");
+        assertFalse(inTheMiddleOf(client, lease::isHeld, lease::releaseAsync), "the state is written last");
         world.settle();
     }
 
     @Test
-    void aLeaseThatIsLostWhileItIsLookedAtIsNotHeld() {
+    void aLeaseThatIsLostDuringIsHeldIsNotHeld() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.redis().delete("orders"));
-        assertFalse(inTheMiddleOf(client, lease::isHeld, () -> get(lease.extendAsync(TTL))), "its state comes last");
+        assertFalse(inTheMiddleOf(client, lease::isHeld, () -> get(lease.extendAsync(TTL))), "the state is written last");
         assertEquals(LeaseState.LOST, lease.state(), "lost");
     }
 
-    /** Between the two reads a handle may be released and used for a lock that is valid for a shorter time. */
+    /** Between the two reads, the handle may be released and reused for a lock with a shorter validity. */
     @Test
-    void theValidityOfALeaseIsNeverThatOfTheOneBefore() {
+    void aReusedLeaseNeverReportsThePreviousValidity() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = reusable(client, client.redlock().newLease(), 10_000);
         final long remainingNs = inTheMiddleOf(client, lease::remainingValidityNs, () -> {
-            assertEquals(ReleaseOutcome.RELEASED, release(lease), "the long one");
+            assertEquals(ReleaseOutcome.RELEASED, release(lease), "the long validity");
             reusable(client, lease, 500);
         });
-        assertTrue(lease.isHeld(), "the short one");
+        assertTrue(lease.isHeld(), "the short validity");
         assertTrue(remainingNs <= 500 * MS, "half a second, but it was " + remainingNs);
     }
 
-    /** The end of a validity is read before the state: it must not be there when the state says "held" again. */
+    /** The end of the validity is read before the state, so it must be cleared before the state is HELD again. */
     @Test
-    void nothingIsLeftOfTheValidityBeforeWhileALeaseIsAcquired() {
+    void aReusedLeaseHasNoValidityWhileItIsBeingAcquired() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = reusable(client, client.redlock().newLease(), 10_000);
         assertTrue(TestEngine.validUntilNs(lease) - world.nowNs() > 9_000 * MS, "the first one's");

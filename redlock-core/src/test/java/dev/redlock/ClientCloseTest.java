@@ -10,12 +10,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Closing a client whose given event loop has ended before it. */
+/** Closes a client whose given event loop has ended before it. */
 @Timeout(value = 30, unit = TimeUnit.SECONDS)
 class ClientCloseTest {
 
     @Test
-    void aClientOnALoopThatHasEndedCanBeClosed() {
+    void closeWorksAfterTheLoopHasTerminated() {
         final LiveNodes nodes = new LiveNodes(1);
         final RedlockContext context = new RedlockContext().nodes(nodes.addresses());
         final TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(), NanoClock.system(),
@@ -28,9 +28,9 @@ class ClientCloseTest {
                 "a second time too");
     }
 
-    /** The loop and the caller both see that the client is closed: one of them has to answer, whoever is first. */
+    /** Loop and caller both detect the close: exactly one of them completes the request, in either order. */
     @Test
-    void aCallerOfAClosedClientWhoseLoopLivesIsAlwaysAnswered() throws InterruptedException {
+    void everyCallOnAClosedClientCompletesWhileItsLoopRuns() throws InterruptedException {
         try (LiveNodes nodes = new LiveNodes(1)) {
             final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
                     nodes.newTransport(), NanoClock.system(), 1);

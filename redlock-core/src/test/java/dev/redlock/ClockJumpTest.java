@@ -15,30 +15,30 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A node's clock jumps: what it granted is worth nothing any more, and it does not vote for a while. */
+/** A clock jump of a node revokes its grants, and the node does not vote for a while. */
 class ClockJumpTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void aLeaseThatNeedsTheNodeIsLostAndItsListenerIsTold(final int jumping) {
+    void aLeaseThatNeedsTheNodeIsLostAndItsListenerIsNotified(final int jumping) {
         final VirtualWorld.Client client = world(3);
         node(2).crash();
         world.runMs(10);
-        final List<LeaseState> told = new ArrayList<>();
-        final Lease lease = acquired(acquire(client, options().listener((lost, state) -> told.add(state))));
+        final List<LeaseState> received = new ArrayList<>();
+        final Lease lease = acquired(acquire(client, options().listener((lost, state) -> received.add(state))));
         node(jumping).redis().clockJump(60_000);
         world.runMs(1_300);
         assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
-        assertEquals(List.of(LeaseState.LOST), told, "the listener is told once");
-        assertFalse(lease.isHeld(), "nobody may rely on it");
+        assertEquals(List.of(LeaseState.LOST), received, "the listener is notified once");
+        assertFalse(lease.isHeld(), "it is not held");
         assertEquals(NodeState.QUARANTINED, status(client, jumping).state(), "the node does not vote");
         assertEquals(1, status(client, jumping).clockJumpCount(), "the jump is counted");
-        assertEquals(0, keyCount(), "what is left is given back");
+        assertEquals(0, keyCount(), "the remaining keys are released");
         world.runMs(61_000);
         assertEquals(NodeState.READY, status(client, jumping).state(), "after the longest ttl it votes again");
     }
 
-    /** All leases are looked at, those behind one that stays too. */
+    /** The client checks all leases, including those after one that stays held. */
     @Test
     void onlyLeasesThatNeedTheNodeAreLost() {
         final VirtualWorld.Client client = world(3);
@@ -59,9 +59,9 @@ class ClockJumpTest extends VirtualTest {
         assertEquals(3, client.engine().heldCount(), "held");
     }
 
-    /** Node 0 renews, then its clock jumps, and only then another node answers. */
+    /** Node 0 renews, then its clock jumps, and only then another node replies. */
     @Test
-    void anExtensionDoesNotRestOnAGrantFromBeforeTheJump() {
+    void anExtensionDoesNotCountAGrantFromBeforeTheJump() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(1)).clockSampleMs(100));
         final Lease lease = lease(client);
@@ -71,15 +71,15 @@ class ClockJumpTest extends VirtualTest {
         final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
         world.runMs(5);
         node(0).redis().clockJump(60_000);
-        world.await("the jump is seen", 400, () -> status(client, 0).clockJumpCount() == 1);
-        assertFalse(extended.isDone(), "this test wants the jump to be seen first");
+        world.await("the jump is detected", 400, () -> status(client, 0).clockJumpCount() == 1);
+        assertFalse(extended.isDone(), "precondition: the jump is detected first");
         assertEquals(ExtendOutcome.NOT_EXTENDED, get(extended), "one of three");
-        assertTrue(lease.isHeld(), "nodes 1 and 2 have it for the old ttl: " + lease);
+        assertTrue(lease.isHeld(), "nodes 1 and 2 hold it for the previous ttl: " + lease);
     }
 
-    /** The answer stands behind the clock's on the connection: when it is read, its node is not trusted any more. */
+    /** The reply follows that of the clock sample on the connection, so its node is in quarantine when it is read. */
     @Test
-    void anExtensionDoesNotRestOnAGrantFromBehindTheJump() {
+    void anExtensionDoesNotCountAGrantFromAfterTheJump() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofMillis(500)));
         final Lease lease = lease(client);
@@ -88,38 +88,38 @@ class ClockJumpTest extends VirtualTest {
         final CompletableFuture<ExtendOutcome> extended = behindTheClock(() -> lease.extendAsync(TTL)
                 .toCompletableFuture());
         assertEquals(ExtendOutcome.NOT_EXTENDED, get(extended), "one of three");
-        assertEquals(1, status(client, 0).clockJumpCount(), "the jump was seen");
-        assertTrue(lease.isHeld(), "nodes 1 and 2 have it for the old ttl: " + lease);
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is detected");
+        assertTrue(lease.isHeld(), "nodes 1 and 2 hold it for the previous ttl: " + lease);
     }
 
-    /** The same for a lock: it may stand on a node where somebody else's key has just ended too early. */
+    /** The same for an acquire: another client's key on that node may have expired too early. */
     @Test
-    void aGrantFromBehindTheJumpIsWorthNothing() {
+    void aGrantFromAfterTheJumpDoesNotCount() {
         final VirtualWorld.Client client = world(3);
         node(2).crash();
         world.runMs(50);
-        final AcquireOutcome outcome = get(behindTheClock(() -> begin(client, options())));
+        final AcquireOutcome outcome = get(behindTheClock(() -> acquireAsync(client, options())));
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertEquals("unknown: granted, but its clock jumped", outcome.voteText(0), "why it does not count");
         assertEquals("granted", outcome.voteText(1), "the other one");
     }
 
-    /** Refusals are no matter of trust: they count, whatever the clock says. */
+    /** A refusal needs no trust in the clock, so it counts. */
     @Test
-    void aRefusalFromBehindTheJumpIsOne() {
+    void aRefusalFromAfterTheJumpCounts() {
         final VirtualWorld.Client client = world(3);
         node(0).redis().set("orders", "foreign", -1);
         node(1).redis().set("orders", "foreign", -1);
         node(2).pause();
         world.runMs(50);
-        final AcquireOutcome outcome = get(behindTheClock(() -> begin(client, options())));
+        final AcquireOutcome outcome = get(behindTheClock(() -> acquireAsync(client, options())));
         assertEquals(2, outcome.refusedCount(), outcome::toString);
     }
 
-    /** Jumps node 0's clock and does something while the answer that shows it is on its way. */
+    /** Makes the clock of node 0 jump, and runs a call while the reply that shows the jump is in flight. */
     private <T> T behindTheClock(final java.util.function.Supplier<T> call) {
         final boolean[] isRead = {false};
-        // Less than the ttl, so that the keys are still there.
+        // Less than the ttl, so that the keys still exist.
         node(0).redis().clockJump(5_000);
         node(0).delay(() -> 10_000_000);
         node(0).timeListener(client -> {
@@ -132,26 +132,26 @@ class ClockJumpTest extends VirtualTest {
     }
 
     @Test
-    void aLeaseThatDoesNotNeedTheNodeStays() {
+    void aLeaseThatDoesNotNeedTheNodeIsHeld() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(10);
         node(0).redis().clockJump(60_000);
         world.runMs(1_300);
-        assertTrue(lease.isHeld(), "two of three grants still stand: " + lease);
+        assertTrue(lease.isHeld(), "two of three grants still count: " + lease);
     }
 
     @Test
     void aListenerMayReleaseTheNextLease() {
         final VirtualWorld.Client client = world(1);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final List<String> told = new ArrayList<>();
+        final List<String> received = new ArrayList<>();
         final List<Lease> leases = new ArrayList<>();
         final List<CompletableFuture<ReleaseOutcome>> releases = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
             final String resource = "orders-" + i;
             leases.add(acquired(get(client.redlock().acquireAsync(resource, options().listener((lost, state) -> {
-                told.add(lost.resource());
+                received.add(lost.resource());
                 leases.stream()
                         .filter(Lease::isHeld)
                         .limit(1)
@@ -163,25 +163,25 @@ class ClockJumpTest extends VirtualTest {
         for (final Lease lease : leases) {
             assertTrue(lease.state().isFinal(), "ended: " + lease);
         }
-        assertEquals(4, told.size() + releases.size(), "each is lost or released, not both: " + told);
+        assertEquals(4, received.size() + releases.size(), "each is lost or released, not both: " + received);
         releases.forEach(release -> assertTrue(release.isDone(), "each release has its outcome"));
         assertEquals(0, client.engine().heldCount(), "nothing is held");
     }
 
     @Test
-    void aGrantThatIsNotDecidedYetIsWorthNothingEither() {
+    void aJumpRevokesAGrantOfAnUndecidedRound() {
         final VirtualWorld.Client client = world(3);
         node(2).crash();
         world.runMs(50);
         node(1).delay(() -> 20_000_000);
-        // The sample of node 0's clock is due while the second grant is on its way.
+        // The clock sample of node 0 is due while the second grant is in flight.
         world.runMs(1_000 - nowMs() % 1_000 - 4);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, options());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
         world.settle();
         assertNotEquals(null, key(0), "granted before the jump");
         node(0).redis().clockJump(60_000);
-        world.await("the jump is seen", 400, () -> status(client, 0).clockJumpCount() == 1 || outcome.isDone());
-        assertEquals(1, status(client, 0).clockJumpCount(), "this test wants the jump to be seen first");
+        world.await("the jump is detected", 400, () -> status(client, 0).clockJumpCount() == 1 || outcome.isDone());
+        assertEquals(1, status(client, 0).clockJumpCount(), "precondition: the jump is detected first");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(), "one grant of two does not count any more");
         assertEquals("unknown: granted, but its clock jumped", outcome.join().voteText(0), "and the outcome says why");
     }
@@ -196,19 +196,22 @@ class ClockJumpTest extends VirtualTest {
         final long backMs = nowMs();
         world.runMs(100);
         node(0).redis().clockJump(5_000);
-        world.await("jump seen", 500, () -> status(client, 0).clockJumpCount() == 1);
-        // A reconnect would ask the restart guard again, which is not what this test is about.
-        assertEquals(1, status(client, 0).disconnectCount(), "it was away once");
+        world.await("the jump is detected", 500, () -> status(client, 0).clockJumpCount() == 1);
+        // A reconnect would apply the restart guard again, which this test does not cover.
+        assertEquals(1, status(client, 0).disconnectCount(), "it was disconnected once");
         world.await("votes again", 5_000, () -> status(client, 0).state() == NodeState.READY);
-        assertEquals(1, status(client, 0).disconnectCount(), "it was away once");
+        assertEquals(1, status(client, 0).disconnectCount(), "it was disconnected once");
         assertTrue(nowMs() - backMs >= 3_000, "two seconds of ttl and one of rounding, but it was "
                 + (nowMs() - backMs) + " ms");
     }
 
-    /** Whatever the process did: the clock belongs to the machine, and keys read back from disk expire by it. */
+    /**
+     * The clock belongs to the machine: it may jump with or without a restart of the process, and keys loaded from disk
+     * expire by it.
+     */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aJumpWhileTheNodeIsAwayIsSeenBeforeItVotes(final boolean isRestarted) {
+    void aJumpDuringADisconnectIsDetectedBeforeTheNodeVotes(final boolean isRestarted) {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
         node(2).crash();
@@ -225,7 +228,7 @@ class ClockJumpTest extends VirtualTest {
         }
         world.await("back", 2_000, () -> status(client, 0).state() == NodeState.QUARANTINED
                 || status(client, 0).state() == NodeState.READY);
-        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "it has not voted for a moment");
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "it has not voted since");
         assertEquals(1, status(client, 0).clockJumpCount(), "the jump is counted once");
         assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
         assertTrue(status(client, 0).problem().contains("jumped"), status(client, 0).problem());
@@ -234,9 +237,9 @@ class ClockJumpTest extends VirtualTest {
         assertEquals(1, status(client, 0).clockJumpCount(), "the new time is the reference");
     }
 
-    /** The holder must not go on because the node, once it is back, is of no use for something else. */
+    /** The holder loses its lease even if the node rejects the client afterwards for another reason. */
     @Test
-    void aJumpIsHeededThoughTheHandshakeFails() {
+    void aJumpCountsEvenIfTheHandshakeFails() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client();
         node(2).crash();
@@ -245,7 +248,7 @@ class ClockJumpTest extends VirtualTest {
         node(0).redis().failNext("SCRIPT", "LOADING Redis is loading the dataset in memory", 1_000);
         node(0).redis().clockJump(60_000);
         node(0).breakConnections();
-        world.await("the jump is seen", 1_000, () -> status(client, 0).clockJumpCount() == 1);
+        world.await("the jump is detected", 1_000, () -> status(client, 0).clockJumpCount() == 1);
         assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
         node(0).redis().clearErrors();
         world.await("back", 3_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
@@ -254,7 +257,7 @@ class ClockJumpTest extends VirtualTest {
     }
 
     @Test
-    void aRestartWithoutAJumpIsNone() {
+    void aRestartIsNotAClockJump() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
         final Lease lease = lease(client);
@@ -269,10 +272,13 @@ class ClockJumpTest extends VirtualTest {
         assertTrue(lease.isHeld(), lease::toString);
     }
 
-    /** An address may lead to another machine after a reconnect. Its clock is judged as if it were the same. */
+    /**
+     * After a reconnect, an address may belong to another machine. Its clock is compared as if it were the same
+     * machine.
+     */
     @ParameterizedTest
     @CsvSource({"1, READY", "1000, QUARANTINED", "-1000, QUARANTINED"})
-    void anotherMachineBehindTheAddressMustAgreeWithTheOneBefore(final long apartMs, final NodeState state) {
+    void aDifferentMachineAtTheAddressMustHaveTheSameClock(final long apartMs, final NodeState state) {
         world = new VirtualWorld(2);
         final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1")
                 .restartGuard(RestartGuardMode.OFF));
@@ -285,11 +291,11 @@ class ClockJumpTest extends VirtualTest {
     }
 
     /**
-     * Steps that the clock watch takes for drift: just under its limit, one on each side of a sample. They add up, so
-     * the key ends more than a fifth of its ttl early.
+     * Two steps just below the detection limit, one on each side of a clock sample. Together they end the key more than
+     * a fifth of its ttl early.
      */
     @Test
-    void stepsTooSmallToBeSeenDoNotMakeTwoHolders() {
+    void undetectedClockStepsDoNotCauseTwoHolders() {
         final VirtualWorld.Client client = world(3);
         final VirtualWorld.Client other = client();
         world.runMs(3_000 - nowMs() % 1_000 - 5);
@@ -301,12 +307,12 @@ class ClockJumpTest extends VirtualTest {
         acquired(acquire(other, options()));
         assertFalse(lease.isHeld(), "two holders, and the first for " + lease.remainingValidityNs() + " ns more");
         world.runMs(3_000);
-        assertEquals(0, status(client, 0).clockJumpCount(), "this test wants steps that are not seen");
+        assertEquals(0, status(client, 0).clockJumpCount(), "precondition: the steps are undetected");
     }
 
-    /** One step under the limit of 12 ms between two samples, which a client that is new has no part in. */
+    /** One step below the limit of 12 ms between two samples, before the second client connects. */
     @Test
-    void aStepTooSmallToBeSeenDoesNotMakeTwoHolders() {
+    void anUndetectedClockStepDoesNotCauseTwoHolders() {
         final VirtualWorld.Client client = world(3);
         world.runMs(3_000 - nowMs() % 1_000 + 100);
         final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100)).tryOnce()));
@@ -317,13 +323,13 @@ class ClockJumpTest extends VirtualTest {
         acquired(acquire(other, options()));
         assertFalse(lease.isHeld(), "two holders, and the first for " + lease.remainingValidityNs() + " ns more");
         world.runMs(3_000);
-        assertEquals(0, status(client, 0).clockJumpCount(), "this test wants a step that is not seen");
+        assertEquals(0, status(client, 0).clockJumpCount(), "precondition: the step is undetected");
     }
 
-    /** What a clock may move unseen is counted from sample to sample, so a sample waits for nothing else. */
+    /** The clock allowance assumes a fixed time between samples, so a sample must not wait for other work. */
     @ParameterizedTest
     @ValueSource(ints = {20, 260, 1_000, 1_110})
-    void theClockIsReadWhenItIsDue(final int sampleMs) {
+    void clockSamplesAreOnTime(final int sampleMs) {
         world = new VirtualWorld(1);
         final VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
         node(0).delay(() -> 3_000_000);
@@ -340,12 +346,12 @@ class ClockJumpTest extends VirtualTest {
         assertEquals(NodeState.READY, status(client, 0).state());
     }
 
-    /** By the millisecond: nothing else happens then that virtual time would stop at. */
+    /** Runs in steps of a millisecond, because the expiry of a key is not an event of virtual time. */
     private void runUntilTheKeysEnd(final int limitMs) {
         for (int i = 0; i < limitMs && keyCount() > 0; i++) {
             world.runMs(1);
         }
-        assertEquals(0, keyCount(), "keys that stand");
+        assertEquals(0, keyCount(), "keys that exist");
     }
 
     private void stepNodesByMs(final long ms) {
@@ -355,24 +361,24 @@ class ClockJumpTest extends VirtualTest {
     }
 
     @Test
-    void aGrantOfAnExtensionCountsThoughItCameLate() {
+    void aLateGrantOfAnExtensionAddsAHolderNode() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(10);
         node(2).delay(() -> 5_000_000);
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "two answers decide");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "two replies decide");
         world.runMs(20);
         node(0).redis().clockJump(60_000);
         world.runMs(1_300);
-        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is seen");
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is detected");
         assertTrue(lease.isHeld(), "nodes 1 and 2 still hold it: " + lease);
     }
 
     @Test
-    void aSlowAnswerIsNoJump() {
+    void aSlowReplyIsNotAClockJump() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 900_000_000));
         world.runMs(10_000);
-        assertEquals(0, status(client, 0).clockJumpCount(), "delay is not time travel");
+        assertEquals(0, status(client, 0).clockJumpCount(), "a delay is not a clock jump");
     }
 }

@@ -11,12 +11,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A node that stops telling its TIME does not vote while its clock cannot be watched. */
+/** A node whose TIME fails does not vote while its clock cannot be watched. */
 class ClockWatchLossTest extends VirtualTest {
 
     private static final String NO_PERMISSION = "NOPERM User app has no permissions to run the 'time' command";
 
-    private static FakeNode.Hostility tellingTime(final String bytes) {
+    private static FakeNode.Hostility replyingToTime(final String bytes) {
         return (wire, words, honest) -> {
             if (words.get(0).equals("TIME")) {
                 wire.send(bytes);
@@ -53,27 +53,27 @@ class ClockWatchLossTest extends VirtualTest {
         "*2\r\n$10\r\n1760000000\r\n$7\r\n1000000\r\n", "*2\r\n$19\r\n9223372036854775807\r\n$1\r\n0\r\n",
         "*2\r\n$13\r\n9223372036855\r\n$1\r\n0\r\n", "*2\r\n$10\r\n9223372037\r\n$1\r\n0\r\n",
         "*2\r\n$-1\r\n$-1\r\n", "*2\r\n*0\r\n*0\r\n"})
-    void itIsKeptFromVotingUntilItsTimeCanBeReadAgain(final String bytes) {
+    void aNodeWithoutTimeDoesNotVoteUntilItsTimeIsReadable(final String bytes) {
         final boolean isError = bytes.startsWith("-");
-        assertBlindThenSeeing(world(3), tellingTime(bytes), isError ? bytes.substring(1, bytes.indexOf(' ')) : "");
+        assertBlindThenSeeing(world(3), replyingToTime(bytes), isError ? bytes.substring(1, bytes.indexOf(' ')) : "");
     }
 
     @Test
-    void itsRightsAreTakenAwayWhileALeaseIsHeld() {
+    void losingTheTimeOfANodeRevokesItsGrants() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
         world.runMs(1_100);
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
-        assertEquals(0, keyCount(), "a node that does not vote gets releases all the same");
+        assertEquals(0, keyCount(), "a node that does not vote still gets releases");
         final AcquireOutcome outcome = acquire(client, options());
         assertTrue(outcome.voteText(0).contains("in quarantine"), outcome::toString);
         release(outcome.lease());
     }
 
-    /** What happened to its clock meanwhile is found by the first sample. */
+    /** The first sample detects a jump that happened in between. */
     @Test
-    void aJumpInTheMeantimeIsFound() {
+    void aJumpWhileTheTimeIsUnreadableIsDetected() {
         final VirtualWorld.Client client = world(3);
         world.runMs(3_000);
         node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
@@ -89,9 +89,9 @@ class ClockWatchLossTest extends VirtualTest {
         assertEquals(NodeState.READY, status(client, 0).state());
     }
 
-    /** Both reasons have to be over. */
+    /** The node votes only after both reasons have ended. */
     @Test
-    void theEndOfTheRestartGuardDoesNotLetABlindNodeVote() {
+    void aNodeWithoutTimeDoesNotVoteAfterTheRestartGuard() {
         world = new VirtualWorld(3);
         node(0).redis().uptime(0);
         final VirtualWorld.Client client = client();
@@ -104,11 +104,11 @@ class ClockWatchLossTest extends VirtualTest {
         assertEquals(NodeState.READY, status(client, 0).state(), status(client, 0)::toString);
         node(0).breakConnections();
         world.runMs(100);
-        assertEquals(NodeState.READY, status(client, 0).state(), "the guard is not served twice");
+        assertEquals(NodeState.READY, status(client, 0).state(), "the restart guard does not start again");
     }
 
     @Test
-    void aTimeThatCanBeReadAgainDoesNotEndTheRestartGuard() {
+    void aReadableTimeDoesNotEndTheRestartGuard() {
         world = new VirtualWorld(3);
         node(0).redis().uptime(0);
         final VirtualWorld.Client client = client();
@@ -121,7 +121,7 @@ class ClockWatchLossTest extends VirtualTest {
     }
 
     @Test
-    void withTheWatchOffItVotesOnAndItsRoundTripIsMeasured() {
+    void withoutClockWatchTheNodeVotesAndItsRoundTripIsMeasured() {
         world = new VirtualWorld(3);
         eachNode(node -> node.delay(() -> 2_000_000));
         final VirtualWorld.Client client = client(context().clockSampleMs(0));
@@ -131,12 +131,12 @@ class ClockWatchLossTest extends VirtualTest {
         world.runMs(3_000);
         assertEquals(NodeState.READY, status(client, 0).state());
         assertNull(status(client, 0).problem());
-        assertEquals(10_000_000, status(client, 0).roundTripNs(), "an error takes as long as an answer");
+        assertEquals(10_000_000, status(client, 0).roundTripNs(), "an error has the same round trip as a reply");
     }
 
-    /** Each change is a change of state, yet not each is a line. */
+    /** Each failure changes the state, but not each change is logged. */
     @Test
-    void aNodeThatTellsItsTimeNowAndThenDoesNotFillTheLog() {
+    void intermittentTimeFailuresAreLoggedAtALimitedRate() {
         final VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
             final int[] count = {0};

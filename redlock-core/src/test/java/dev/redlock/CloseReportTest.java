@@ -10,18 +10,18 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A {@link CloseReport} takes no nonsense and stays as it was made. */
+/** A {@link CloseReport} rejects invalid values and is immutable. */
 class CloseReportTest {
 
     @Test
-    void whatCannotBeIsRefused() {
+    void constructorRejectsInvalidValues() {
         Refusal.ofArgument("released count -1 is negative: give zero or more", () -> new CloseReport(-1, List.of()));
         Refusal.ofNull("unreleased resources are null: give an empty list for none", () -> new CloseReport(0, null));
         assertThrows(NullPointerException.class, () -> new CloseReport(0, Arrays.asList("r", null)));
     }
 
     @Test
-    void nobodyCanChangeIt() {
+    void unreleasedIsImmutable() {
         final List<String> mine = new ArrayList<>(List.of("r"));
         final CloseReport report = new CloseReport(Integer.MAX_VALUE, mine);
         mine.clear();
@@ -30,7 +30,7 @@ class CloseReportTest {
     }
 
     @Test
-    void itIsCleanWhenNothingIsLeft() {
+    void reportIsCleanWithoutUnreleasedResources() {
         assertTrue(new CloseReport(0, List.of()).isClean());
         assertFalse(new CloseReport(1, List.of("r")).isClean());
     }

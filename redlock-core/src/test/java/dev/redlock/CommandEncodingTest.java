@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Locks by commands of the nodes' own, where they have them, and by scripts where they do not. */
+/** Locks use native commands on nodes that support them, and scripts elsewhere. */
 class CommandEncodingTest extends VirtualTest {
 
     private VirtualWorld.Client client(final CommandMode mode, final FakeRedis.Kind... kinds) {
@@ -47,7 +47,7 @@ class CommandEncodingTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"REDIS_7, SET NX, extend, release", "REDIS_8_4, SET NX, SET IFEQ, DELEX",
         "VALKEY_8_1, SET NX, SET IFEQ, release", "VALKEY_9, SET NX, SET IFEQ, DELIFEQ"})
-    void nativeModeAsksByWhatEachServerHas(final FakeRedis.Kind kind, final String acquire, final String extend,
+    void nativeModeUsesTheCommandsOfEachServer(final FakeRedis.Kind kind, final String acquire, final String extend,
             final String release) {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, kind, kind, kind);
         cycle(client, options());
@@ -57,7 +57,7 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(FakeRedis.Kind.class)
-    void scriptsModeAsksEveryServerAlike(final FakeRedis.Kind kind) {
+    void scriptsModeSendsScriptsToEveryServer(final FakeRedis.Kind kind) {
         final VirtualWorld.Client client = client(CommandMode.SCRIPTS, kind, kind, kind);
         cycle(client, options());
         assertCounts(1, "acquire", "extend", "release");
@@ -65,7 +65,7 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(CommandMode.class)
-    void mixedNodesAreAskedEachInItsWay(final CommandMode mode) {
+    void mixedNodesGetTheCommandsTheySupport(final CommandMode mode) {
         final FakeRedis.Kind[] kinds = {FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.VALKEY_9,
             FakeRedis.Kind.VALKEY_8_1, FakeRedis.Kind.REDIS_8_4};
         final VirtualWorld.Client client = client(mode, kinds);
@@ -81,21 +81,21 @@ class CommandEncodingTest extends VirtualTest {
     }
 
     @Test
-    void autoTellsTheRemainingTtlOfWhatItDoesNotTryAgain() {
+    void autoReportsTheRemainingTtlOfASingleAttempt() {
         final VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.VALKEY_9);
         final Lease held = lease(client);
         final AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind());
         assertTrue(outcome.shortestRemainingTtlMs() > 9_000, outcome::toString);
-        assertEquals(2, count(0, "SET NX"), "the cheap way, then");
-        assertEquals(1, count(0, "PTTL"), "a question of its own");
+        assertEquals(2, count(0, "SET NX"), "SET first");
+        assertEquals(1, count(0, "PTTL"), "a separate query");
         assertEquals(0, count(0, "acquire"));
         release(held);
     }
 
     @Test
-    void autoAsksTheCheapWayFirstAndTheTellingWayThen() {
+    void autoSendsSetFirstAndScriptsInRetries() {
         final VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,
                 FakeRedis.Kind.REDIS_7);
         final Lease held = lease(client);
@@ -103,8 +103,8 @@ class CommandEncodingTest extends VirtualTest {
         final AcquireOutcome outcome = acquire(other, options().waitUpTo(Duration.ofMillis(300)));
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
         assertTrue(outcome.attemptCount() > 1, outcome::toString);
-        assertEquals(2, count(0, "SET NX"), "the holder's, and the first attempt alone");
-        assertEquals(0, count(0, "PTTL"), "who waits is told by the script");
+        assertEquals(2, count(0, "SET NX"), "the holder's acquire and the first attempt only");
+        assertEquals(0, count(0, "PTTL"), "retries use the script");
         assertTrue(outcome.shortestRemainingTtlMs() > 9_000, outcome::toString);
         release(held);
         acquired(acquire(other, options().waitUpTo(Duration.ofMillis(300))));
@@ -112,7 +112,7 @@ class CommandEncodingTest extends VirtualTest {
     }
 
     @Test
-    void nativeModeRefusesWithoutARemainingTtl() {
+    void nativeModeReportsNoRemainingTtl() {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.VALKEY_9,
                 FakeRedis.Kind.REDIS_8_4);
         final Lease held = lease(client);
@@ -122,38 +122,38 @@ class CommandEncodingTest extends VirtualTest {
         assertEquals(0, count(0, "PTTL"));
         assertEquals(LeaseState.HELD, held.state());
         world.runMs(10);
-        assertEquals(3, keyCount(), "the roll-back spared the holder's keys");
+        assertEquals(3, keyCount(), "the rollback left the holder's keys");
     }
 
     @Test
-    void aFencedAcquireIsAlwaysAScript() {
+    void aFencedAcquireAlwaysUsesAScript() {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9);
         final Lease lease = acquired(acquire(client, options().fenced()));
         assertTrue(lease.fencingToken() > 0);
         assertEquals(0, count(0, "SET NX"));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
-        assertEquals(1, count(0, "DELEX"), "no counter to bring up");
+        assertEquals(1, count(0, "DELEX"), "no counter to raise");
         node(2).redis().set(LockKey.counterName("orders"), "1887437000000000", -1);
         assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))));
-        assertEquals(1, count(0, "release_fenced"), "one to bring up");
+        assertEquals(1, count(0, "release_fenced"), "one counter to raise");
     }
 
     @Test
-    void aKeyThatIsMissingAtAnExtensionIsMendedByTheScript() {
+    void anExtensionSetsAMissingKeyByScript() {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9);
         final Lease lease = lease(client);
         node(2).redis().delete("orders");
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
         world.runMs(10);
-        assertEquals(3, keyCount(), "the missing key is back");
+        assertEquals(3, keyCount(), "the missing key is set again");
         assertEquals(1, count(2, "extend"));
-        assertEquals(0, count(0, "extend"), "the others were not asked again");
+        assertEquals(0, count(0, "extend"), "the other nodes get no second command");
     }
 
     @Test
-    void aMendedKeyIsNotCountedAsHeld() {
+    void aKeyThatAnExtensionSetsAgainDoesNotCount() {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_9);
         final Lease lease = lease(client);
@@ -167,24 +167,24 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"ERR unknown command 'DELEX'", "NOPERM this user has no permissions to run the 'delex' command"})
-    void aCommandThatIsRefusedAfterAllIsReplacedByTheScript(final String error) {
+    void aRejectedNativeReleaseFallsBackToTheScript(final String error) {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
         eachNode(node -> node.redis().failNext("DELEX", error, 1));
         cycle(client, options());
         cycle(client, options());
         for (int i = 0; i < 3; i++) {
-            assertEquals(0, count(i, "DELEX"), "it is not tried again on this connection");
+            assertEquals(0, count(i, "DELEX"), "it is not sent again on this connection");
             assertEquals(2, count(i, "release"));
         }
         node(0).breakConnections();
         world.await("ready again", 5_000, () -> status(client, 0).state() == NodeState.READY);
         cycle(client, options());
-        assertEquals(1, count(0, "DELEX"), "a new connection is asked anew");
+        assertEquals(1, count(0, "DELEX"), "a new connection is probed again");
     }
 
     @Test
-    void anExtensionThatIsRefusedAfterAllIsReplacedByTheScript() {
+    void aRejectedNativeExtensionFallsBackToTheScript() {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
         final Lease lease = lease(client);
@@ -195,7 +195,7 @@ class CommandEncodingTest extends VirtualTest {
     }
 
     @Test
-    void anErrorThatTheScriptWouldGetTooIsAFailedVote() {
+    void anErrorThatAlsoAffectsTheScriptIsAFailedVote() {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
         eachNode(node -> node.redis().failNext("SET", "OOM command not allowed when used memory > 'maxmemory'.", 1));
@@ -207,7 +207,7 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(FakeRedis.Kind.class)
-    void aNodeThatMayNotTellItsCommandsIsAskedByWhatItHas(final FakeRedis.Kind kind) {
+    void aNodeThatHidesItsCommandsIsProbed(final FakeRedis.Kind kind) {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(kind);
@@ -234,7 +234,7 @@ class CommandEncodingTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"REDIS_7, VALKEY_9", "REDIS_7, VALKEY_8_1", "REDIS_7, REDIS_8_4", "VALKEY_8_1, REDIS_7",
         "VALKEY_9, REDIS_7", "VALKEY_9, REDIS_8_4", "REDIS_8_4, VALKEY_8_1"})
-    void aServerIsAskedByWhatItExecutesAndNotByWhatItReports(final FakeRedis.Kind kind, final FakeRedis.Kind claimed) {
+    void probesDecideNotTheReportedVersion(final FakeRedis.Kind kind, final FakeRedis.Kind claimed) {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(kind);
@@ -243,24 +243,24 @@ class CommandEncodingTest extends VirtualTest {
         final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
         cycle(client, options());
         assertCounts(0, "SET NX", extendOf(kind), releaseOf(kind));
-        assertEquals(0, status(client, 0).errorCount(), "nothing had to be asked twice");
+        assertEquals(0, status(client, 0).errorCount(), "no command was sent twice");
     }
 
     @Test
-    void aServerThatTakesNoNoticeOfWordsItDoesNotKnowIsExtendedByTheScript() {
+    void aServerThatIgnoresUnknownSetOptionsIsExtendedByScript() {
         world = new VirtualWorld(3);
         eachNode(node -> node.redis().takeEachSetOption());
         final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
         final Lease lease = lease(client);
-        eachNode(node -> node.redis().set("orders", "somebody else's", 60_000));
+        eachNode(node -> node.redis().set("orders", "another client's", 60_000));
         extend(lease, TTL);
-        eachNode(node -> assertEquals("somebody else's", node.redis().get("orders")));
+        eachNode(node -> assertEquals("another client's", node.redis().get("orders")));
         assertEquals(1, count(0, "extend"));
     }
 
     @ParameterizedTest
     @CsvSource({"DELEX, release, SET IFEQ", "SET, DELEX, extend"})
-    void aCommandThatTheUserMayNotRunIsReplacedByTheScriptAlone(final String forbidden, final String release,
+    void aCommandWithoutPermissionFallsBackToTheScript(final String forbidden, final String release,
             final String extend) {
         world = new VirtualWorld(3);
         eachNode(node -> {
@@ -270,11 +270,11 @@ class CommandEncodingTest extends VirtualTest {
         final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
         cycle(client, options());
         assertCounts(0, "SET NX", extend, release);
-        assertEquals(0, status(client, 0).errorCount(), "it was not tried again");
+        assertEquals(0, status(client, 0).errorCount(), "it was not sent again");
     }
 
     @Test
-    void aCommandThatIsRefusedLaterLeavesTheOtherOneInUse() {
+    void aLaterRejectionDisablesThatCommandOnly() {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.VALKEY_9,
                 FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_9);
         eachNode(node -> node.redis().failNext("DELIFEQ", "NOPERM User app has no permissions", 1));
@@ -286,7 +286,7 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"lock:, DELEX, SET IFEQ", "lock:orders, DELEX, SET IFEQ"})
-    void keysThatTheUserMayNotUseSayNothingAboutTheCommand(final String permitted, final String release,
+    void missingKeyPermissionsDoNotDisableACommand(final String permitted, final String release,
             final String extend) {
         world = new VirtualWorld(3);
         eachNode(node -> {
@@ -300,7 +300,7 @@ class CommandEncodingTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"MISCONF Redis is configured to save RDB snapshots", "NOREPLICAS Not enough good replicas to write.",
         "WRONGTYPE Operation against a key holding the wrong kind of value"})
-    void aNodeThatCannotWriteWhenItIsConnectedToHasItsCommandsAllTheSame(final String error) {
+    void aNodeThatRejectsWritesDuringTheHandshakeKeepsItsCommands(final String error) {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(FakeRedis.Kind.VALKEY_9);
@@ -312,14 +312,14 @@ class CommandEncodingTest extends VirtualTest {
     }
 
     @Test
-    void whatIsTriedOnAConnectionChangesNothing() {
+    void probesChangeNoKeys() {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_8_1);
         assertEquals(0, keysOfAnyName(), "keys left by the handshake");
         final Lease lease = acquired(get(client.redlock().acquireAsync("redlock:probe", options())));
         client(context());
         client(context());
-        assertEquals(3, keysOfAnyName(), "a lock of the probe's name stands");
+        assertEquals(3, keysOfAnyName(), "a lock with the name of the probe exists");
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
     }
 
@@ -328,15 +328,15 @@ class CommandEncodingTest extends VirtualTest {
     }
 
     @Test
-    void scriptsModeTriesNothing() {
+    void scriptsModeSendsNoProbes() {
         client(CommandMode.SCRIPTS, FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.REDIS_7);
         assertEquals(0, count(0, "probe") + count(1, "probe") + count(2, "probe"));
         client(context().commands(CommandMode.AUTO));
-        assertEquals(3, count(0, "probe"), "on each connection, that is once");
+        assertEquals(3, count(0, "probe"), "once on each connection");
     }
 
     @Test
-    void aServerWithoutResp3IsTriedWhenItHasLetUsIn() {
+    void aServerWithoutResp3IsProbedAfterAuthentication() {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(FakeRedis.Kind.VALKEY_9);
@@ -352,16 +352,16 @@ class CommandEncodingTest extends VirtualTest {
     }
 
     @Test
-    void anAnswerOfTheWrongKindEndsTheConnection() {
+    void aReplyOfTheWrongTypeClosesTheConnection() {
         final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,
                 FakeRedis.Kind.REDIS_7);
         node(0).pause();
-        final var outcome = begin(client, options());
+        final var outcome = acquireAsync(client, options());
         world.runMs(1);
         node(0).sendRaw(":1\r\n");
         world.runMs(1);
-        assertEquals(NodeState.WAITING, status(client, 0).state(), "an integer is no answer to SET");
-        assertEquals(AcquireOutcome.Kind.ACQUIRED, get(outcome).kind(), "the others decide");
+        assertEquals(NodeState.WAITING, status(client, 0).state(), "an integer is not a reply to SET");
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, get(outcome).kind(), "the other nodes decide");
         assertNull(status(client, 1).problem());
     }
 }

@@ -15,7 +15,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Several threads extend one lease at once: each gets an outcome, or is told that another extension is under way. */
+/**
+ * Several threads extend one lease at the same time: each gets an outcome, or an exception that another extension is in
+ * progress.
+ */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class ConcurrentExtendTest {
 
@@ -23,7 +26,7 @@ class ConcurrentExtendTest {
     private static final int ROUNDS = 300;
 
     @Test
-    void everyCallerGetsAnOutcomeOrARefusal() throws Exception {
+    void everyConcurrentExtendGetsAnOutcomeOrIsRejected() throws Exception {
         final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
         try (LiveNodes nodes = new LiveNodes(3)) {
             final RedlockContext context = new RedlockContext().nodes(nodes.addresses())
@@ -49,7 +52,7 @@ class ConcurrentExtendTest {
         }
     }
 
-    /** Until it has been extended often enough; how many calls are refused in between depends on the scheduler. */
+    /** Runs until enough extensions have succeeded; how many calls are rejected in between depends on the scheduler. */
     private static int extendOften(final Lease lease) {
         int extended = 0;
         while (extended < ROUNDS) {
@@ -58,7 +61,7 @@ class ConcurrentExtendTest {
                 assertEquals(ExtendOutcome.EXTENDED, outcome, "every extension has its own outcome");
                 extended++;
             } catch (final IllegalStateException e) {
-                assertTrue(e.getMessage().contains("under way"), e.getMessage());
+                assertTrue(e.getMessage().contains("in progress"), e.getMessage());
                 Thread.yield();
             }
         }

@@ -14,11 +14,13 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The machine has no thread or no file descriptor left for a connection: the node is tried again like any other. */
+/**
+ * The machine has no thread or file descriptor for a connection: the client retries the node as after other failures.
+ */
 @Timeout(value = 30, unit = TimeUnit.SECONDS)
 class ConnectFaultsTest extends VirtualTest {
 
-    /** What a channel does when there are too many open files. */
+    /** The failure of a channel when the process has too many open files. */
     public static final class ChannelWithoutFile extends LocalChannel {
         public ChannelWithoutFile() {
             throw new IllegalStateException("too many open files, thrown by a test");
@@ -26,7 +28,7 @@ class ConnectFaultsTest extends VirtualTest {
     }
 
     @Test
-    void aLookUpThatThrowsIsTriedAgain() {
+    void aLookupThatThrowsIsRetried() {
         final VirtualWorld.Client client = world(3);
         client.transport().throwAtNextLookup(new OutOfMemoryError("unable to create native thread, thrown by a test"));
         node(0).breakConnections();
@@ -39,7 +41,7 @@ class ConnectFaultsTest extends VirtualTest {
     }
 
     @Test
-    void aLookUpThatNeverAnswersIsGivenUp() {
+    void aLookupWithoutReplyTimesOut() {
         final VirtualWorld.Client client = world(3);
         final int[] lookups = new int[1];
         client.transport().resolver((found, answer) -> lookups[0]++);
@@ -48,25 +50,25 @@ class ConnectFaultsTest extends VirtualTest {
                 && String.valueOf(status(client, 0).problem()).contains("look-up timed out"));
         client.transport().resolver((found, answer) -> answer.accept(found));
         assertReady(client, 2_000);
-        assertEquals(1, lookups[0], "look-ups under way");
+        assertEquals(1, lookups[0], "lookups in progress");
     }
 
-    /** Each look-up that hangs keeps a thread. */
+    /** Each lookup that hangs occupies a thread. */
     @Test
-    void aResolverThatNeverAnswersIsAskedLessAndLess() {
+    void lookupsWithoutReplyAreRetriedWithGrowingDelay() {
         final VirtualWorld.Client client = world(3);
         final int[] lookups = new int[1];
         client.transport().resolver((found, answer) -> lookups[0]++);
         node(0).breakConnections();
         world.runMs(3_600_000);
-        assertTrue(lookups[0] > 5 && lookups[0] < 20, lookups[0] + " look-ups in an hour");
+        assertTrue(lookups[0] > 5 && lookups[0] < 20, lookups[0] + " lookups in an hour");
         client.transport().resolver((found, answer) -> answer.accept(found));
         assertReady(client, 400_000);
     }
 
-    /** A resolver that is always slower than the node waits must not keep it away for ever. */
+    /** A resolver slower than the connect timeout must not keep the node disconnected forever. */
     @Test
-    void anAnswerThatComesLateIsUsedByTheNextTry() {
+    void aLateLookupReplyIsUsedByTheNextTry() {
         final VirtualWorld.Client client = world(3);
         client.transport()
                 .resolver((found, answer) -> world.after(13_000_000_000L,
@@ -74,12 +76,12 @@ class ConnectFaultsTest extends VirtualTest {
         node(0).breakConnections();
         assertReady(client, 30_000);
         world.runMs(60_000);
-        assertEquals(NodeState.READY, status(client, 0).state(), "later answers change nothing");
+        assertEquals(NodeState.READY, status(client, 0).state(), "later replies change nothing");
         assertEquals(1, node(0).connectionCount());
     }
 
     @Test
-    void anAnswerThatComesTwiceOpensOneConnection() {
+    void aDuplicateLookupReplyOpensOneConnection() {
         final VirtualWorld.Client client = world(3);
         client.transport().resolver((found, answer) -> {
             answer.accept(found);
@@ -94,9 +96,9 @@ class ConnectFaultsTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
     }
 
-    /** The second answer finds the node with a connection, in its delay, or closed. */
+    /** The second reply finds the node connected, in its reconnect delay, or closed. */
     @Test
-    void aSecondAnswerThatComesLaterChangesNothing() {
+    void aLaterDuplicateLookupReplyIsIgnored() {
         final VirtualWorld.Client client = world(3);
         for (final long delayMs : new long[]{1, 5, 20, 100, 1_000}) {
             client.transport().resolver((found, answer) -> {
@@ -116,9 +118,9 @@ class ConnectFaultsTest extends VirtualTest {
         }
     }
 
-    /** It is reported in a task that nobody looks after. */
+    /** The failure is thrown in a task whose future is not observed. */
     @Test
-    void aChannelTypeThatThrowsIsTriedAgain() {
+    void aChannelConstructorThatThrowsIsRetried() {
         final VirtualWorld.Client client = world(3);
         client.transport().channelClass((Class<? extends Channel>) null);
         node(0).breakConnections();
@@ -128,9 +130,9 @@ class ConnectFaultsTest extends VirtualTest {
         assertReady(client, 2_000);
     }
 
-    /** Netty tells of it on a thread of its own, which must not touch what belongs to the event loop. */
+    /** Netty reports the failure on another thread, which must not change the state of the event loop. */
     @Test
-    void aChannelThatCannotBeMadeIsToldOnTheEventLoop() throws Exception {
+    void aChannelFailureIsReportedOnTheEventLoop() throws Exception {
         try (LiveNodes nodes = new LiveNodes(1)) {
             final FakeTransport transport = nodes.newTransport();
             transport.channelClass(ChannelWithoutFile.class);
@@ -147,7 +149,7 @@ class ConnectFaultsTest extends VirtualTest {
             nodes.clientLoop().submit(() -> transport.channelClass(LocalChannel.class)).sync();
             Await.until("ready", () -> status.state() == NodeState.READY);
             final Thread loop = nodes.clientLoop().submit(Thread::currentThread).get();
-            assertEquals(Set.of(loop), threads, "who read the clock");
+            assertEquals(Set.of(loop), threads, "threads that read the clock");
             client.redlock().close();
         }
     }

@@ -8,26 +8,26 @@ import dev.redlock.sim.VirtualWorld;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Two copies of one client process, as a machine that is restored twice from one snapshot makes them. */
+/** Two copies of one client process, as after restoring a virtual machine twice from one snapshot. */
 class CopiedProcessTest extends VirtualTest {
 
     private VirtualWorld.Client one;
     private VirtualWorld.Client other;
     private int acquiredCount;
 
-    /** Equal in all that they know: seeds, clocks, what they have done. */
+    /** Both have the same seeds, clocks and history. */
     @BeforeEach
     void copy() {
         world = new VirtualWorld(3);
         one = world.newClient("one", context(), 42);
         other = world.newClient("other", context(), 42);
         world.runMs(10);
-        assertEquals(token(one), token(other), "this test wants copies");
+        assertEquals(token(one), token(other), "precondition: both are copies");
         one.engine().reseed(1);
         other.engine().reseed(2);
     }
 
-    /** The token of a lock that is acquired now. */
+    /** Returns the token of a lock that is acquired now. */
     private String token(final VirtualWorld.Client client) {
         final String resource = "orders-" + acquiredCount++;
         acquired(get(client.redlock().acquireAsync(resource, options())));
@@ -36,9 +36,9 @@ class CopiedProcessTest extends VirtualTest {
         return token;
     }
 
-    /** A copy has to connect anew: over the new connections go new tokens. */
+    /** A copy has to reconnect, and draws new tokens for its new connections. */
     @Test
-    void copiesDrawOtherTokensOnceTheyAreConnectedAnew() {
+    void copiesDrawDifferentTokensAfterAReconnect() {
         eachNode(node -> node.breakConnections());
         world.await("back", 500, () -> isReady(one) && isReady(other));
         assertNotEquals(token(one), token(other));
@@ -49,7 +49,7 @@ class CopiedProcessTest extends VirtualTest {
     }
 
     @Test
-    void copiesDrawOtherTokensAfterASecond() {
+    void copiesDrawDifferentTokensAfterOneSecond() {
         world.runMs(989);
         assertEquals(token(one), token(other), "not yet, if they do so in the same nanosecond");
         world.runMs(12);
@@ -57,7 +57,7 @@ class CopiedProcessTest extends VirtualTest {
     }
 
     @Test
-    void copiesDrawOtherTokensAtOtherTimes() {
+    void copiesDrawDifferentTokensAtDifferentTimes() {
         final String token = token(one);
         world.runUntilNs(world.nowNs() + 1);
         assertNotEquals(token, token(other));

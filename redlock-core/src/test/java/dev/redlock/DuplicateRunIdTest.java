@@ -8,14 +8,14 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** One identity has one vote, and the address that showed it first keeps it. */
+/** Each run_id has one vote, and the address that reported it first keeps it. */
 class DuplicateRunIdTest extends VirtualTest {
 
     private static final long HOLD_MS = 60_000 + 600 + 2 + 1_000;
 
     private VirtualWorld.Client client;
 
-    /** Node 0 is honest; node 1 says that it is the same server. */
+    /** Node 0 is honest; node 1 reports the same run_id. */
     private void copied() {
         world = new VirtualWorld(3);
         client = client();
@@ -37,11 +37,11 @@ class DuplicateRunIdTest extends VirtualTest {
     }
 
     @Test
-    void aCopyDoesNotTakeThePlaceOfANodeWhoseConnectionBreaks() {
+    void aCopyDoesNotReplaceANodeWhoseConnectionBreaks() {
         copied();
         node(0).crash();
         world.runMs(30_000);
-        assertEquals(NodeState.WAITING, status(client, 1).state(), "the identity is kept for the first");
+        assertEquals(NodeState.WAITING, status(client, 1).state(), "the original keeps its run_id");
         node(0).start();
         world.await("back", 1_100, () -> status(client, 0).state() == NodeState.READY);
         world.runMs(10_000);
@@ -50,11 +50,11 @@ class DuplicateRunIdTest extends VirtualTest {
     }
 
     @Test
-    void aCopyThatWaitedLongerGivesWayWhenTheFirstIsBack() {
+    void aCopyIsRejectedAgainWhenTheOriginalReconnects() {
         copied();
         node(0).crash();
         world.runMs(HOLD_MS + 6_000);
-        assertNotEquals(NodeState.WAITING, status(client, 1).state(), "what the first granted has expired");
+        assertNotEquals(NodeState.WAITING, status(client, 1).state(), "the keys of the original have expired");
         node(0).start();
         world.await("back", 1_100, () -> status(client, 0).state() == NodeState.READY);
         world.runMs(20_000);
@@ -63,7 +63,7 @@ class DuplicateRunIdTest extends VirtualTest {
     }
 
     @Test
-    void bothNeverVoteAtOnce() {
+    void originalAndCopyNeverVoteAtTheSameTime() {
         copied();
         world.observer(() -> assertTrue(
                 status(client, 0).state() != NodeState.READY
@@ -80,9 +80,9 @@ class DuplicateRunIdTest extends VirtualTest {
         assertOwner(0, 1);
     }
 
-    /** The copy asks the first for its new identity and is quicker with it. */
+    /** The copy gets the new run_id from the original and reports it earlier. */
     @Test
-    void aCopyDoesNotTakeThePlaceOfANodeThatRestarts() {
+    void aCopyDoesNotReplaceANodeThatRestarts() {
         copied();
         node(0).crash();
         node(0).redis().newProcess();
@@ -95,11 +95,11 @@ class DuplicateRunIdTest extends VirtualTest {
     }
 
     @Test
-    void aNodeThatIsAServerOfItsOwnAgainIsUsed() {
+    void aNodeWithItsOwnRunIdAgainIsUsed() {
         copied();
         node(1).redis().newProcess();
         node(1).redis().uptime(100);
-        world.await("a server of its own", 6_000,
+        world.await("a server with its own run_id", 6_000,
                 () -> status(client, 1).state().ordinal() >= NodeState.QUARANTINED
                         .ordinal());
         world.runMs(HOLD_MS);
@@ -107,7 +107,7 @@ class DuplicateRunIdTest extends VirtualTest {
         assertEquals(NodeState.READY, status(client, 0).state(), () -> status(client, 0).toString());
     }
 
-    /** Names that change places must not refuse each other for ever. */
+    /** Servers that exchange their addresses must not reject each other forever. */
     @Test
     void serversThatChangeTheirAddressesAreUsedAgain() {
         world = new VirtualWorld(2);

@@ -9,41 +9,41 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** On the event loop a call on a lease that has ended is carried out at once; its callback comes behind it. */
+/** On the event loop, a call on an ended lease runs immediately; its callback runs after the call. */
 class EndedLeaseCallbacksTest extends VirtualTest {
 
     private VirtualWorld.Client client;
-    private final List<String> told = new ArrayList<>();
+    private final List<String> received = new ArrayList<>();
 
-    private void assertToldBehindTheCalls(final Lease lease, final String release, final String extension) {
-        lease.release((released, outcome) -> told.add("release " + outcome));
-        lease.extend(10_000, (extended, outcome) -> told.add("extend " + outcome));
-        assertEquals(List.of(), told, "inside of the calls");
+    private void assertCallbacksRunAfterTheCalls(final Lease lease, final String release, final String extension) {
+        lease.release((released, outcome) -> received.add("release " + outcome));
+        lease.extend(10_000, (extended, outcome) -> received.add("extend " + outcome));
+        assertEquals(List.of(), received, "inside the calls");
         world.settle();
-        told.sort(null);
-        assertEquals(List.of("extend " + extension, "release " + release), told);
-        told.clear();
+        received.sort(null);
+        assertEquals(List.of("extend " + extension, "release " + release), received);
+        received.clear();
     }
 
     @Test
-    void aLeaseThatIsReleased() {
+    void callbacksOfAReleasedLeaseRunOnceAfterTheCall() {
         client = world(3);
         final Lease lease = lease(client);
         release(lease);
-        assertToldBehindTheCalls(lease, "RELEASED", "NOT_HELD");
-        assertToldBehindTheCalls(lease, "RELEASED", "NOT_HELD");
+        assertCallbacksRunAfterTheCalls(lease, "RELEASED", "NOT_HELD");
+        assertCallbacksRunAfterTheCalls(lease, "RELEASED", "NOT_HELD");
     }
 
     @Test
-    void aLeaseThatHasExpired() {
+    void callbacksOfAnExpiredLeaseRunOnceAfterTheCall() {
         client = world(3);
         final Lease lease = lease(client);
         world.runMs(11_000);
-        assertToldBehindTheCalls(lease, "EXPIRED", "EXPIRED");
+        assertCallbacksRunAfterTheCalls(lease, "EXPIRED", "EXPIRED");
     }
 
     @Test
-    void aLeaseThatWasNotAcquired() {
+    void callbacksOfALeaseThatWasNotAcquiredRunOnceAfterTheCall() {
         client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 60_000));
         final Lease lease = client.redlock().newLease();
@@ -51,37 +51,37 @@ class EndedLeaseCallbacksTest extends VirtualTest {
         });
         world.runMs(10);
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
-        assertToldBehindTheCalls(lease, "EXPIRED", "NOT_HELD");
+        assertCallbacksRunAfterTheCalls(lease, "EXPIRED", "NOT_HELD");
     }
 
     @Test
-    void aLeaseOfAClientThatIsClosed() {
+    void callbacksOfALeaseOfAClosedClientRunOnceAfterTheCall() {
         client = world(3);
         final Lease lease = lease(client);
         client.engine().close(Duration.ofSeconds(1));
         world.runMs(10);
-        assertToldBehindTheCalls(lease, "RELEASED", "NOT_HELD");
+        assertCallbacksRunAfterTheCalls(lease, "RELEASED", "NOT_HELD");
     }
 
-    /** Its validity has just ended, and the timer that would notice has not been called yet. */
+    /** The validity has just ended, and the hold timer has not fired yet. */
     @Test
-    void aLeaseWhoseEndIsNoticedByTheCall() {
+    void callbacksOfALeaseThatTheCallFindsExpiredRunOnceAfterTheCall() {
         client = world(3);
         final Lease lease = lease(client);
         world.pass(TTL.toNanos());
-        lease.extend(10_000, (extended, outcome) -> told.add("extend " + outcome));
-        assertEquals(List.of(), told, "inside of the call");
+        lease.extend(10_000, (extended, outcome) -> received.add("extend " + outcome));
+        assertEquals(List.of(), received, "inside the call");
         world.settle();
-        assertEquals(List.of("extend EXPIRED"), told);
+        assertEquals(List.of("extend EXPIRED"), received);
     }
 
-    /** Until it is told, the lease cannot be used again, so its callback cannot be about another use. */
+    /** The lease is not reusable before the callback, so a callback always belongs to the current use. */
     @Test
-    void aLeaseIsInUseUntilItsCallbackIsTold() {
+    void aLeaseIsInUseUntilItsCallbackRuns() {
         client = world(3);
         final Lease lease = lease(client);
         release(lease);
-        lease.release((released, outcome) -> told.add("release " + outcome));
+        lease.release((released, outcome) -> received.add("release " + outcome));
         Refusal.ofState("lease of \"orders\" is in use, its state is RELEASED"
                 + ": release it and wait for the outcome before it is used again",
                 () -> client.redlock().acquire(client.redlock().key("orders"), options(), lease, outcome -> {

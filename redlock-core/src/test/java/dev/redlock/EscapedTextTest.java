@@ -25,12 +25,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Text of servers and users in logs, problems, messages and descriptions: one line each, without control characters,
- * and not long, however long the text is.
+ * Text of servers and users in logs, problems, messages and toString: one short line each, without control characters.
  */
 class EscapedTextTest extends VirtualTest {
 
-    /** A line that looks like one of ours, a sequence that a terminal obeys, and text that runs backwards. */
+    /** A fake log line, a terminal escape sequence, and right-to-left text. */
     private static final String EVIL = "WORD\nINFO: all is well\r\u001b[2J\u009b31m\u202e\u2028\u2029\u0000";
     private static final int SHOWN_MAX = 1_600;
 
@@ -45,12 +44,12 @@ class EscapedTextTest extends VirtualTest {
 
         @Override
         public void flush() {
-            // nothing is kept back
+            // Nothing is buffered.
         }
 
         @Override
         public void close() {
-            // nothing to close
+            // There is nothing to close.
         }
     };
 
@@ -92,10 +91,10 @@ class EscapedTextTest extends VirtualTest {
 
     // ---- text of servers --------------------------------------------------------------------------------------------
 
-    /** Whatever a server answers to the handshake, its problem is told in one short line. */
+    /** For any reply to the handshake, the reported problem is one short line. */
     @ParameterizedTest
     @ValueSource(strings = {"HELLO", "INFO server", "INFO replication", "TIME", "SCRIPT"})
-    void aServersErrorIsShownOnOneShortLine(final String command) {
+    void aServerErrorIsLoggedOnOneShortLine(final String command) {
         for (final String code : new String[]{"", "LOADING", "BUSY", "NOAUTH"}) {
             for (final String evil : new String[]{EVIL, EVIL + " " + EVIL, EVIL + "x".repeat(900_000)}) {
                 assertShown(command, error(code + evil));
@@ -105,7 +104,7 @@ class EscapedTextTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"HELLO", "INFO server", "INFO replication", "TIME", "SCRIPT", "CLIENT"})
-    void aServersTreeIsShownOnOneShortLine(final String command) {
+    void aNestedReplyIsLoggedOnOneShortLine(final String command) {
         final List<RespValue> wide = new ArrayList<>();
         for (int i = 0; i < 1_000; i++) {
             wide.add(RespValue.bulk(EVIL + "x".repeat(3_000)));
@@ -117,7 +116,7 @@ class EscapedTextTest extends VirtualTest {
     }
 
     @Test
-    void aRoleIsShownOnOneShortLine() {
+    void aRoleIsLoggedOnOneShortLine() {
         for (final String role : new String[]{"slave\n" + EVIL.replace("\r", ""), "r".repeat(900_000)}) {
             final String problem = assertShown("INFO replication", RespValue.bulk("role:" + role + "\r\n"));
             assertTrue(problem.startsWith("the server's role is "), problem);
@@ -148,14 +147,14 @@ class EscapedTextTest extends VirtualTest {
         lines.forEach(EscapedTextTest::assertFitForPeople);
     }
 
-    /** Streams that are no RESP, and replies that no lock command can have. */
+    /** Replies that are no RESP, and replies that no lock command returns. */
     @ParameterizedTest
     @ValueSource(strings = {"\u001b[2J\n", "+x\ny\r\n", ":1\u001b\r\n", "$99999999\r\n", "-ERR \u001b[2J\r\n",
         "*2\r\n$1\r\n\u0007\r\n$1\r\n\n\r\n", ":\u009b\r\n"})
-    void aBrokenStreamIsShownOnOneShortLine(final String bytes) {
+    void aMalformedReplyIsLoggedOnOneShortLine(final String bytes) {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.pause());
-        begin(client, options());
+        acquireAsync(client, options());
         world.settle();
         node(0).sendRaw(bytes);
         world.settle();
@@ -164,9 +163,9 @@ class EscapedTextTest extends VirtualTest {
         world.runMs(1_000);
     }
 
-    /** An error that a lock command is answered is one of the kinds that are known, and no text of the server's. */
+    /** The client reports an error of a lock command as a known kind, without the text of the server. */
     @Test
-    void anErrorOfALockCommandIsAKind() {
+    void errorsOfLockCommandsAreReportedByTheirKind() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().answer("SET", error(EVIL + "x".repeat(900_000))));
         final AcquireOutcome outcome = acquire(client, options());
@@ -178,7 +177,7 @@ class EscapedTextTest extends VirtualTest {
     // ---- text of users ----------------------------------------------------------------------------------------------
 
     @Test
-    void aResourceIsShownOnOneShortLine() throws InterruptedException {
+    void aResourceIsPrintedOnOneShortLine() throws InterruptedException {
         final VirtualWorld.Client client = world(3);
         for (final String resource : new String[]{EVIL, EVIL + "x".repeat(470)}) {
             final ResourceKey key = client.redlock().key(resource);
@@ -198,7 +197,7 @@ class EscapedTextTest extends VirtualTest {
             assertFitForPeople(lock.toString());
             assertMessageFit(assertThrows(IllegalMonitorStateException.class, lock::lease));
             release(lease);
-            // Not on this thread, which is the event loop.
+            // Not on this thread, which runs the event loop.
             assertMessageFit(CompletableFuture.supplyAsync(() -> {
                 Thread.currentThread().interrupt();
                 return assertThrows(InterruptedException.class, () -> client.redlock().acquire(resource, TTL));
@@ -207,7 +206,7 @@ class EscapedTextTest extends VirtualTest {
     }
 
     @Test
-    void aThreadIsShownOnOneShortLine() {
+    void aThreadNameIsPrintedOnOneShortLine() {
         final RedlockLock lock = world(3).redlock().asLock("orders", options());
         final Thread thread = Thread.currentThread();
         final String name = thread.getName();
@@ -220,7 +219,7 @@ class EscapedTextTest extends VirtualTest {
     }
 
     @Test
-    void whatIsTooLongIsRefusedInAShortLine() {
+    void errorsForTooLongValuesAreOneShortLine() {
         final VirtualWorld.Client client = world(3);
         final String huge = EVIL + "x".repeat(12_000_000);
         assertMessageFit(assertThrows(IllegalArgumentException.class, () -> client.redlock().key(huge)));
@@ -235,9 +234,9 @@ class EscapedTextTest extends VirtualTest {
                 () -> new RedlockContext().nodes("unix:///" + huge)));
     }
 
-    /** The names themselves are in the report, for a program to use; in the log they are text for people. */
+    /** The report has the names themselves, for programs; the log has them escaped. */
     @Test
-    void whatCouldNotBeReleasedIsLoggedOnOneShortLine() {
+    void unreleasedResourcesAreLoggedOnOneShortLine() {
         final VirtualWorld.Client client = world(3);
         final List<String> resources = new ArrayList<>();
         for (int i = 0; i < 40; i++) {

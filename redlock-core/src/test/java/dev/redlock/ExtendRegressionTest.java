@@ -13,59 +13,59 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Traps that other lock libraries fell into with extensions and watchdogs. */
+/** Mistakes of other lock libraries in manual and automatic extensions. */
 class ExtendRegressionTest extends VirtualTest {
 
     private static final Duration SHORT = Duration.ofSeconds(3);
 
     @Test
-    void aMissingKeyIsPutBackAndNotCounted() {
+    void aMissingKeyIsSetAgainButDoesNotCount() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(1);
         node(0).redis().delete("orders");
         node(1).redis().delete("orders");
-        assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "one of three still held it");
+        assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "one of three nodes still held it");
         assertEquals(LeaseState.LOST, lease.state(), "so the lock is lost");
         world.runMs(1);
-        assertEquals(0, keyCount(), "what was put back is taken away again");
+        assertEquals(0, keyCount(), "the key that was set again is released");
     }
 
     @Test
-    void somebodyElsesTokenIsNotCountedAndNotTouched() {
+    void aKeyWithAnotherTokenNeitherCountsNorChanges() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(1);
         node(0).redis().set("orders", "next", 1_000);
         node(1).redis().set("orders", "next", 1_000);
-        assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "a mismatch is no success");
-        assertTrue(node(0).redis().pttl("orders") <= 1_000, "the other's expiry is left alone");
+        assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "a mismatch is not a success");
+        assertTrue(node(0).redis().pttl("orders") <= 1_000, "the expiry of the other key is unchanged");
     }
 
     @Test
-    void silentNodesLeaveTheOldValidity() {
+    void silentNodesLeaveThePreviousValidity() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         node(0).pause();
         node(1).pause();
         final long before = lease.remainingValidityNs();
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "no quorum answered");
-        assertTrue(lease.isHeld() && lease.remainingValidityNs() < before, "the old validity goes on: " + lease);
+        assertTrue(lease.isHeld() && lease.remainingValidityNs() < before, "the previous validity continues: " + lease);
     }
 
     @Test
-    void anExtensionThatComesAfterTheValidityIsNoSuccess() {
+    void anExtensionThatEndsAfterTheValidityFails() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(9_880);
         eachNode(node -> node.delay(() -> 20_000_000));
-        assertEquals(ExtendOutcome.EXPIRED, extend(lease, TTL), "the answers came too late");
+        assertEquals(ExtendOutcome.EXPIRED, extend(lease, TTL), "the replies came too late");
         assertEquals(LeaseState.EXPIRED, lease.state(), "over");
     }
 
-    /** After a pause of the process what has arrived is read before any timer runs. */
+    /** After a pause of the process, the loop reads replies before it runs timers. */
     @Test
-    void answersThatAreReadAfterTheValidityAreNoSuccess() {
+    void repliesReadAfterTheValidityDoNotExtend() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         final long endNs = world.nowNs() + lease.remainingValidityNs();
@@ -77,13 +77,13 @@ class ExtendRegressionTest extends VirtualTest {
         world.runUntilNs(endNs);
         client.resume();
         assertEquals(ExtendOutcome.EXPIRED, get(outcome), "not even in the last nanosecond");
-        assertEquals(LeaseState.EXPIRED, lease.state(), "it is over");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "it has ended");
         assertEquals(0, client.redlock().counters().extendedCount(), "and not extended");
     }
 
-    /** The old validity would have lasted, but the keys have got the shorter ttl, and that has ended. */
+    /** The previous validity would still last, but the nodes have set the shorter ttl, which has ended. */
     @Test
-    void answersThatAreReadAfterAShorterTtlAreNoSuccess() {
+    void repliesReadAfterAShorterTtlDoNotExtend() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 5_000_000));
@@ -98,17 +98,17 @@ class ExtendRegressionTest extends VirtualTest {
         assertEquals(0, client.redlock().counters().extendedCount(), "and not extended");
     }
 
-    /** Nothing may be sent for a lease that is over: an extension would put the keys back under the next holder. */
+    /** An extension of an ended lease could set the key again under the next holder. */
     @Test
-    void anExtensionOfALeaseThatIsOverIsNotSent() {
+    void anExtensionOfAnEndedLeaseIsNotSent() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(1);
         eachNode(node -> node.redis().startLog());
         client.pause();
         world.runUntilNs(world.nowNs() + lease.remainingValidityNs());
-        // The timer that ends the lease has not run yet.
-        assertEquals(LeaseState.HELD, lease.state(), "this test wants the extension to be first");
+        // The timer that ends the lease has not fired yet.
+        assertEquals(LeaseState.HELD, lease.state(), "precondition: the extension comes first");
         final CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
         client.resume();
         world.runMs(5);
@@ -117,9 +117,9 @@ class ExtendRegressionTest extends VirtualTest {
                 node.redis().log()::toString));
     }
 
-    /** Two are lost and the third is silent: no answer of its can help, so it is not waited for. */
+    /** Two nodes have lost the key and the third is silent: no reply can still give a quorum. */
     @Test
-    void anExtensionWithoutAQuorumIsNotWaitedFor() {
+    void anExtensionFailsAsSoonAsAQuorumIsImpossible() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 1_000_000));
@@ -129,13 +129,13 @@ class ExtendRegressionTest extends VirtualTest {
         final long startMs = nowMs();
         node(0).breakConnections();
         node(1).breakConnections();
-        assertEquals(ExtendOutcome.NOT_EXTENDED, get(outcome), "a quorum is out of reach");
-        assertEquals(startMs, nowMs(), "at once");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(outcome), "a quorum is impossible");
+        assertEquals(startMs, nowMs(), "immediately");
     }
 
-    /** One has lost it and one has failed: the third makes it certain that the lock is lost. */
+    /** One node has lost the key and one has failed: a refusal of the third proves the loss. */
     @Test
-    void anExtensionIsNotDecidedWhileAnAnswerCanTellMore() {
+    void anExtensionWaitsForRepliesThatCanStillDecideIt() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(1);
@@ -147,7 +147,7 @@ class ExtendRegressionTest extends VirtualTest {
     }
 
     @Test
-    void anExtensionThatNobodyAnswersEndsAtTheNodeTimeout() {
+    void anExtensionWithoutRepliesEndsAtTheNodeTimeout() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         node(0).pause();
@@ -155,15 +155,15 @@ class ExtendRegressionTest extends VirtualTest {
         final long startMs = nowMs();
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "two are silent");
         assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "the node timeout of this ttl");
-        assertTrue(lease.isHeld(), "the old validity stands");
+        assertTrue(lease.isHeld(), "the previous validity remains");
         node(0).resume();
         node(1).resume();
         world.runMs(1);
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the next one, with its own answers");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the next extension, with its own replies");
     }
 
     @Test
-    void anExtensionWhoseConnectionsBreakEndsAtOnce() {
+    void anExtensionEndsWhenItsConnectionsBreak() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 1_000_000));
@@ -173,26 +173,26 @@ class ExtendRegressionTest extends VirtualTest {
         final long startMs = nowMs();
         node(0).breakConnections();
         node(1).breakConnections();
-        assertEquals(ExtendOutcome.NOT_EXTENDED, get(outcome), "two answers will not come");
-        assertTrue(nowMs() - startMs < NODE_TIMEOUT_MS, "at once");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(outcome), "two replies will not come");
+        assertTrue(nowMs() - startMs < NODE_TIMEOUT_MS, "immediately");
     }
 
-    /** One renewed, one gone to somebody else, one in error: no majority, and no majority is certain to be lost. */
+    /** One grant, one key of another holder, one error: neither a quorum nor a proof of loss. */
     @Test
-    void oneOfEachIsNoExtensionAndNoLoss() {
+    void oneGrantOneRefusalAndOneFailureNeitherExtendNorLose() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         node(0).redis().set("orders", "foreign", 60_000);
         node(1).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
         final long startMs = nowMs();
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "one of three");
-        assertEquals(startMs, nowMs(), "all have answered, so nothing is waited for");
-        assertTrue(lease.isHeld(), "the old validity stands");
+        assertEquals(startMs, nowMs(), "all nodes have replied, so the round ends");
+        assertTrue(lease.isHeld(), "the previous validity remains");
     }
 
-    /** Where somebody else's key stands ours does not: nothing is owed there. */
+    /** A key of another holder proves that this token is gone: the node needs no release. */
     @Test
-    void aNodeThatRefusedAnExtensionIsOwedNothing() {
+    void noReleaseIsRetainedForANodeThatRefusedTheExtension() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         node(2).redis().set("orders", "foreign", 60_000);
@@ -203,14 +203,14 @@ class ExtendRegressionTest extends VirtualTest {
         world.settle();
         eachNode(node -> node.breakConnections());
         world.settle();
-        assertEquals(1, status(client, 0).undeliveredReleaseCount(), "it may hold ours");
-        assertEquals(1, status(client, 1).undeliveredReleaseCount(), "it may hold ours");
-        assertEquals(0, status(client, 2).undeliveredReleaseCount(), "it cannot");
+        assertEquals(1, status(client, 0).undeliveredReleaseCount(), "it may have this token");
+        assertEquals(1, status(client, 1).undeliveredReleaseCount(), "it may have this token");
+        assertEquals(0, status(client, 2).undeliveredReleaseCount(), "it cannot have this token");
     }
 
-    /** Nobody answers, but the keys may have got the shorter ttl: the lease ends with that. */
+    /** Without replies, the nodes may still have set the shorter ttl, so the lease ends with it. */
     @Test
-    void aShorterTtlEndsTheLeaseAlthoughNobodyAnswers() {
+    void aShorterTtlEndsTheLeaseWithoutReplies() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.pause());
@@ -218,71 +218,67 @@ class ExtendRegressionTest extends VirtualTest {
         world.runMs(validityMs(300) - 1);
         assertTrue(lease.isHeld(), "300 ms less the clock allowance");
         world.runMs(2);
-        assertEquals(LeaseState.EXPIRED, lease.state(), "and not one moment longer");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "and not a moment longer");
         assertEquals(1, client.redlock().counters().expiredCount(), "counted");
         assertEquals(0, client.engine().heldCount(), "nothing is held");
     }
 
-    /** The node timeout is longer than the new ttl: the holder is told when the ttl has passed all the same. */
+    /** The node timeout is longer than the new ttl: the lease still ends with the ttl. */
     @Test
     void aShorterTtlEndsTheLeaseBeforeTheNodeTimeout() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(2)));
-        final List<String> told = new ArrayList<>();
-        final Lease lease = acquired(acquire(client, options().listener(tell(told))));
+        final List<String> received = new ArrayList<>();
+        final Lease lease = acquired(acquire(client, options().listener(recordTo(received))));
         eachNode(node -> node.pause());
         lease.extendAsync(Duration.ofMillis(300));
         world.runMs(validityMs(300) + 1);
-        assertEquals(List.of("EXPIRED"), told, "300 ms less the clock allowance");
+        assertEquals(List.of("EXPIRED"), received, "300 ms less the clock allowance");
         assertEquals(LeaseState.EXPIRED, lease.state(), "over");
     }
 
     @Test
-    void automaticExtensionsCountAgainstTheirLimitOnlyWhileTheyAreHeld() {
+    void onlyHeldAutoExtendedLeasesCountAgainstTheirLimit() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().autoExtendedLeasesMax(1));
         for (int i = 0; i < 3; i++) {
             final Lease lease = acquired(acquire(client, options().autoExtend()));
             assertEquals(1, client.engine().heldCount(), "held");
             assertEquals(AcquireOutcome.Kind.OVERLOADED,
-                    get(client.redlock().acquireAsync("other", options().autoExtend())).kind(), "a second one");
+                    get(client.redlock().acquireAsync("other", options().autoExtend())).kind(), "a second lease");
             release(lease);
         }
     }
 
     @Test
-    void theWatchdogHasALimit() {
+    void automaticExtensionHasACountLimit() {
         final VirtualWorld.Client client = world(3);
-        final List<String> told = new ArrayList<>();
+        final List<String> received = new ArrayList<>();
         final long startMs = nowMs();
         acquired(
-                acquire(client,
-                        AcquireOptions.ofTtl(SHORT)
-                                .tryOnce()
-                                .autoExtend(4, Duration.ofMinutes(5))
-                                .listener(tell(told))));
+                acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(4, Duration.ofMinutes(5)).listener(recordTo(received))));
         world.runMs(20_000);
-        assertEquals(List.of("extended 1", "extended 2", "extended 3", "extended 4", "EXPIRED"), told, "then it ends");
+        assertEquals(List.of("extended 1", "extended 2", "extended 3", "extended 4", "EXPIRED"), received, "then it ends");
         assertEquals(4, client.redlock().counters().extendedCount(), "counted");
-        assertTrue(nowMs() - startMs > 6_000, "it was held beyond its ttl");
+        assertTrue(nowMs() - startMs > 6_000, "it was held for longer than its ttl");
     }
 
     @Test
-    void theWatchdogStopsAtTheLongestHold() {
+    void automaticExtensionStopsAtTheLongestHold() {
         final VirtualWorld.Client client = world(3);
-        final List<String> told = new ArrayList<>();
+        final List<String> received = new ArrayList<>();
         acquired(acquire(client, AcquireOptions.ofTtl(SHORT)
                 .tryOnce()
                 .autoExtend(99, Duration.ofMillis(2_500))
-                .listener(tell(told))));
+                .listener(recordTo(received))));
         world.runMs(10_000);
-        assertEquals(List.of("extended 1", "extended 2", "EXPIRED"), told, "no extension is begun after 2.5 s");
+        assertEquals(List.of("extended 1", "extended 2", "EXPIRED"), received, "no extension starts after 2.5 s");
     }
 
-    /** The longest hold counts from the acquisition, whatever the clock said then; at its end none is begun. */
+    /** The longest hold starts at the acquisition, whatever the value of the clock; at its end no extension starts. */
     @ParameterizedTest
     @CsvSource({"0, 0", "999, 0", "1000, 0", "1001, 1", "2000, 1", "2001, 2"})
-    void theLongestHoldCountsFromTheAcquisition(final long holdMsMax, final int extensions) {
+    void theLongestHoldStartsAtTheAcquisition(final long holdMsMax, final int extensions) {
         final VirtualWorld.Client client = world(3);
         world.runMs(7_000);
         acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(99, Duration.ofMillis(holdMsMax))));
@@ -291,124 +287,122 @@ class ExtendRegressionTest extends VirtualTest {
         assertEquals(0, client.engine().heldCount(), "then it ends");
     }
 
-    /** A caller knows that the work takes a minute: the watchdog, which knows ten seconds, must not cut it short. */
+    /** The caller has extended to a minute: an automatic extension by ten seconds must not shorten that. */
     @Test
-    void theWatchdogNeverShortensALease() {
+    void automaticExtensionNeverShortensALease() {
         final VirtualWorld.Client client = world(3);
-        final List<String> told = new ArrayList<>();
+        final List<String> received = new ArrayList<>();
         final Lease lease = acquired(acquire(client, options().autoExtend(1, Duration.ofHours(1))
-                .listener(tell(told))));
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMinutes(1)), "by hand");
+                .listener(recordTo(received))));
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMinutes(1)), "by the caller");
         final long endNs = world.nowNs() + lease.remainingValidityNs();
         world.runMs(50_000);
         assertEquals(endNs, world.nowNs() + lease.remainingValidityNs(), "the validity of the minute");
-        assertEquals(List.of(), told, "nothing was extended");
+        assertEquals(List.of(), received, "no automatic extension");
         world.runMs(5_000);
-        assertEquals(List.of("extended 1"), told, "when two thirds of its ttl were left");
+        assertEquals(List.of("extended 1"), received, "when two thirds of its ttl were left");
         assertTrue(world.nowNs() + lease.remainingValidityNs() > endNs, "and longer than before: " + lease);
     }
 
-    /** A lease that was lost may be used again by whoever is told first; the others are told all the same. */
+    /** The first callback of a lost lease may reuse it; the other callbacks still run. */
     @Test
-    void theListenerOfTheLostLeaseIsToldAlthoughTheLeaseIsUsedAgain() {
+    void theListenerOfALostLeaseIsNotifiedEvenIfTheLeaseIsReused() {
         final VirtualWorld.Client client = world(3);
-        final List<String> told = new ArrayList<>();
-        final List<String> toldLater = new ArrayList<>();
+        final List<String> received = new ArrayList<>();
+        final List<String> receivedLater = new ArrayList<>();
         final Lease reused = client.redlock().newLease();
-        client.redlock().acquire(client.redlock().key("orders"), options().listener(tell(told)), reused, outcome -> {
+        client.redlock().acquire(client.redlock().key("orders"), options().listener(recordTo(received)), reused, outcome -> {
         });
         world.runMs(1);
         eachNode(node -> node.redis().delete("orders"));
         reused.extend(10_000, (lease, outcome) -> client.redlock()
-                .acquire(client.redlock().key("other"), options().listener(tell(toldLater)), lease, again -> {
+                .acquire(client.redlock().key("other"), options().listener(recordTo(receivedLater)), lease, again -> {
                 }));
         world.runMs(1);
-        assertEquals("other", reused.resource(), "used again");
+        assertEquals("other", reused.resource(), "reused");
         assertTrue(reused.isHeld(), reused::toString);
-        assertEquals(List.of("LOST"), told, "who held the lost one is told");
-        assertEquals(List.of(), toldLater, "who holds the new one is not");
+        assertEquals(List.of("LOST"), received, "the listener of the lost lease is notified");
+        assertEquals(List.of(), receivedLater, "the listener of the new lease is not");
     }
 
     @Test
-    void theWatchdogEndsWithTheRelease() {
+    void automaticExtensionStopsAtTheRelease() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().startLog());
-        final List<String> told = new ArrayList<>();
+        final List<String> received = new ArrayList<>();
         final Lease lease = acquired(acquire(client,
-                AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(99, Duration.ofMinutes(5)).listener(tell(told))));
+                AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(99, Duration.ofMinutes(5)).listener(recordTo(received))));
         eachNode(node -> node.delay(() -> 10_000_000));
         world.runMs(1_005);
         final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
-        assertEquals(ReleaseOutcome.RELEASED, get(released), "released while an extension was on its way");
+        assertEquals(ReleaseOutcome.RELEASED, get(released), "released while an extension was in flight");
         world.runMs(10_000);
-        assertEquals(List.of(), told, "nothing is told after the release");
+        assertEquals(List.of(), received, "no notification after the release");
         assertEquals("release orders -> 1", node(0).redis().log().get(node(0).redis().log().size() - 1),
                 "last command");
         assertEquals(0, keyCount(), "nothing is left");
     }
 
     @Test
-    void aFailingWatchdogIsNotSilent() {
+    void failedAutomaticExtensionsEndWithANotification() {
         final VirtualWorld.Client client = world(3);
-        final List<String> told = new ArrayList<>();
-        acquired(acquire(client,
-                AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(tell(told))));
+        final List<String> received = new ArrayList<>();
+        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(recordTo(received))));
         node(0).pause();
         node(1).pause();
         world.runMs(4_000);
-        assertEquals(List.of("EXPIRED"), told, "the holder is told");
+        assertEquals(List.of("EXPIRED"), received, "the listener is notified");
     }
 
     @Test
-    void theWatchdogTriesAgainWhileValidityRemains() {
+    void automaticExtensionRetriesWhileValidityRemains() {
         final VirtualWorld.Client client = world(3);
-        final List<String> told = new ArrayList<>();
-        acquired(acquire(client,
-                AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(tell(told))));
+        final List<String> received = new ArrayList<>();
+        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(recordTo(received))));
         node(0).pause();
         node(1).pause();
         world.runMs(1_500);
         node(0).resume();
         world.runMs(600);
-        assertEquals(List.of("extended 1"), told, "one failure is not the end");
+        assertEquals(List.of("extended 1"), received, "one failure is not the end");
     }
 
     @Test
-    void twoExtensionsAtOnceAreOneAfterTheOther() {
+    void simultaneousExtensionsRunOneAfterTheOther() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 10_000_000));
         final Lease lease = acquired(
                 acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1))));
         world.runMs(1_005);
         final long startNs = world.nowNs();
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the automatic one is waited for");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the automatic extension ends first");
         assertEquals(35_000_000, world.nowNs() - startNs, "the rest of its round trip, and one more");
         assertEquals(2, client.redlock().counters().extendedCount(), "both were made");
         assertTrue(lease.remainingValidityNs() > 9_000_000_000L, "the caller's ttl counts: " + lease);
     }
 
     @Test
-    void aShorterTtlCountsFromTheMomentItIsSent() {
+    void aShorterTtlAppliesFromTheSend() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 10_000_000));
         final Lease lease = lease(client);
         final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(Duration.ofMillis(500))
                 .toCompletableFuture();
-        assertTrue(lease.remainingValidityNs() <= 500_000_000, "at once: " + lease);
-        assertFalse(extended.isDone(), "though nothing has been answered");
+        assertTrue(lease.remainingValidityNs() <= 500_000_000, "immediately: " + lease);
+        assertFalse(extended.isDone(), "without a reply");
         assertEquals(ExtendOutcome.EXTENDED, get(extended), "answered");
     }
 
-    private static LeaseListener tell(final List<String> told) {
+    private static LeaseListener recordTo(final List<String> received) {
         return new LeaseListener() {
             @Override
             public void onLost(final Lease lease, final LeaseState state) {
-                told.add(state.name());
+                received.add(state.name());
             }
 
             @Override
             public void onExtended(final Lease lease, final int extensionCount) {
-                told.add("extended " + extensionCount);
+                received.add("extended " + extensionCount);
             }
         };
     }

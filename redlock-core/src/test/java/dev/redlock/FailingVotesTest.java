@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A node that is connected and answers with errors alone is seen to fail. */
+/** A connected node that returns only errors is reported as failing. */
 class FailingVotesTest extends VirtualTest {
 
     private static final int ALWAYS = Integer.MAX_VALUE;
@@ -43,12 +43,12 @@ class FailingVotesTest extends VirtualTest {
         "QUOTA of the provider is used up | QUOTA",
         "ERR something else | ERR",
         "my secret is out | error reply"})
-    void aNodeThatFailsEveryAcquireSaysSoWithTheServersCode(final String error, final String code) {
+    void aNodeThatFailsEveryAcquireReportsTheErrorCode(final String error, final String code) {
         final VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
             node(0).redis().failNext("SET", error, ALWAYS);
             cycles(client, 9, 0);
-            assertNull(status(client, 0).problem(), "a few errors are no state");
+            assertNull(status(client, 0).problem(), "a few errors are not a problem");
             assertNull(status(client, 0).failingCode());
             cycles(client, 1, 0);
             assertEquals(NodeState.READY, status(client, 0).state(), "it is connected");
@@ -71,17 +71,17 @@ class FailingVotesTest extends VirtualTest {
     }
 
     @Test
-    void aClientThatLocksSeldomSeesItToo() {
+    void aClientThatRarelyLocksDetectsFailingVotesToo() {
         final VirtualWorld.Client client = world(3);
         node(0).redis().failNext("SET", "OOM x", ALWAYS);
         cycles(client, 1, 60_000);
-        assertNull(status(client, 0).problem(), "one error is no state");
+        assertNull(status(client, 0).problem(), "one error is not a problem");
         cycles(client, 1, 60_000);
         assertTrue(problem(client).contains("OOM"), problem(client));
     }
 
     @Test
-    void aGrantInBetweenMakesItHealthy() {
+    void aGrantEndsTheProblem() {
         final VirtualWorld.Client client = world(3);
         for (int i = 0; i < 100; i++) {
             node(0).redis().failNext("SET", "OOM x", 9);
@@ -90,9 +90,9 @@ class FailingVotesTest extends VirtualTest {
         }
     }
 
-    /** A script refuses without writing, so a node that is out of memory refuses what is held as it always did. */
+    /** The acquire script refuses without a write, so a node that is out of memory still returns refusals. */
     @Test
-    void aRefusalAmongErrorsDoesNotEndIt() {
+    void aRefusalBetweenErrorsDoesNotEndTheProblem() {
         final VirtualWorld.Client client = world(3);
         final Lease held = acquired(get(client.redlock().acquireAsync("held", options()).toCompletableFuture()));
         try (LogLines log = new LogLines()) {
@@ -112,19 +112,19 @@ class FailingVotesTest extends VirtualTest {
     }
 
     @Test
-    void refusalsAloneEndIt() {
+    void refusalsWithoutErrorsEndTheProblem() {
         final VirtualWorld.Client client = world(3);
         node(0).redis().failNext("SET", "OOM x", ALWAYS);
         cycles(client, 20, 1);
         node(0).redis().clearErrors();
-        eachNode(node -> node.redis().set("orders", "somebody else's", -1));
+        eachNode(node -> node.redis().set("orders", "another client's", -1));
         world.runMs(1_000);
         acquire(client, options());
         assertNull(status(client, 0).problem(), "the last error is a second old");
     }
 
     @Test
-    void extensionsThatFailAreSeenThoughAcquiresWork() {
+    void failingExtensionsAreReportedWhileAcquiresSucceed() {
         final VirtualWorld.Client client = scriptedWorld(3);
         final Lease lease = lease(client);
         node(0).redis().failNext("extend", "NOPERM x", ALWAYS);
@@ -142,7 +142,7 @@ class FailingVotesTest extends VirtualTest {
     }
 
     @Test
-    void releasesThatFailAreSeenToo() {
+    void failingReleasesAreReported() {
         final VirtualWorld.Client client = world(3);
         node(0).redis().failNext("release", "READONLY x", ALWAYS);
         cycles(client, 12, 11_000);
@@ -154,7 +154,7 @@ class FailingVotesTest extends VirtualTest {
     }
 
     @Test
-    void batchesOfReleasesThatFailAreSeenToo() {
+    void failingReleaseBatchesAreReported() {
         final VirtualWorld.Client client = world(3);
         node(0).redis().failNext("release_many", "NOREPLICAS x", ALWAYS);
         for (int i = 0; i < 12; i++) {
@@ -169,9 +169,9 @@ class FailingVotesTest extends VirtualTest {
         return acquired(get(client.redlock().acquireAsync(resource, options()).toCompletableFuture()));
     }
 
-    /** Half a second good, half a second bad, for ten minutes. */
+    /** The node alternates between half a second of success and half a second of errors, for ten minutes. */
     @Test
-    void aNodeThatFailsNowAndThenDoesNotFillTheLog() {
+    void intermittentFailuresAreLoggedAtALimitedRate() {
         final VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
             for (int i = 0; i < 600; i++) {
@@ -182,11 +182,11 @@ class FailingVotesTest extends VirtualTest {
             }
             final List<String> lines = log.with("node 0");
             assertTrue(lines.size() <= 2 * 10 + 2, () -> lines.size() + ": " + lines);
-            assertEquals(0, lines.size() % 2, "what starts ends");
+            assertEquals(0, lines.size() % 2, "each problem also ends");
         }
     }
 
-    /** Its answer comes when the others have decided, so the command is not worth sending again; the script is. */
+    /** Its NOSCRIPT reply arrives after the decision, so the command is not sent again, but the script is. */
     @Test
     void aSlowNodeWhoseScriptsWereFlushedVotesAgain() {
         final VirtualWorld.Client client = scriptedWorld(3);
@@ -203,7 +203,7 @@ class FailingVotesTest extends VirtualTest {
     }
 
     @Test
-    void itIsRememberedAcrossAReconnect() {
+    void theProblemSurvivesAReconnect() {
         final VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
             world.runMs(2_000);
@@ -218,7 +218,7 @@ class FailingVotesTest extends VirtualTest {
     }
 
     @Test
-    void aMixOfErrorsShowsTheLatest() {
+    void theProblemShowsTheLatestOfSeveralErrors() {
         final VirtualWorld.Client client = world(3);
         node(0).redis().failNext("SET", "OOM x", 30);
         node(0).redis().failNext("SET", "READONLY x", ALWAYS);

@@ -15,17 +15,17 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How long a client's waiters may hand a lock on among themselves, and what happens in the pause behind that. */
+/** How long the waiters of one client pass a lock by local handoffs, and the pause that follows. */
 class FairnessTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(5);
     private static final long PAUSE_MS = 20;
-    /** A run is at least ten times as long as its pause. */
-    private static final long RUN_MS = 10 * PAUSE_MS;
+    /** A streak lasts at least ten times its pause. */
+    private static final long STREAK_MS = 10 * PAUSE_MS;
 
     private final List<Long> acquiredAtMs = new ArrayList<>();
 
-    /** Asks again and again, and holds for a time. */
+    /** Acquires repeatedly and holds each lease for a time. */
     private final class Worker {
         private final VirtualWorld.Client client;
         private final AcquireOptions options;
@@ -44,9 +44,9 @@ class FairnessTest extends VirtualTest {
         }
 
         private void ask() {
-            final long askedMs = nowMs();
-            begin(client, options).thenAccept(outcome -> {
-                longestWaitMs = Math.max(longestWaitMs, nowMs() - askedMs);
+            final long requestedMs = nowMs();
+            acquireAsync(client, options).thenAccept(outcome -> {
+                longestWaitMs = Math.max(longestWaitMs, nowMs() - requestedMs);
                 if (outcome.isAcquired()) {
                     served++;
                     acquiredAtMs.add(nowMs());
@@ -80,38 +80,38 @@ class FairnessTest extends VirtualTest {
         return workers.stream().mapToInt(worker -> worker.served).sum();
     }
 
-    private VirtualWorld.Client boundedTo(final int handoffsMax) {
+    private VirtualWorld.Client limitedTo(final int handoffsMax) {
         return client(context().localHandoffsMax(handoffsMax));
     }
 
-    private VirtualWorld.Client worldBoundedTo(final int handoffsMax) {
+    private VirtualWorld.Client worldLimitedTo(final int handoffsMax) {
         world = new VirtualWorld(3);
-        return boundedTo(handoffsMax);
+        return limitedTo(handoffsMax);
     }
 
-    /** Waits its turn, and between attempts always for the same time. */
+    /** A retry policy with a constant delay. */
     private static AcquireOptions patient() {
         return options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> PAUSE_MS * 1_000_000);
     }
 
     // ---- two clients ------------------------------------------------------------------------------------------------
 
-    /** The trap: whoever has the first lock has them all. */
+    /** The mistake: the client with the first lock gets all of them. */
     @Test
-    void withoutABoundOneClientStarvesTheOther() {
+    void withoutALimitOneClientStarvesTheOther() {
         world = new VirtualWorld(3);
         eachNode(node -> node.delay(() -> 100_000));
-        final List<Worker> first = workers(4, boundedTo(0), options().waitUpTo(WAIT), 1_000, 0);
-        final List<Worker> second = workers(4, boundedTo(0), options().waitUpTo(WAIT), 1_000, 0);
+        final List<Worker> first = workers(4, limitedTo(0), options().waitUpTo(WAIT), 1_000, 0);
+        final List<Worker> second = workers(4, limitedTo(0), options().waitUpTo(WAIT), 1_000, 0);
         world.runMs(20_000);
         assertTrue(served(first) > 10_000, "served " + served(first));
         assertEquals(0, served(second), "not once in 20 seconds");
     }
 
-    /** How long each holds, and how long it thinks then, microseconds: those who think let their line run empty. */
+    /** Hold time and think time, microseconds: with a think time, the local queue empties between locks. */
     @ParameterizedTest
     @ValueSource(strings = {"0 0", "1000 0", "10000 0", "100000 0", "1000 300"})
-    void twoClientsShareALock(final String times) {
+    void aHandoffLimitSharesTheLockBetweenTwoClients(final String times) {
         final long holdUs = Long.parseLong(times.split(" ")[0]);
         final long thinkUs = Long.parseLong(times.split(" ")[1]);
         final int count = thinkUs > 0 ? 2 : 4;
@@ -125,9 +125,9 @@ class FairnessTest extends VirtualTest {
         final List<Worker> all = new ArrayList<>(first);
         all.addAll(second);
         all.forEach(worker -> assertEquals(0, worker.timedOut, "budgets of five seconds used up"));
-        // A hand-over takes 200 us, for the release and the acquire behind it.
+        // A handoff takes 200 us, for the release and the next acquire.
         final double held = (served(first) + served(second)) * (holdUs + 200.0) / 20_000_000;
-        assertTrue(held > 0.85, "share of the time in which the lock was held or handed on: " + held);
+        assertTrue(held > 0.85, "share of the time in which the lock was held or handed off: " + held);
     }
 
     // ---- the run ----------------------------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ class FairnessTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 4, 5})
-    void behindSoManyHandOversComesAPause(final int handoffsMax) {
-        workers(3, worldBoundedTo(handoffsMax), patient(), 250_000, 0);
+    void aPauseFollowsTheLimitOfHandoffs(final int handoffsMax) {
+        workers(3, worldLimitedTo(handoffsMax), patient(), 250_000, 0);
         world.runMs(10_000);
         final List<Long> expected = new ArrayList<>();
         while (expected.size() < 20) {
@@ -154,10 +154,10 @@ class FairnessTest extends VirtualTest {
     }
 
     @Test
-    void aRunIsAtLeastTenTimesAsLongAsItsPause() {
-        workers(3, worldBoundedTo(1), patient(), 10_000, 0);
+    void aStreakLastsAtLeastTenTimesItsPause() {
+        workers(3, worldLimitedTo(1), patient(), 10_000, 0);
         world.runMs(1_000);
-        final int handOvers = (int) RUN_MS / 10 - 1;
+        final int handOvers = (int) STREAK_MS / 10 - 1;
         final List<Long> expected = new ArrayList<>(Collections.nCopies(handOvers, 0L));
         expected.add(PAUSE_MS);
         expected.addAll(Collections.nCopies(handOvers, 0L));
@@ -166,81 +166,81 @@ class FairnessTest extends VirtualTest {
     }
 
     @Test
-    void withoutABoundThereIsNoPause() {
-        workers(3, worldBoundedTo(0), patient(), 250_000, 0);
+    void withoutALimitThereIsNoPause() {
+        workers(3, worldLimitedTo(0), patient(), 250_000, 0);
         world.runMs(10_000);
         assertEquals(Collections.nCopies(38, 0L), pausesMs(250).subList(0, 38));
     }
 
-    /** Two who come back a moment after their release: the line is empty at each hand-over, and the run goes on. */
+    /** Two workers return shortly after their release: the queue empties at each handoff, and the streak continues. */
     @Test
-    void aLineThatEmptiesWithAHandOverDoesNotEndTheRun() {
-        workers(2, worldBoundedTo(4), patient(), 250_000, 1_000);
+    void aQueueThatEmptiesByAHandoffKeepsTheStreak() {
+        workers(2, worldLimitedTo(4), patient(), 250_000, 1_000);
         world.runMs(5_000);
         assertEquals(List.of(0L, 0L, 0L, 0L, PAUSE_MS, 0L, 0L, 0L, 0L, PAUSE_MS), pausesMs(250).subList(0, 10));
     }
 
-    /** One alone never finds anybody waiting: each release frees the lock, and nothing is to be paused for. */
+    /** A single worker never has a local waiter: each release frees the lock, so no pause is needed. */
     @Test
-    void whoIsAloneNeverPauses() {
-        workers(1, worldBoundedTo(1), patient(), 250_000, 0);
+    void aClientWithoutLocalWaitersNeverPauses() {
+        workers(1, worldLimitedTo(1), patient(), 250_000, 0);
         world.runMs(5_000);
         assertEquals(Collections.nCopies(18, 0L), pausesMs(250).subList(0, 18));
     }
 
-    /** A refusal by somebody else's lock means that others had their chance. */
+    /** A refusal shows that another client got the lock during the streak. */
     @Test
-    void aRefusalEndsTheRun() {
-        final VirtualWorld.Client client = worldBoundedTo(1);
+    void aRefusalEndsTheStreak() {
+        final VirtualWorld.Client client = worldLimitedTo(1);
         final Lease first = lease(client);
-        final CompletableFuture<AcquireOutcome> second = begin(client, patient());
-        final CompletableFuture<AcquireOutcome> third = begin(client, patient());
-        world.runMs(RUN_MS);
+        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
+        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, patient());
+        world.runMs(STREAK_MS);
         eachNode(node -> node.redis().set("orders", "foreign", -1));
         first.releaseAsync();
         world.runMs(5);
-        assertFalse(second.isDone(), "handed on, and refused");
+        assertFalse(second.isDone(), "handed off, and refused");
         eachNode(node -> node.redis().delete("orders"));
         world.runMs(PAUSE_MS);
         final Lease next = acquired(second.getNow(null));
-        world.runMs(RUN_MS);
+        world.runMs(STREAK_MS);
         next.releaseAsync();
         world.runMs(1);
         acquired(third.getNow(null));
     }
 
-    /** Who was handed the turn gives up with the attempt under way and nobody behind: the next line is a new one. */
+    /** The waiter with the handoff is cancelled during its attempt, and its queue is empty: the next queue is new. */
     @Test
-    void aRunIsForgottenWithItsLine() {
-        final VirtualWorld.Client client = worldBoundedTo(1);
+    void anEmptyQueueEndsTheStreak() {
+        final VirtualWorld.Client client = worldLimitedTo(1);
         final Lease first = lease(client);
-        final CompletableFuture<AcquireOutcome> second = begin(client, patient());
-        world.runMs(RUN_MS);
+        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
+        world.runMs(STREAK_MS);
         eachNode(node -> node.delay(() -> 1_000_000));
         first.releaseAsync();
         world.settle();
         second.cancel(true);
         world.runMs(10);
-        final CompletableFuture<AcquireOutcome> third = begin(client, patient());
-        final CompletableFuture<AcquireOutcome> fourth = begin(client, patient());
+        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, patient());
+        final CompletableFuture<AcquireOutcome> fourth = acquireAsync(client, patient());
         world.runMs(3);
         acquired(third.getNow(null)).releaseAsync();
         world.runMs(3);
         acquired(fourth.getNow(null));
     }
 
-    /** The attempt of the head was under way when the run ended: the delay behind its refusal is the pause. */
+    /** The attempt of the head is in flight when the streak ends: the delay after its refusal is the pause. */
     @Test
-    void aRunThatEndsDuringAnAttemptIsFollowedByThePauseBehindTheAttempt() {
-        final VirtualWorld.Client client = worldBoundedTo(1);
+    void aPauseDueDuringAnAttemptFollowsTheAttempt() {
+        final VirtualWorld.Client client = worldLimitedTo(1);
         final Lease first = lease(client);
-        final CompletableFuture<AcquireOutcome> second = begin(client, patient());
-        world.runMs(RUN_MS);
+        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
+        world.runMs(STREAK_MS);
         first.releaseAsync();
         world.runMs(1);
         final Lease held = acquired(second.getNow(null));
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<AcquireOutcome> third = begin(client, patient());
+        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, patient());
         world.runMs(1);
         held.releaseAsync();
         world.runMs(9 + PAUSE_MS + 9);
@@ -250,34 +250,34 @@ class FairnessTest extends VirtualTest {
     }
 
     @Test
-    void aLeaseThatIsLostIsHandedOnInTheSameRun() {
-        final VirtualWorld.Client client = worldBoundedTo(1);
+    void aLostLeaseIsHandedOffInTheSameStreak() {
+        final VirtualWorld.Client client = worldLimitedTo(1);
         final AcquireOptions brief = AcquireOptions.ofTtl(Duration.ofSeconds(1))
                 .waitUpTo(WAIT)
                 .retryPolicy((attempts, reason, ttl, random) -> PAUSE_MS * 1_000_000);
         for (int i = 0; i < 4; i++) {
-            begin(client, brief).thenAccept(outcome -> acquiredAtMs.add(nowMs()));
+            acquireAsync(client, brief).thenAccept(outcome -> acquiredAtMs.add(nowMs()));
         }
         world.runMs(5_000);
-        // Each is forgotten, and ends with its validity.
-        assertEquals(List.of(0L, PAUSE_MS, 0L), pausesMs(validityMs(1_000)), "expired, handed on; expired, paused");
+        // Each lease is not released, and expires.
+        assertEquals(List.of(0L, PAUSE_MS, 0L), pausesMs(validityMs(1_000)), "expired, handed off; expired, paused");
     }
 
     // ---- the pause --------------------------------------------------------------------------------------------------
 
     private List<CompletableFuture<AcquireOutcome>> waiting;
 
-    /** A line whose head has just begun to pause, for twenty milliseconds. */
+    /** A queue whose head has just started a pause of twenty milliseconds. */
     private VirtualWorld.Client pausing(final Duration... budgets) {
-        final VirtualWorld.Client client = worldBoundedTo(1);
+        final VirtualWorld.Client client = worldLimitedTo(1);
         final Lease first = lease(client);
-        final CompletableFuture<AcquireOutcome> second = begin(client, patient());
-        world.runMs(RUN_MS);
+        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
+        world.runMs(STREAK_MS);
         first.releaseAsync();
         world.runMs(1);
         waiting = new ArrayList<>();
         for (final Duration budget : budgets) {
-            waiting.add(begin(client, patient().waitUpTo(budget)));
+            waiting.add(acquireAsync(client, patient().waitUpTo(budget)));
         }
         final Lease held = acquired(second.getNow(null));
         world.runMs(1);
@@ -292,7 +292,7 @@ class FairnessTest extends VirtualTest {
     }
 
     @Test
-    void anotherClientGetsTheLockInThePause() {
+    void anotherClientAcquiresDuringThePause() {
         pausing(WAIT);
         final VirtualWorld.Client other = world.newClient("other", context(), 7);
         world.runMs(PAUSE_MS / 2);
@@ -301,12 +301,12 @@ class FairnessTest extends VirtualTest {
         assertNull(kindOf(0), "refused while the other holds it");
         theirs.releaseAsync();
         world.runMs(PAUSE_MS + 1);
-        assertEquals(AcquireOutcome.Kind.ACQUIRED, kindOf(0), "noticed by its own attempt");
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, kindOf(0), "detected by its own attempt");
         other.engine().close(Duration.ofMillis(100));
     }
 
     @Test
-    void thePauseOutlivesTheHeadThatGivesUp() {
+    void thePauseContinuesAfterTheHeadTimesOut() {
         pausing(WAIT, Duration.ofMillis(15), WAIT);
         waiting.get(0).cancel(true);
         world.runMs(PAUSE_MS - 1);
@@ -318,7 +318,7 @@ class FairnessTest extends VirtualTest {
     }
 
     @Test
-    void aBudgetThatEndsInThePauseEndsInTime() {
+    void aWaitBudgetThatEndsInThePauseTimesOutOnTime() {
         pausing(Duration.ofMillis(12));
         world.runMs(9);
         assertNull(kindOf(0));
@@ -326,9 +326,11 @@ class FairnessTest extends VirtualTest {
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, kindOf(0));
     }
 
-    /** Who does not wait takes the free lock, and gives it back within the pause, which is not cut short by that. */
+    /**
+     * An acquire without wait budget takes the free lock and releases it within the pause, which does not shorten it.
+     */
     @Test
-    void aHandOverInThePauseDoesNotEndIt() {
+    void aHandoffDuringThePauseDoesNotEndIt() {
         final VirtualWorld.Client client = pausing(WAIT);
         release(lease(client));
         world.runMs(PAUSE_MS - 1);
@@ -338,11 +340,11 @@ class FairnessTest extends VirtualTest {
     }
 
     @Test
-    void whoComesWhenThePausingLineIsEmptyAsksAtOnce() {
+    void anAcquireAfterThePausingQueueHasEmptiedStartsImmediately() {
         final VirtualWorld.Client client = pausing(WAIT);
         waiting.get(0).cancel(true);
         world.settle();
-        final CompletableFuture<AcquireOutcome> next = begin(client, patient());
+        final CompletableFuture<AcquireOutcome> next = acquireAsync(client, patient());
         world.settle();
         acquired(next.getNow(null));
     }
@@ -357,7 +359,7 @@ class FairnessTest extends VirtualTest {
     }
 
     @Test
-    void nothingIsLeftBehindByAPause() {
+    void aPauseLeavesNoState() {
         final VirtualWorld.Client client = pausing(WAIT);
         world.runMs(PAUSE_MS);
         release(acquired(waiting.get(0).getNow(null)));
@@ -368,38 +370,38 @@ class FairnessTest extends VirtualTest {
     // ---- the policy -------------------------------------------------------------------------------------------------
 
     @Test
-    void thePolicyIsAskedOnceForARunAndAsAfterARefusal() {
-        final VirtualWorld.Client client = worldBoundedTo(1);
+    void theRetryPolicyIsCalledOncePerStreakAsAfterARefusal() {
+        final VirtualWorld.Client client = worldLimitedTo(1);
         final List<String> asked = new ArrayList<>();
         final AcquireOptions noting = options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> {
             asked.add(attempts + " " + reason + " " + ttl);
             return PAUSE_MS * 1_000_000;
         });
         workers(3, client, noting, 10_000, 0);
-        world.runMs(RUN_MS + PAUSE_MS);
+        world.runMs(STREAK_MS + PAUSE_MS);
         assertEquals(List.of("1 CONTENDED -1"), asked, "attempts, reason, remaining ttl");
     }
 
     @Test
-    void aPolicyThatThrowsStillPauses() {
+    void aRetryPolicyThatThrowsStillPauses() {
         quietly(() -> {
-            final VirtualWorld.Client client = worldBoundedTo(1);
+            final VirtualWorld.Client client = worldLimitedTo(1);
             final AcquireOptions throwing = options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> {
                 throw new IllegalStateException("on purpose");
             });
             workers(3, client, throwing, 300_000, 0);
             world.runMs(5_000);
             final List<Long> pauses = pausesMs(300);
-            assertEquals(0, pauses.get(0), "handed on");
+            assertEquals(0, pauses.get(0), "handed off");
             assertTrue(pauses.get(1) >= 24 && pauses.get(1) <= 50, "pauses " + pauses);
         });
     }
 
-    /** Without a delay there is nothing to pause for, and with an endless one no run is ever long enough. */
+    /** A delay of zero needs no pause, and no streak is long enough for an endless one. */
     @ParameterizedTest
     @ValueSource(longs = {Long.MIN_VALUE, 0, Long.MAX_VALUE})
-    void aPolicyOfExtremesLosesNothing(final long delayNs) {
-        final VirtualWorld.Client client = worldBoundedTo(1);
+    void extremeRetryDelaysLoseNoAcquisition(final long delayNs) {
+        final VirtualWorld.Client client = worldLimitedTo(1);
         workers(3, client, options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> delayNs), 250_000,
                 0);
         world.runMs(5_000);

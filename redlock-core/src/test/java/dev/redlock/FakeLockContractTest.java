@@ -8,7 +8,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.TestInstance;
 
-/** The lock contract on model nodes inside this process, in real time: servers of each kind, asked in each mode. */
+/**
+ * The lock contract on model nodes in this process, in real time: with servers of each kind and clients of each command
+ * mode.
+ */
 class FakeLockContractTest {
 
     @Nested
@@ -46,7 +49,7 @@ class FakeLockContractTest {
         }
     }
 
-    /** Five nodes of the given kinds in turn, started once for all tests of the contract. */
+    /** Starts five nodes of the given kinds, in turn, for all tests of the contract. */
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     abstract static class OnModelNodes extends LockContract {
         private final CommandMode mode;
@@ -81,7 +84,7 @@ class FakeLockContractTest {
         }
 
         @Override
-        protected boolean isRemainingTtlTold() {
+        protected boolean isRemainingTtlReported() {
             return mode != CommandMode.NATIVE;
         }
 

@@ -16,11 +16,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One node's fencing counter stands where no counter can, or it answers what no script does: the others go on. */
+/**
+ * The fencing counter of one node is out of range, or its reply is not a counter value: the other nodes still grant.
+ */
 class FenceOutOfRangeTest extends VirtualTest {
 
     private static final long TRIP_NS = 2_000_000;
-    /** The last number that scripts can count to. */
+    /** The largest exact integer of Lua. */
     private static final long END = (1L << 53) - 1;
     private static final long SECOND = 1L << 20;
     private static final String OUT_OF_RANGE = "unknown: granted, but its fencing counter is out of range";
@@ -54,118 +56,118 @@ class FenceOutOfRangeTest extends VirtualTest {
 
     private Lease acquiredAndReleased() {
         final Lease lease = acquired(acquire(client, fenced()));
-        // Long enough for every node to have answered.
+        // Long enough for a reply of every node.
         world.runMs(5);
-        assertEquals(ReleaseOutcome.RELEASED, release(lease), "given back");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "released");
         world.runMs(5);
         return lease;
     }
 
     @Test
-    void oneCounterNearItsEndDisablesNobody() {
+    void oneCounterNearItsMaximumDoesNotPreventGrants() {
         nodesWithCounters(7, 7, END - 2);
         for (int i = 8; i < 30; i++) {
             assertEquals(i, acquiredAndReleased().fencingToken(), "two agree");
         }
-        assertEquals(List.of(29L, 29L, END), List.of(counter(0), counter(1), counter(2)), "nobody was pushed");
+        assertEquals(List.of(29L, 29L, END), List.of(counter(0), counter(1), counter(2)), "no counter was raised");
     }
 
     @Test
-    void nodesThatDriftedApartAreRaisedToTheHighestThatIsInRange() {
+    void differentCountersAreRaisedToTheHighestInRange() {
         nodesWithCounters(7, 20, END - 2);
         final long startNs = world.nowNs();
         final Lease lease = acquired(acquire(client, fenced()));
-        assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "two trips");
-        assertEquals(21, lease.fencingToken(), "the highest but the one that is out of range");
+        assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "two round trips");
+        assertEquals(21, lease.fencingToken(), "the highest value in range");
         assertEquals(OUT_OF_RANGE, ((AcquireOutcome) lease).voteText(2));
         assertEquals(2, ((AcquireOutcome) lease).grantedCount(), "that grant does not count");
         release(lease);
         world.runMs(5);
-        assertEquals(List.of(21L, 21L, END - 1), List.of(counter(0), counter(1), counter(2)), "nobody was pushed");
-        assertEquals(0, keyCount(), "given back on that node too");
+        assertEquals(List.of(21L, 21L, END - 1), List.of(counter(0), counter(1), counter(2)), "no counter was raised");
+        assertEquals(0, keyCount(), "released on that node too");
     }
 
     @ParameterizedTest
     @ValueSource(longs = {Long.MAX_VALUE, END + 1, END})
-    void anAnswerThatIsNoCountIsNoGrant(final long answer) {
+    void aReplyThatIsNoCounterValueIsNotAGrant(final long answer) {
         nodesWithCounters(7, 20, 1);
         node(2).redis().fencedReply(value -> answer);
         final Lease lease = acquired(acquire(client, fenced()));
-        assertEquals(21, lease.fencingToken(), "of the other two");
+        assertEquals(21, lease.fencingToken(), "from the other two nodes");
         assertEquals(OUT_OF_RANGE, ((AcquireOutcome) lease).voteText(2));
         release(lease);
         world.runMs(5);
-        assertEquals(List.of(21L, 21L), List.of(counter(0), counter(1)), "nobody was pushed");
-        assertEquals(0, keyCount(), "given back on that node too");
+        assertEquals(List.of(21L, 21L), List.of(counter(0), counter(1)), "no counter was raised");
+        assertEquals(0, keyCount(), "released on that node too");
     }
 
-    /** Values that shrink, repeat or are refusals with odd numbers: the other two make tokens that grow. */
+    /** Decreasing values, repeated values and invalid refusals: the other two nodes still give growing tokens. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 0, -1, -END, -END - 1, Long.MIN_VALUE, Long.MIN_VALUE + 1})
-    void whateverOneNodeAnswersTheOthersGoOn(final long answer) {
+    void anyReplyOfOneNodeLeavesTheOthersUsable(final long answer) {
         nodesWithCounters(70, 70, 1);
         node(2).redis().fencedReply(value -> answer);
         for (int i = 71; i < 80; i++) {
             assertEquals(i, acquiredAndReleased().fencingToken(), "two agree");
         }
-        assertEquals(List.of(79L, 79L), List.of(counter(0), counter(1)), "nobody was pushed");
+        assertEquals(List.of(79L, 79L), List.of(counter(0), counter(1)), "no counter was raised");
     }
 
-    /** One good node is left, and nobody can tell which of the two is wrong: no token, and no push. */
+    /** With one good node left, no quorum shows which of the two is wrong: no token, and no raise. */
     @Test
-    void aNodeThatIsOutOfRangeDoesNotMakeAQuorum() {
+    void aNodeOutOfRangeDoesNotCountForAQuorum() {
         nodesWithCounters(7, 7, END - 10);
         node(1).pause();
         final AcquireOutcome outcome = acquire(client, fenced());
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertEquals(OUT_OF_RANGE, outcome.voteText(2));
         assertEquals(1, outcome.grantedCount(), outcome::toString);
-        assertEquals(0, client.redlock().counters().raisedCount(), "nobody was asked to raise");
+        assertEquals(0, client.redlock().counters().raisedCount(), "no raise was sent");
         world.runMs(5);
-        assertEquals(8, counter(0), "nobody was pushed");
+        assertEquals(8, counter(0), "no counter was raised");
     }
 
     @Test
-    void aRefusedAttemptPassesNothingOn() {
+    void aRefusedAttemptRaisesNoCounterOutOfRange() {
         nodesWithCounters(7, 7, END - 10);
         node(0).redis().set("orders", "foreign", -1);
         node(1).redis().set("orders", "foreign", -1);
         node(1).delay(() -> 3_000_000);
         final AcquireOutcome outcome = acquire(client, fenced());
-        assertEquals(1, outcome.grantedCount(), "the wrong one has answered before the last refusal");
+        assertEquals(1, outcome.grantedCount(), "the wrong value arrives before the last refusal");
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
         world.runMs(10);
-        assertEquals(List.of(7L, 7L), List.of(counter(0), counter(1)), "nobody was pushed");
+        assertEquals(List.of(7L, 7L), List.of(counter(0), counter(1)), "no counter was raised");
     }
 
-    /** The one answer that is there when the caller gives up is the wrong one; the others come behind the release. */
+    /** Only the wrong value has arrived when the caller cancels; the others arrive after the release. */
     @Test
-    void aCancelledAttemptPassesNothingOn() {
+    void aCancelledAttemptRaisesNoCounterOutOfRange() {
         nodesWithCounters(7, 7, END - 10);
         node(0).delay(() -> 10_000_000);
         node(1).delay(() -> 10_000_000);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(5);
         outcome.cancel(false);
         world.runMs(100);
-        assertEquals(List.of(8L, 8L), List.of(counter(0), counter(1)), "nobody was pushed");
+        assertEquals(List.of(8L, 8L), List.of(counter(0), counter(1)), "no counter was raised");
         assertEquals(0, keyCount(), "rolled back");
     }
 
     @Test
-    void aLateAnswerIsNotPassedOn() {
+    void aLateReplyOutOfRangeRaisesNoCounter() {
         nodesWithCounters(7, 7, END - 10);
         node(2).delay(() -> 5_000_000);
         final Lease lease = acquired(acquire(client, fenced()));
         world.runMs(20);
         release(lease);
         world.runMs(20);
-        assertEquals(List.of(8L, 8L, END - 9), List.of(counter(0), counter(1), counter(2)), "nobody was pushed");
-        assertEquals(0, keyCount(), "given back");
+        assertEquals(List.of(8L, 8L, END - 9), List.of(counter(0), counter(1), counter(2)), "no counter was raised");
+        assertEquals(0, keyCount(), "released");
     }
 
     @Test
-    void aBatchOfReleasesPassesNothingOn() {
+    void aReleaseBatchRaisesNoCounterOutOfRange() {
         nodesWithCounters(7, 9, END - 10);
         final List<Lease> leases = new ArrayList<>(List.of(acquired(acquire(client, fenced()))));
         for (int i = 0; i < 3; i++) {
@@ -176,24 +178,24 @@ class FenceOutOfRangeTest extends VirtualTest {
         leases.forEach(Lease::releaseAsync);
         world.runMs(10);
         assertEquals(1, node(0).redis().commandCount("release_many_fenced"), "in one call");
-        assertEquals(List.of(10L, 10L), List.of(counter(0), counter(1)), "nobody was pushed");
+        assertEquals(List.of(10L, 10L), List.of(counter(0), counter(1)), "no counter was raised");
         assertTrue(node(0).redis().counter("other/1") < 2 * seed(), "nor for another resource");
     }
 
-    /** A lost counter starts from its node's clock: that is no fault, and the others follow. */
+    /** A lost counter restarts from its node's clock, which is valid, and the others are raised to it. */
     @Test
-    void aNodeThatStartsFromItsClockIsInRange() {
+    void aCounterSeededFromTheClockIsInRange() {
         nodesWithCounters(7, 20, 30);
         node(2).redis().loseCounters();
         node(2).redis().clockJump(1);
         final long seed = node(2).redis().counterSeed();
-        assertEquals(seed, acquired(acquire(client, fenced())).fencingToken(), "raised to what the clock says");
+        assertEquals(seed, acquired(acquire(client, fenced())).fencingToken(), "raised to the value of the clock");
     }
 
-    /** An hour beyond the clocks is where the range ends. */
+    /** The range ends an hour after the clocks. */
     @ParameterizedTest
     @ValueSource(ints = {3_598, 3_602})
-    void theRangeEndsAnHourBeyondTheClocks(final int seconds) {
+    void theRangeEndsOneHourAfterTheClocks(final int seconds) {
         nodesWithCounters(7, 20, 1);
         counter(2, seed() + seconds * SECOND);
         final boolean isInRange = seconds <= 3_600;
@@ -201,20 +203,20 @@ class FenceOutOfRangeTest extends VirtualTest {
         assertEquals(isInRange ? counter(2) : 21, token, "raised");
     }
 
-    /** Node 1 was away and lags; node 2 is down. The clocks tell that node 0 is not the wrong one. */
+    /** Node 1 was disconnected and lags; node 2 is down. The clocks show that the value of node 0 is valid. */
     @Test
-    void aNodeThatWasAwayForLongIsBroughtUp() {
+    void aLongDisconnectedNodeIsRaised() {
         nodesWithCounters(1, 20, 20);
         counter(0, seed() - 86_400 * SECOND);
         node(2).pause();
         final Lease lease = acquired(acquire(client, fenced()));
-        assertEquals(seed() - 86_400 * SECOND + 1, lease.fencingToken(), "the higher one");
-        assertEquals(counter(0), counter(1), "brought up");
+        assertEquals(seed() - 86_400 * SECOND + 1, lease.fencingToken(), "the higher value");
+        assertEquals(counter(0), counter(1), "raised");
     }
 
-    /** A node that lies about its counter may lie about its clock. */
+    /** A node with a wrong counter may have a wrong clock too. */
     @Test
-    void aNodesOwnClockDoesNotVouchForItsCounter() {
+    void aNodesOwnClockAloneDoesNotExtendTheRange() {
         world = new VirtualWorld(3);
         eachNode(node -> node.delay(() -> TRIP_NS / 2));
         node(2).redis().clockJump(100L * 365 * 86_400_000);
@@ -222,11 +224,11 @@ class FenceOutOfRangeTest extends VirtualTest {
         counter(0, 7);
         counter(1, 20);
         counter(2, seed() + 50L * 365 * 86_400 * SECOND);
-        assertEquals(21, acquired(acquire(client, fenced())).fencingToken(), "of the other two");
+        assertEquals(21, acquired(acquire(client, fenced())).fencingToken(), "from the other two nodes");
     }
 
     @Test
-    void aClockThatIsBehindPutsNobodyOutOfRange() {
+    void aSlowClockPutsNoCounterOutOfRange() {
         world = new VirtualWorld(3);
         eachNode(node -> node.delay(() -> TRIP_NS / 2));
         node(2).redis().clockJump(-20L * 365 * 86_400_000);
@@ -238,47 +240,47 @@ class FenceOutOfRangeTest extends VirtualTest {
         assertEquals(token, acquired(acquire(client, fenced())).fencingToken(), "raised to the highest");
     }
 
-    /** However it came there: what a majority says is believed, so the lock works up to the end of its numbers. */
+    /** The value of a majority is accepted whatever its cause, so the lock works up to the largest value. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
-    void aMajorityBeyondTheClocksIsBelieved(final int lagging) {
+    void aMajorityOfCountersBeyondTheClocksIsAccepted(final int lagging) {
         nodesWithCounters(END - 5_000, END - 5_000, END - 5_000);
         counter(lagging, 7);
         for (int i = 1; i < 9; i++) {
             assertEquals(END - 5_000 + i, acquiredAndReleased().fencingToken(), "two agree");
         }
-        assertEquals(END - 5_000 + 8, counter(lagging), "the third was brought up");
+        assertEquals(END - 5_000 + 8, counter(lagging), "the third was raised");
     }
 
     @Test
-    void nodesBeyondTheClocksThatDriftedApartALittleAreRaised() {
+    void slightlyDifferentCountersBeyondTheClocksAreRaised() {
         nodesWithCounters(END - 5_000, END - 4_500, 7);
         node(2).pause();
         assertEquals(END - 4_499, acquired(acquire(client, fenced())).fencingToken(), "within a thousand");
     }
 
     @Test
-    void twoOfFiveThatAreOutOfRangeDisableNobody() {
+    void twoOfFiveCountersOutOfRangeDoNotPreventGrants() {
         nodesWithCounters(7, END - 10, 20, END - 5, 30);
         final Lease lease = acquired(acquire(client, fenced()));
-        assertEquals(31, lease.fencingToken(), "of the other three");
+        assertEquals(31, lease.fencingToken(), "from the other three nodes");
         assertEquals(List.of(OUT_OF_RANGE, OUT_OF_RANGE),
                 List.of(((AcquireOutcome) lease).voteText(1), ((AcquireOutcome) lease).voteText(3)));
         release(lease);
         world.runMs(5);
-        assertEquals(List.of(31L, 31L, 31L), List.of(counter(0), counter(2), counter(4)), "they agree");
+        assertEquals(List.of(31L, 31L, 31L), List.of(counter(0), counter(2), counter(4)), "the counters agree");
         assertEquals(32, acquiredAndReleased().fencingToken(), "the next one");
     }
 
-    /** Each node's counter is its own, and one node has no other to compare with. */
+    /** Each node has its own counter, and a single node has no other to compare with. */
     @Test
-    void oneNodeAloneIsBelieved() {
+    void aSingleNodeIsAlwaysAccepted() {
         nodesWithCounters(END - 10);
         assertEquals(END - 9, acquired(acquire(client, fenced())).fencingToken());
     }
 
     @Test
-    void theLogTellsOfItOnceAMinute() {
+    void aCounterOutOfRangeIsLoggedOnceAMinute() {
         nodesWithCounters(7, 20, END - 1_000);
         final List<String> warnings = new ArrayList<>();
         final Handler handler = new Handler() {
@@ -289,12 +291,12 @@ class FenceOutOfRangeTest extends VirtualTest {
 
             @Override
             public void flush() {
-                // nothing is kept back
+                // Nothing is buffered.
             }
 
             @Override
             public void close() {
-                // nothing to close
+                // There is nothing to close.
             }
         };
         final Logger logger = Logger.getLogger("dev.redlock");
@@ -318,9 +320,9 @@ class FenceOutOfRangeTest extends VirtualTest {
         assertFalse(warnings.get(1).isEmpty());
     }
 
-    /** A log handler that throws keeps no attempt from its end. */
+    /** A log handler that throws must not keep an attempt from ending. */
     @Test
-    void aThrowingLogHandlerChangesNothing() {
+    void aLogHandlerThatThrowsChangesNothing() {
         nodesWithCounters(7, 20, END - 1_000);
         final Handler handler = new Handler() {
             @Override
@@ -330,12 +332,12 @@ class FenceOutOfRangeTest extends VirtualTest {
 
             @Override
             public void flush() {
-                // nothing is kept back
+                // Nothing is buffered.
             }
 
             @Override
             public void close() {
-                // nothing to close
+                // There is nothing to close.
             }
         };
         final Logger logger = Logger.getLogger("dev.redlock");

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The engine's part of fencing: trips, raises, what a release carries, and what happens when a raise goes wrong. */
+/** The fencing part of the engine: round trips, raises, fenced releases, and failures during a raise. */
 class FencedTest extends VirtualTest {
 
     private static final long TRIP_NS = 2_000_000;
@@ -47,46 +47,46 @@ class FencedTest extends VirtualTest {
     }
 
     @Test
-    void nodesThatAgreeNeedOneTrip() {
+    void equalCountersNeedOneRoundTrip() {
         nodesWithCounters(7, 7, 7, 7, 7);
         final long startNs = world.nowNs();
         final Lease lease = acquired(acquire(client, fenced()));
-        assertEquals(8, lease.fencingToken(), "counted on");
-        assertEquals(TRIP_NS, world.nowNs() - startNs, "one trip");
+        assertEquals(8, lease.fencingToken(), "incremented");
+        assertEquals(TRIP_NS, world.nowNs() - startNs, "one round trip");
         assertEquals(0, raisedCount(), "nothing to raise");
     }
 
-    /** With s = 3 of 5 grants k is 1: three answers that agree decide, the other two are not waited for. */
+    /** Three equal counters of five nodes decide; the client does not wait for the other two. */
     @Test
-    void aQuorumThatAgreesWaitsForNobody() {
+    void aQuorumOfEqualCountersDecidesImmediately() {
         nodesWithCounters(7, 7, 7, 7, 7);
         node(3).pause();
         node(4).pause();
         final long startNs = world.nowNs();
         assertEquals(8, acquired(acquire(client, fenced())).fencingToken(), "three of five");
-        assertEquals(TRIP_NS, world.nowNs() - startNs, "one trip");
+        assertEquals(TRIP_NS, world.nowNs() - startNs, "one round trip");
     }
 
     @Test
-    void nodesThatDriftedApartNeedASecondTrip() {
+    void differentCountersNeedASecondRoundTrip() {
         nodesWithCounters(1, 5, 9);
         final long startNs = world.nowNs();
         final Lease lease = acquired(acquire(client, fenced()));
-        assertEquals(10, lease.fencingToken(), "the highest");
-        assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "two trips");
+        assertEquals(10, lease.fencingToken(), "the highest value");
+        assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "two round trips");
         assertEquals(1, raisedCount(), "counted");
         world.runMs(5);
-        assertEquals(List.of("10", "10", "10"), List.of(counter(0), counter(1), counter(2)), "they agree again");
+        assertEquals(List.of("10", "10", "10"), List.of(counter(0), counter(1), counter(2)), "the counters agree again");
         assertEquals((validityMs(10_000) - 5) * 1_000_000 - 2 * TRIP_NS, lease.remainingValidityNs(),
-                "both trips and the five milliseconds count against the validity");
+                "both round trips and the five milliseconds reduce the validity");
     }
 
-    /** Only those below the highest are raised; two of five stand there already, so one answer is enough. */
+    /** Only the lower counters are raised; two of five have the highest value already, so one reply is enough. */
     @Test
-    void onlyWhoLagsIsRaised() {
+    void onlyLaggingCountersAreRaised() {
         nodesWithCounters(9, 9, 5, 4, 3);
         eachNode(node -> node.redis().startLog());
-        assertEquals(10, acquired(acquire(client, fenced())).fencingToken(), "the highest");
+        assertEquals(10, acquired(acquire(client, fenced())).fencingToken(), "the highest value");
         world.runMs(5);
         for (int i = 0; i < 5; i++) {
             final boolean isRaised = node(i).redis().log().contains("raise orders -> 1");
@@ -95,24 +95,24 @@ class FencedTest extends VirtualTest {
     }
 
     @Test
-    void whoAnswersLateIsWaitedForOnlyWhereItCanDecide() {
+    void aLateReplyIsAwaitedOnlyIfItCanDecide() {
         nodesWithCounters(1, 5, 9);
         node(2).delay(() -> 10_000_000);
         final long startNs = world.nowNs();
-        assertEquals(10, acquired(acquire(client, fenced())).fencingToken(), "the late one is the highest");
-        assertTrue(world.nowNs() - startNs >= 20_000_000, "it was waited for");
+        assertEquals(10, acquired(acquire(client, fenced())).fencingToken(), "the late value is the highest");
+        assertTrue(world.nowNs() - startNs >= 20_000_000, "the client waited for it");
     }
 
-    /** The node timeout ends the waiting; the two that granted are not enough for a token, so they are raised. */
+    /** The node timeout ends the wait; the two grants do not agree on a token, so the lower counter is raised. */
     @Test
-    void aSilentNodeIsNotWaitedForForEver() {
+    void aSilentNodeDelaysTheDecisionByOneNodeTimeoutAtMost() {
         nodesWithCounters(1, 5, 9);
         node(2).pause();
         final long startNs = world.nowNs();
-        assertEquals(6, acquired(acquire(client, fenced())).fencingToken(), "of those that answered");
+        assertEquals(6, acquired(acquire(client, fenced())).fencingToken(), "of the nodes that replied");
         final long tookNs = world.nowNs() - startNs;
         assertTrue(tookNs >= NODE_TIMEOUT_MS * 1_000_000L && tookNs <= NODE_TIMEOUT_MS * 1_000_000L + 2 * TRIP_NS,
-                "the node timeout and a trip: " + tookNs);
+                "the node timeout and a round trip: " + tookNs);
     }
 
     @Test
@@ -122,95 +122,95 @@ class FencedTest extends VirtualTest {
         node(1).redis().failNext("raise", "OOM command not allowed", 1);
         final long startNs = world.nowNs();
         final AcquireOutcome outcome = acquire(client, fenced());
-        assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "at once");
+        assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "immediately");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         world.runMs(5);
         assertEquals(0, keyCount(), "rolled back");
         assertEquals(List.of("10", "10", "10"), List.of(counter(0), counter(1), counter(2)),
-                "and the release has raised what the raise did not");
-        assertEquals(11, acquired(acquire(client, fenced())).fencingToken(), "the next one in one trip");
+                "and the release has raised the others");
+        assertEquals(11, acquired(acquire(client, fenced())).fencingToken(), "the next one in one round trip");
         assertEquals(1, raisedCount(), "one raise in all");
     }
 
     @Test
-    void oneRaiseOfTwoIsEnough() {
+    void oneOfTwoRaisesIsEnoughForAQuorum() {
         nodesWithCounters(1, 5, 9);
         node(0).redis().failNext("raise", "OOM command not allowed", 1);
-        assertEquals(10, acquired(acquire(client, fenced())).fencingToken(), "two stand at ten");
+        assertEquals(10, acquired(acquire(client, fenced())).fencingToken(), "two have the value ten");
     }
 
-    /** Nodes that did not grant count for nothing, whatever they could say to a raise. */
+    /** Nodes that did not grant do not count, whatever they would reply to a raise. */
     @Test
-    void whoDidNotGrantDoesNotStandAnywhere() {
+    void aNodeThatDidNotGrantDoesNotCountInTheRaise() {
         nodesWithCounters(1, 5, 9, 9, 9);
         node(3).redis().set("orders", "foreign", -1);
         node(4).redis().set("orders", "foreign", -1);
         node(0).redis().failNext("raise", "OOM command not allowed", 1);
         final AcquireOutcome outcome = acquire(client, fenced());
-        assertFalse(outcome.isAcquired(), () -> "two of five stand at ten: " + outcome);
+        assertFalse(outcome.isAcquired(), () -> "two of five have the value ten: " + outcome);
     }
 
-    /** The attempt comes from a pool: what nodes said to its raise before is forgotten. */
+    /** The claim comes from the pool: votes of its earlier raise must not count. */
     @Test
-    void aSecondRaiseStartsFromNothing() {
+    void aSecondRaiseStartsWithoutVotes() {
         nodesWithCounters(1, 5, 9);
         assertEquals(10, acquiredAndReleased(), "raised");
         counter(0, 20);
         counter(1, 25);
         counter(2, 29);
         eachNode(node -> node.redis().failNext("raise", "OOM command not allowed", 1));
-        assertFalse(acquire(client, fenced()).isAcquired(), "nobody was raised this time");
-        assertEquals(2, raisedCount(), "it was tried");
+        assertFalse(acquire(client, fenced()).isAcquired(), "no counter was raised this time");
+        assertEquals(2, raisedCount(), "a raise was sent");
     }
 
-    /** Somebody else's key stands where ours was: the raise is refused there. */
+    /** Another holder's key has replaced this one, so the raise is refused there. */
     @Test
-    void aRaiseIsRefusedWhereTheLockIsGone() {
+    void aRaiseIsRefusedIfTheKeyIsGone() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(2);
-        assertEquals(1, raisedCount(), "the raise is on its way");
+        assertEquals(1, raisedCount(), "the raise is in flight");
         node(0).redis().set("orders", "next holder", 60_000);
         node(1).redis().set("orders", "next holder", 60_000);
         assertEquals(AcquireOutcome.Kind.CONTENDED, get(outcome).kind(), () -> outcome.join().toString());
         world.runMs(5);
-        assertEquals("next holder", key(0), "theirs is left alone");
-        assertNull(key(2), "ours is taken back");
+        assertEquals("next holder", key(0), "the other key is unchanged");
+        assertNull(key(2), "this key is released");
     }
 
     @Test
-    void aRaiseThatNobodyAnswersEndsAtASecondNodeTimeout() {
+    void aRaiseWithoutRepliesEndsAtASecondNodeTimeout() {
         nodesWithCounters(1, 5, 9);
         final long startNs = world.nowNs();
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(2);
-        assertEquals(1, raisedCount(), "the raise is on its way");
+        assertEquals(1, raisedCount(), "the raise is in flight");
         node(0).pause();
         node(1).pause();
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(), () -> outcome.join().toString());
-        assertEquals(TRIP_NS + NODE_TIMEOUT_MS * 1_000_000L, world.nowNs() - startNs, "a trip and a node timeout");
+        assertEquals(TRIP_NS + NODE_TIMEOUT_MS * 1_000_000L, world.nowNs() - startNs, "a round trip and a node timeout");
         node(0).resume();
         node(1).resume();
         world.runMs(10);
-        assertEquals(0, keyCount(), "rolled back behind the late raises");
+        assertEquals(0, keyCount(), "rolled back after the late raises");
     }
 
     @Test
     void connectionsThatBreakDuringARaiseEndIt() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(2);
         final long startNs = world.nowNs();
         node(0).breakConnections();
         node(1).breakConnections();
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(), () -> outcome.join().toString());
-        assertTrue(world.nowNs() - startNs < TRIP_NS, "at once");
+        assertTrue(world.nowNs() - startNs < TRIP_NS, "immediately");
         world.runMs(1_000);
-        assertEquals(0, keyCount(), "the debt is paid");
+        assertEquals(0, keyCount(), "the undelivered release is sent");
     }
 
     @Test
-    void aClockThatJumpsDuringARaiseTakesItsGrantAway() {
+    void aClockJumpDuringARaiseRevokesTheGrant() {
         world = new VirtualWorld(3);
         client = client(context().nodeTimeout(Duration.ofSeconds(5)));
         counter(0, 1);
@@ -218,60 +218,60 @@ class FencedTest extends VirtualTest {
         node(1).redis().set("orders", "foreign", -1);
         world.runMs(2_500);
         eachNode(node -> node.delay(() -> 10_000_000));
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(11);
         node(0).delay(() -> 700_000_000);
         node(2).redis().clockJump(20_000);
         world.runMs(1_200);
-        assertEquals(1, raisedCount(), "the raise is on its way to node 0");
-        assertEquals(NodeState.QUARANTINED, status(client, 2).state(), "node 2 is not trusted any more");
+        assertEquals(1, raisedCount(), "the raise to node 0 is in flight");
+        assertEquals(NodeState.QUARANTINED, status(client, 2).state(), "node 2 is in quarantine");
         assertFalse(outcome.isDone(), "not decided");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(),
-                () -> "two stand at ten, one of them may have forgotten its key: " + outcome.join());
+                () -> "two have the value ten, one of them may have lost its key: " + outcome.join());
     }
 
     /**
-     * Nodes 0 and 1 granted and are being brought together; node 2 was silent and grants late. Then node 1's clock
-     * jumps: the lock still stands on two nodes that can be trusted.
+     * Nodes 0 and 1 have granted and are being raised; node 2 is silent and grants late. Then the clock of node 1
+     * jumps: the lock is still on two trusted nodes.
      */
     @Test
-    void aGrantThatComesDuringTheRaiseTakesThePlaceOfOneThatIsLost() {
+    void aLateGrantDuringTheRaiseReplacesARevokedOne() {
         world = new VirtualWorld(3);
         client = client(context().nodeTimeout(Duration.ofSeconds(1)).clockSampleMs(100));
         counter(0, 1);
         counter(1, 9);
         node(2).delay(() -> 600_000_000);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(900);
         node(0).delay(() -> 400_000_000);
         world.runMs(110);
-        assertEquals(1, raisedCount(), "the raise is on its way to node 0, node 2 was given up");
+        assertEquals(1, raisedCount(), "the raise to node 0 is in flight, node 2 has timed out");
         node(1).redis().clockJump(20_000);
-        world.await("the jump is seen", 400, () -> status(client, 1).clockJumpCount() == 1);
-        assertFalse(outcome.isDone(), "this test wants the jump to be seen first");
+        world.await("the jump is detected", 400, () -> status(client, 1).clockJumpCount() == 1);
+        assertFalse(outcome.isDone(), "precondition: the jump is detected first");
         assertEquals(10, acquired(get(outcome)).fencingToken(), "nodes 0 and 2 hold it");
     }
 
-    /** A node that has forgotten its scripts between the acquire and the raise is sent the raise again in full. */
+    /** A node whose scripts were flushed between the acquire and the raise gets the raise again in full. */
     @Test
-    void aRaiseThatMeetsAnUnknownScriptIsSentAgain() {
+    void aRaiseIsSentAgainAfterNoscript() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(1);
         eachNode(node -> node.redis().flushScripts());
         assertEquals(10, acquired(get(outcome)).fencingToken(), "raised at the second try");
-        assertEquals(1, raisedCount(), "there was one to make");
+        assertEquals(1, raisedCount(), "one raise was necessary");
     }
 
-    /** A raise is not sent again behind the release of its token: it would raise a counter for nobody. */
+    /** A raise is not sent again after the release of its token, because it would raise a counter without a holder. */
     @Test
-    void aRaiseIsNotSentAgainWhenItsAttemptIsOver() {
+    void aRaiseIsNotSentAgainAfterItsAttempt() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(1);
         eachNode(node -> node.redis().flushScripts());
         world.runMs(1);
-        assertEquals(1, raisedCount(), "the raise is on its way");
+        assertEquals(1, raisedCount(), "the raise is in flight");
         eachNode(node -> node.redis().startLog());
         outcome.cancel(false);
         world.runMs(20);
@@ -281,7 +281,7 @@ class FencedTest extends VirtualTest {
     }
 
     @Test
-    void aFencedWaitBudgetIsKeptToWithinTwoNodeTimeouts() {
+    void aFencedWaitBudgetEndsWithinTwoNodeTimeouts() {
         nodesWithCounters(1, 5, 9);
         eachNode(node -> node.redis().failNext("raise", "OOM command not allowed", 1_000));
         eachNode(node -> node.redis().failNext("release_fenced", "OOM command not allowed", 1_000));
@@ -292,7 +292,7 @@ class FencedTest extends VirtualTest {
     }
 
     @Test
-    void validityThatTheRaiseUsedUpIsTooSlow() {
+    void aRaiseThatUsesUpTheValidityIsTooSlow() {
         nodesWithCounters(1, 5, 9);
         final AcquireOutcome outcome = acquire(client,
                 AcquireOptions.ofTtl(Duration.ofSeconds(1))
@@ -305,22 +305,22 @@ class FencedTest extends VirtualTest {
     }
 
     @Test
-    void aReleaseBringsNodesTogetherThatTheGrantNeverWaitedFor() {
+    void aReleaseRaisesCountersOfNodesThatRepliedLate() {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 20_000_000);
         final Lease lease = acquired(acquire(client, fenced()));
         assertEquals(8, lease.fencingToken(), "two agree");
-        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two answers decide");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two replies decide");
         world.runMs(39);
-        assertEquals("4", counter(2), "the plain release has gone there, the acquire's answer is not back yet");
-        assertNull(key(2), "given back");
+        assertEquals("4", counter(2), "the plain release is sent, the reply to the acquire is pending");
+        assertNull(key(2), "released");
         world.runMs(25);
-        assertEquals("8", counter(2), "brought up behind the release");
+        assertEquals("8", counter(2), "raised after the release");
     }
 
-    /** Nothing to bring up, so nothing that looks at counters. */
+    /** No counter differs, so the plain release is used. */
     @Test
-    void aReleaseLooksAtNoCounterWhereAllAgree() {
+    void aReleaseTouchesNoCounterIfAllAgree() {
         nodesWithCounters(7, 7, 7);
         final Lease lease = acquired(acquire(client, fenced()));
         world.runMs(5);
@@ -330,14 +330,14 @@ class FencedTest extends VirtualTest {
         eachNode(node -> assertEquals(List.of("release orders -> 1"), node.redis().log()));
     }
 
-    /** After a raise that everybody has heard they agree as well. */
+    /** After a raise with the replies of all nodes, no counter differs either. */
     @Test
-    void aReleaseLooksAtNoCounterAfterARaiseOfAll() {
+    void aReleaseTouchesNoCounterAfterARaiseOfAll() {
         nodesWithCounters(1, 5, 9);
         node(1).delay(() -> 3_000_000);
         final Lease lease = acquired(acquire(client, fenced()));
         eachNode(node -> node.redis().startLog());
-        assertEquals(ReleaseOutcome.RELEASED, release(lease), "the raise of node 1 is not answered yet");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "the reply of node 1 to the raise is pending");
         world.runMs(20);
         eachNode(node -> assertTrue(node.redis().log().contains("release_fenced orders -> 1"),
                 node.redis().log()::toString));
@@ -350,16 +350,16 @@ class FencedTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(next));
         world.runMs(5);
         eachNode(node -> assertEquals("release orders -> 1", last(node.redis().log())));
-        assertEquals(List.of("11", "11", "11"), List.of(counter(0), counter(1), counter(2)), "they agree");
+        assertEquals(List.of("11", "11", "11"), List.of(counter(0), counter(1), counter(2)), "the counters agree");
     }
 
     private static String last(final List<String> lines) {
         return lines.get(lines.size() - 1);
     }
 
-    /** What a node says after the grant and before the release: it stands below the others. */
+    /** A node replies after the grant and before the release, with a lower counter. */
     @Test
-    void aReleaseBringsUpWhoAnsweredLateFromBelow() {
+    void aReleaseRaisesALowerCounterOfALateReply() {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 5_000_000);
         final Lease lease = acquired(acquire(client, fenced()));
@@ -367,13 +367,13 @@ class FencedTest extends VirtualTest {
         eachNode(node -> node.redis().startLog());
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         world.runMs(20);
-        assertEquals(List.of("8", "8", "8"), List.of(counter(0), counter(1), counter(2)), "they agree");
+        assertEquals(List.of("8", "8", "8"), List.of(counter(0), counter(1), counter(2)), "the counters agree");
         assertEquals(List.of("release_fenced orders -> 1"), node(2).redis().log(), "by the release itself");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"a late refusal", "a late error"})
-    void whoTurnsOutNotToHaveCountedIsBroughtUpBehindTheRelease(final String answer) {
+    void aCounterThatALateReplyShowsLaggingIsRaisedAfterTheRelease(final String answer) {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 20_000_000);
         if (answer.equals("a late error")) {
@@ -382,15 +382,15 @@ class FencedTest extends VirtualTest {
             node(2).redis().set("orders", "next holder", -1);
         }
         final Lease lease = acquired(acquire(client, fenced()));
-        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two answers decide");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two replies decide");
         world.runMs(100);
-        assertEquals("8", counter(2), "brought up");
+        assertEquals("8", counter(2), "raised");
         assertEquals(answer.equals("a late error") ? null : "next holder", key(2), "and nothing else changed");
     }
 
-    /** Nodes 1 and 2 are slow; what node 1 answers to the release decides, not what it answers to the second. */
+    /** Nodes 1 and 2 are slow; the reply of node 1 to the release decides, not that to the second release. */
     @Test
-    void theAnswerToTheSecondReleaseIsNoVote() {
+    void theReplyToTheSecondReleaseIsNotAVote() {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 20_000_000);
         final Lease lease = acquired(acquire(client, fenced()));
@@ -401,27 +401,27 @@ class FencedTest extends VirtualTest {
         world.runMs(100);
         assertEquals(List.of("acquire_fenced orders -> 4", "release orders -> 1", "release_fenced orders -> 0"),
                 node(2).redis().log());
-        assertEquals("8", counter(2), "brought up");
+        assertEquals("8", counter(2), "raised");
     }
 
-    /** A connection that ends before the second release is sent, or before it is answered, owes nobody anything. */
+    /** A disconnect before the second release is sent or answered leaves no undelivered release. */
     @ParameterizedTest
     @ValueSource(ints = {39, 50, 59})
-    void aConnectionThatEndsAroundTheSecondReleaseLeavesNothing(final int breakAfterMs) {
+    void aDisconnectAroundTheSecondReleaseLeavesNothing(final int breakAfterMs) {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 20_000_000);
         final Lease lease = acquired(acquire(client, fenced()));
-        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two answers decide");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two replies decide");
         world.runMs(breakAfterMs - 4);
         node(2).breakConnections();
         world.runMs(5_000);
-        assertEquals(0, keyCount(), "given back everywhere");
+        assertEquals(0, keyCount(), "released everywhere");
         assertEquals(9, acquired(acquire(client, fenced())).fencingToken(), "the next one");
     }
 
-    /** A grant that arrives after the decision counts for the release: its node may stand higher than the rest. */
+    /** A grant after the decision matters to the release: the counter of its node may be higher than the others. */
     @Test
-    void aReleaseCarriesWhatALateGrantSaid() {
+    void aReleaseRaisesToTheValueOfALateGrant() {
         nodesWithCounters(7, 7, 30);
         node(2).delay(() -> 5_000_000);
         final Lease lease = acquired(acquire(client, fenced()));
@@ -429,11 +429,11 @@ class FencedTest extends VirtualTest {
         world.runMs(20);
         release(lease);
         world.runMs(20);
-        assertEquals(List.of("31", "31", "31"), List.of(counter(0), counter(1), counter(2)), "the highest seen");
+        assertEquals(List.of("31", "31", "31"), List.of(counter(0), counter(1), counter(2)), "the highest value of all replies");
     }
 
     @Test
-    void aLostCounterJumpsForward() {
+    void aLostCounterRestartsAboveItsLastValue() {
         nodesWithCounters(1, 1, 1);
         final long first = acquiredAndReleased();
         eachNode(node -> node.redis().loseCounters());
@@ -455,16 +455,16 @@ class FencedTest extends VirtualTest {
     @Test
     void aCancelledRaiseLeavesNothing() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, fenced());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(2);
-        assertEquals(1, raisedCount(), "the raise is on its way");
+        assertEquals(1, raisedCount(), "the raise is in flight");
         assertTrue(outcome.cancel(false), "cancelled");
         world.runMs(10);
         assertEquals(0, keyCount(), "rolled back");
     }
 
     @Test
-    void countersLiveForTheTimeThatIsConfigured() {
+    void countersExpireAfterFenceCounterTtl() {
         world = new VirtualWorld(3);
         client = client(context().fenceCounterTtl(Duration.ofHours(1)));
         counter(0, 1);

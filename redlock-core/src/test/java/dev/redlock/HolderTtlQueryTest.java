@@ -10,25 +10,25 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** What happens between the refusal of a plain SET and the answer to how long the holder's key will stand. */
+/** The time between the refusal of a plain SET and the ttl of the holder's key. */
 class HolderTtlQueryTest extends VirtualTest {
 
-    private static final String HOLDER = "token of somebody else";
+    private static final String HOLDER = "token of another client";
     private static final long ONE_WAY_NS = 5_000_000;
 
     private VirtualWorld.Client client;
     private CompletableFuture<AcquireOutcome> outcome;
 
-    /** Three of five nodes refuse. Refusals are back after 10 ms, the answers to the question after 20 ms. */
+    /** Three of five nodes refuse. Refusals arrive after 10 ms, the replies to the query after 20 ms. */
     private void refuse(final long... ttlsMs) {
         client = world(5);
         for (int i = 0; i < ttlsMs.length; i++) {
             node(i).redis().set("orders", HOLDER, ttlsMs[i]);
         }
         eachNode(node -> node.delay(() -> ONE_WAY_NS));
-        outcome = begin(client, options());
+        outcome = acquireAsync(client, options());
         world.runMs(12);
-        assertFalse(outcome.isDone(), "the question is under way");
+        assertFalse(outcome.isDone(), "the query is in progress");
     }
 
     private int asked(final int nodeIndex) {
@@ -45,7 +45,7 @@ class HolderTtlQueryTest extends VirtualTest {
     }
 
     @Test
-    void theNodesThatRefusedAreAskedOnce() {
+    void theNodesThatRefusedAreQueriedOnce() {
         refuse(4_000, 3_000, 5_000);
         final AcquireOutcome refused = get(outcome);
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
@@ -59,51 +59,51 @@ class HolderTtlQueryTest extends VirtualTest {
     }
 
     @Test
-    void theRollBackDoesNotWaitForTheAnswers() {
+    void theRollbackDoesNotWaitForTheReplies() {
         refuse(4_000, 4_000, 4_000);
-        assertEquals(2, keysOfOurs(), "what the others granted");
+        assertEquals(2, keysOfOurs(), "the grants of the other nodes");
         world.runMs(4);
         assertFalse(outcome.isDone());
-        assertEquals(0, keysOfOurs(), "released before the answers are here");
+        assertEquals(0, keysOfOurs(), "released before the replies arrive");
         get(outcome);
     }
 
     @Test
-    void aKeyWithoutExpiryStandsForEver() {
+    void aKeyWithoutExpiryHasAnUnlimitedTtl() {
         refuse(-1, -1, -1);
         assertEquals(Long.MAX_VALUE, get(outcome).shortestRemainingTtlMs());
     }
 
     @Test
-    void aKeyThatHasGoneMeanwhileStandsNoLonger() {
+    void aMissingKeyHasARemainingTtlOfZero() {
         refuse(4_000, 4_000, 4_000);
         node(1).redis().delete("orders");
         assertEquals(0, get(outcome).shortestRemainingTtlMs());
     }
 
     @Test
-    void aSilentNodeIsWaitedForNoLongerThanTheNodeTimeout() {
+    void aSilentNodeDelaysTheOutcomeByOneNodeTimeoutAtMost() {
         refuse(4_000, 3_000, 5_000);
         node(1).pause();
         final long startMs = nowMs();
         final AcquireOutcome refused = get(outcome);
         assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, 3);
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
-        assertEquals(4_000, refused.shortestRemainingTtlMs(), 50, "of those that answered");
+        assertEquals(4_000, refused.shortestRemainingTtlMs(), 50, "of the nodes that replied");
         node(1).resume();
         world.runMs(1_000);
         assertEquals(0, keysOfOurs());
     }
 
-    /** The only one that refused has gone before the node timeout decides: there is nobody to be asked. */
+    /** The only node that refused has disconnected before the node timeout decides: no node is left to query. */
     @Test
-    void aNodeThatHasGoneIsNotAskedAndNotWaitedFor() {
+    void aDisconnectedNodeIsNotQueried() {
         client = world(3);
         node(0).redis().set("orders", HOLDER, 4_000);
         node(1).pause();
         node(2).pause();
         final long startMs = nowMs();
-        outcome = begin(client, options());
+        outcome = acquireAsync(client, options());
         world.runMs(5);
         node(0).crash();
         node(2).resume();
@@ -116,20 +116,20 @@ class HolderTtlQueryTest extends VirtualTest {
     }
 
     @Test
-    void aLostConnectionIsNotWaitedFor() {
+    void aLostConnectionEndsItsQuery() {
         refuse(4_000, 3_000, 5_000);
         eachNode(node -> node.breakConnections());
         final long startMs = nowMs();
         final AcquireOutcome refused = get(outcome);
         assertTrue(nowMs() - startMs < NODE_TIMEOUT_MS / 2);
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
-        assertEquals(-1, refused.shortestRemainingTtlMs(), "nobody told");
+        assertEquals(-1, refused.shortestRemainingTtlMs(), "no reply");
         world.runMs(5_000);
-        assertEquals(0, keysOfOurs(), "the roll-back is owed and paid");
+        assertEquals(0, keysOfOurs(), "the rollback is undelivered, then sent");
     }
 
     @Test
-    void aNodeThatMayNotTellKeepsItsOtherCommands() {
+    void aNodeThatRejectsTheQueryKeepsItsOtherCommands() {
         client = world(3);
         eachNode(node -> {
             node.redis().set("orders", HOLDER, 4_000);
@@ -138,24 +138,24 @@ class HolderTtlQueryTest extends VirtualTest {
         final AcquireOutcome refused = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
         assertEquals(-1, refused.shortestRemainingTtlMs());
-        assertTrue(acquire(client, options()).shortestRemainingTtlMs() > 3_000, "asked again the next time");
+        assertTrue(acquire(client, options()).shortestRemainingTtlMs() > 3_000, "the next acquisition sends the query again");
     }
 
     @Test
-    void cancelEndsItAtOnce() {
+    void cancelEndsTheQueryImmediately() {
         refuse(4_000, 4_000, 4_000);
         final long startMs = nowMs();
         outcome.cancel(false);
         world.runMs(1);
         assertTrue(outcome.isCancelled());
-        world.await("every attempt is back", 30, () -> client.engine().claimsOut() == 0);
+        world.await("every claim is in its pool", 30, () -> client.engine().claimsOut() == 0);
         assertTrue(nowMs() - startMs < 30);
         assertEquals(0, keysOfOurs());
         assertEquals(1, client.redlock().counters().rolledBackCount(), "once");
     }
 
     @Test
-    void closeEndsItAtOnce() {
+    void closeEndsTheQueryImmediately() {
         refuse(4_000, 4_000, 4_000);
         final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.runMs(1);
@@ -165,7 +165,7 @@ class HolderTtlQueryTest extends VirtualTest {
     }
 
     @Test
-    void theHandleIsFreeAfterwards() {
+    void theLeaseIsReusableAfterTheQuery() {
         refuse(4_000, 4_000, 4_000);
         final AcquireOutcome refused = get(outcome);
         eachNode(node -> node.redis().delete("orders"));
@@ -176,7 +176,7 @@ class HolderTtlQueryTest extends VirtualTest {
     }
 
     @Test
-    void onlyRefusalsAreAskedAbout() {
+    void otherFailuresSendNoQuery() {
         client = world(3);
         node(0).redis().set("orders", HOLDER, 4_000);
         release(acquired(acquire(client, options())));

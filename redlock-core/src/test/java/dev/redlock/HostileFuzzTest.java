@@ -18,8 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every callback calls the client back at random: acquires, releases, extends and cancels, on a few handles that are
- * used again and again, while nodes come and go. Each call that was taken is answered once.
+ * Every callback re-enters the client at random, on a few reused leases, while nodes come and go: it acquires,
+ * releases, extends and cancels. Each accepted call completes once.
  */
 class HostileFuzzTest extends VirtualTest {
 
@@ -37,7 +37,7 @@ class HostileFuzzTest extends VirtualTest {
         return IntStream.range(first, first + SEEDS);
     }
 
-    /** A lease and how many answers about it are still to come. */
+    /** A lease and the number of its pending outcomes. */
     private final class Handle {
         private final Lease lease = client.redlock().newLease();
         private int acquires;
@@ -46,7 +46,7 @@ class HostileFuzzTest extends VirtualTest {
 
         private int answered(final int open, final String what) {
             if (open <= 0) {
-                violations.add(what + " answered twice: " + lease);
+                violations.add(what + " completed twice: " + lease);
             }
             return open - 1;
         }
@@ -66,7 +66,7 @@ class HostileFuzzTest extends VirtualTest {
                 return;
             }
             if (wasOpen) {
-                violations.add("a lease that is being acquired was taken again: " + lease);
+                violations.add("a lease that is being acquired was accepted again: " + lease);
             }
         }
 
@@ -178,7 +178,7 @@ class HostileFuzzTest extends VirtualTest {
                 if (command.startsWith("release")) {
                     released.get(index).add(token);
                 } else if (released.get(index).contains(token) && !command.startsWith("raise")) {
-                    violations.add("node " + index + " executed behind the release of its token: "
+                    violations.add("node " + index + " executed after the release of its token: "
                             + command.substring(0, command.length() - 21));
                 }
             });
@@ -199,7 +199,7 @@ class HostileFuzzTest extends VirtualTest {
 
     @ParameterizedTest
     @MethodSource("seeds")
-    void everyCallIsAnsweredOnce(final int seed) {
+    void everyCallCompletesOnce(final int seed) {
         random = new Random(seed);
         world = new VirtualWorld(1 + random.nextInt(5));
         if (random.nextInt(3) == 0) {
@@ -235,13 +235,13 @@ class HostileFuzzTest extends VirtualTest {
         });
         world.runMs(20_000);
         for (final Handle handle : handles) {
-            assertEquals(0, handle.acquires, () -> "acquisitions without an answer: " + handle.lease);
-            assertEquals(0, handle.releases, () -> "releases without an answer: " + handle.lease);
-            assertEquals(0, handle.extensions, () -> "extensions without an answer: " + handle.lease);
+            assertEquals(0, handle.acquires, () -> "acquisitions without an outcome: " + handle.lease);
+            assertEquals(0, handle.releases, () -> "releases without an outcome: " + handle.lease);
+            assertEquals(0, handle.extensions, () -> "extensions without an outcome: " + handle.lease);
         }
         assertEquals(List.of(), violations);
-        assertEquals(0, client.engine().heldCount(), "leases that are held for ever");
-        assertEquals(0, client.engine().claimsOut(), "attempts that are out for ever");
+        assertEquals(0, client.engine().heldCount(), "leases that stay held");
+        assertEquals(0, client.engine().claimsOut(), "claims that never return to their pool");
         assertTrue(handles.stream().noneMatch(handle -> handle.lease.state() == LeaseState.ACQUIRING));
     }
 }

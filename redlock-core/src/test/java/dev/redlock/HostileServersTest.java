@@ -27,10 +27,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * One hostile server beside two good ones, over real sockets. The table says for each way to be hostile which states
- * the client shows for it, what {@link NodeStatus#problem} says, and how many lines about it are logged. Whatever it
- * does, each lock is acquired by the other two, no key is left on them, the server is connected to a few times in the
- * first second and once or twice in each further one, and nothing grows.
+ * One hostile server beside two good ones, over real sockets. For each kind of hostility, the table lists the states
+ * that the client reports, the text of {@link NodeStatus#problem}, and the number of log lines. In each row, the other
+ * two servers grant each lock and no key stays on them. The client connects to the hostile server a few times in the
+ * first second and once or twice per second afterwards. Memory and threads stay bounded.
  */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class HostileServersTest {
@@ -39,14 +39,14 @@ class HostileServersTest {
     private static final long RUN_NS = 700_000_000L;
     private static final int LOCKS_MIN = 5;
     private static final long LIMIT_NS = 30_000_000_000L;
-    /** Delays of 20, 40, 80 ms and so on, halved at most, come to ten in a second. */
+    /** Delays of 20, 40, 80 ms and so on, each at least half of that, allow ten connections in a second. */
     private static final int CONNECTIONS_AT_FIRST = 11;
     private static final long DIRECT_BYTES_MAX = 64L << 20;
     private static final Set<NodeState> AWAY = EnumSet.of(NodeState.WAITING, NodeState.CONNECTING,
             NodeState.HANDSHAKING);
     private static final Set<NodeState> READY = EnumSet.of(NodeState.READY);
     private static final Set<NodeState> QUARANTINED = EnumSet.of(NodeState.QUARANTINED);
-    /** Connected after each handshake, and away soon after it. */
+    /** Connected after each handshake, and disconnected soon after it. */
     private static final Set<NodeState> COMING_AND_GOING = EnumSet.of(NodeState.WAITING,
             NodeState.CONNECTING, NodeState.HANDSHAKING, NodeState.QUARANTINED,
             NodeState.READY);
@@ -79,7 +79,7 @@ class HostileServersTest {
         return new Row(way, node -> change.accept(node.redis()), states, problem, 1, false);
     }
 
-    /** It is honest until the client has connected. */
+    /** The server is honest until the client has connected. */
     private static Row late(final Row row) {
         return new Row(row.way, row.setUp, row.states, row.problem, row.linesMax, true);
     }
@@ -95,28 +95,28 @@ class HostileServersTest {
     }
 
     private static void connections(final List<Row> rows) {
-        rows.add(row("hangs up when it is connected to", opening(Wire::hangUp), AWAY, "connection"));
-        rows.add(row("hangs up in the handshake", at("INFO", Wire::hangUp), AWAY, "connection"));
-        rows.add(row("hangs up behind the handshake", (wire, words, honest) -> {
+        rows.add(row("disconnects when the client connects", opening(Wire::disconnect), AWAY, "connection"));
+        rows.add(row("disconnects in the handshake", at("INFO", Wire::disconnect), AWAY, "connection"));
+        rows.add(row("disconnects after the handshake", (wire, words, honest) -> {
             wire.send(honest);
             if (words.get(0).equals("SCRIPT") && words.get(2).startsWith("-- Gives many fenced")) {
-                wire.hangUp();
+                wire.disconnect();
             }
         }, COMING_AND_GOING, "connection"));
-        rows.add(row("hangs up at the first lock command", atLocks(Wire::hangUp), COMING_AND_GOING, "connection"));
-        rows.add(row("hangs up behind the first vote", (wire, words, honest) -> {
+        rows.add(row("disconnects at the first lock command", atLocks(Wire::disconnect), COMING_AND_GOING, "connection"));
+        rows.add(row("disconnects after the first vote", (wire, words, honest) -> {
             wire.send(honest);
             if (isLock(words)) {
-                wire.hangUp();
+                wire.disconnect();
             }
         }, COMING_AND_GOING, "connection"));
-        rows.add(row("hangs up within an answer", atLocks(wire -> {
+        rows.add(row("disconnects within a reply", atLocks(wire -> {
             wire.send("+O");
-            wire.hangUp();
+            wire.disconnect();
         }), COMING_AND_GOING, "connection"));
         rows.add(row("is silent from the start", (wire, words, honest) -> {
         }, AWAY, "handshake took longer"));
-        rows.add(row("is silent behind the handshake", silentFromTheFirstLock(), COMING_AND_GOING, "has not answered"));
+        rows.add(row("is silent after the handshake", silentFromTheFirstLock(), COMING_AND_GOING, "has not answered"));
     }
 
     private static void streams(final List<Row> rows) {
@@ -125,20 +125,20 @@ class HostileServersTest {
                 wire.send(honest.readSlice(1).copy());
             }
         }, READY, NO_PROBLEM));
-        rows.add(row("answers twice", (wire, words, honest) -> {
+        rows.add(row("replies twice", (wire, words, honest) -> {
             wire.send(honest.copy());
             if (isLock(words)) {
                 wire.send(honest);
             }
         }, COMING_AND_GOING, ""));
-        rows.add(row("sends what nobody asked for", (wire, words, honest) -> {
+        rows.add(row("sends unsolicited replies", (wire, words, honest) -> {
             wire.send(honest);
             if (isLock(words)) {
                 wire.send(":1\r\n:1\r\n:1\r\n");
             }
         }, COMING_AND_GOING, ""));
-        rows.add(row("answers before it is asked", opening(sending("+OK\r\n".repeat(100))), AWAY, ""));
-        rows.add(row("pushes a hundred messages before each answer", (wire, words, honest) -> {
+        rows.add(row("replies before the first request", opening(sending("+OK\r\n".repeat(100))), AWAY, ""));
+        rows.add(row("pushes a hundred messages before each reply", (wire, words, honest) -> {
             wire.send(">2\r\n+message\r\n$5\r\nhello\r\n".repeat(100));
             wire.send(honest);
         }, READY, NO_PROBLEM));
@@ -154,38 +154,38 @@ class HostileServersTest {
     private static void nonsense(final List<Row> rows) {
         for (final String bytes : List.of("HTTP/1.1 400 Bad Request\r\n\r\n", "\0\0\0\0", "$536870912\r\n",
                 "*1000000000\r\n", ":99999999999999999999\r\n", "$-2\r\n", "?\r\n", "*1\r\n".repeat(200) + ":1\r\n")) {
-            rows.add(row("answers a lock command with " + shown(bytes), atLocks(sending(bytes)),
+            rows.add(row("replies to a lock command with " + shown(bytes), atLocks(sending(bytes)),
                     COMING_AND_GOING, BROKEN));
         }
         for (final String bytes : List.of("+PONG\r\n", ":1\r\n", "*1\r\n:1\r\n", "$2\r\nOK\r\n", "#t\r\n", ",1.5\r\n",
                 "(123\r\n", "%1\r\n+a\r\n+b\r\n", "~1\r\n+a\r\n", "=6\r\ntxt:OK\r\n")) {
-            rows.add(row("answers a SET with " + shown(bytes), at("SET", sending(bytes)), COMING_AND_GOING,
+            rows.add(row("replies to a SET with " + shown(bytes), at("SET", sending(bytes)), COMING_AND_GOING,
                     NOT_AN_ANSWER));
         }
-        rows.add(row("answers a SET with 12 MB of text",
+        rows.add(row("replies to a SET with 12 MB of text",
                 at("SET", sending("-ERR " + "\u001b[31m\u0007".repeat(1_700_000) + "\r\n")), COMING_AND_GOING, BROKEN));
         rows.add(row("has a role of a megabyte", at("INFO", sending("$1000000\r\n"
                 + ("run_id:r\r\nuptime_in_seconds:99999\r\nrole:" + "\u001b[31m\n".repeat(200_000)).substring(0,
                         1_000_000)
                 + "\r\n")), AWAY, "role"));
-        rows.add(row("speaks something else", opening(sending("SSH-2.0-OpenSSH_9.2\r\n")), AWAY, BROKEN));
+        rows.add(row("speaks another protocol", opening(sending("SSH-2.0-OpenSSH_9.2\r\n")), AWAY, BROKEN));
     }
 
     private static void errors(final List<Row> rows) {
         for (final String code : List.of("OOM", "MISCONF", "READONLY", "NOAUTH", "NOPERM", "NOREPLICAS", "MOVED",
                 "CLUSTERDOWN", "MASTERDOWN", "LOADING", "BUSY", "WRONGTYPE", "NOSCRIPT", "FENCE", "ERR", "WHATEVER")) {
-            rows.add(row("answers each SET with " + code, at("SET", sending("-" + code + " no\r\n")), READY,
+            rows.add(row("replies to each SET with " + code, at("SET", sending("-" + code + " no\r\n")), READY,
                     "acquires with errors: " + code));
         }
         rows.add(model("is loading", redis -> redis.failNext("INFO", "LOADING Redis is loading", 1_000), AWAY,
                 "not ready: LOADING"));
-        rows.add(model("wants a password", redis -> redis.password("app", "secret"), AWAY, "NOAUTH"));
-        rows.add(model("does not accept the password",
+        rows.add(model("requires a password", redis -> redis.password("app", "secret"), AWAY, "NOAUTH"));
+        rows.add(model("rejects the password",
                 redis -> redis.failNext("HELLO", "WRONGPASS invalid username-password pair", 1_000), AWAY,
                 "WRONGPASS"));
-        rows.add(model("does not take scripts", redis -> redis.failNext("SCRIPT", "NOPERM no permissions", 1_000), AWAY,
+        rows.add(model("rejects scripts", redis -> redis.failNext("SCRIPT", "NOPERM no permissions", 1_000), AWAY,
                 "NOPERM"));
-        rows.add(model("has lost all rights", redis -> List.of("HELLO", "CLIENT", "INFO", "TIME", "COMMAND", "SCRIPT")
+        rows.add(model("has no permissions", redis -> List.of("HELLO", "CLIENT", "INFO", "TIME", "COMMAND", "SCRIPT")
                 .forEach(command -> redis.failNext(command, "NOPERM no", 100_000)), AWAY, "NOPERM"));
     }
 
@@ -193,17 +193,17 @@ class HostileServersTest {
         rows.add(model("is a replica", redis -> redis.role("slave"), AWAY, "slave"));
         rows.add(model("is a cluster node", redis -> redis.modeField("redis_mode:cluster"), AWAY, "cluster"));
         rows.add(model("is a Sentinel", redis -> redis.modeField("redis_mode:sentinel"), AWAY, "Sentinel"));
-        rows.add(row("has no identity", at("INFO", sending("$13\r\nrole:master\r\n\r\n")), AWAY, "run_id"));
-        rows.add(late(new Row("copies another one's identity", node -> {
+        rows.add(row("has no run_id", at("INFO", sending("$13\r\nrole:master\r\n\r\n")), AWAY, "run_id"));
+        rows.add(late(new Row("copies the run_id of another server", node -> {
             node.redis().runId("node-1-" + "0".repeat(31) + "1");
             node.breakConnections();
         }, AWAY, "same server as node 1", 2, true)));
         for (final String bytes : List.of("+now\r\n", "*2\r\n$2\r\n-1\r\n$1\r\n0\r\n",
                 "*2\r\n$19\r\n9223372036854775807\r\n$1\r\n0\r\n", "-NOPERM no\r\n")) {
-            final Row time = row("answers TIME with " + shown(bytes), at("TIME", sending(bytes)), AWAY,
+            final Row time = row("replies to TIME with " + shown(bytes), at("TIME", sending(bytes)), AWAY,
                     "TIME");
             rows.add(time);
-            rows.add(late(new Row(time.way + " behind the handshake", time.setUp, QUARANTINED, "TIME", 1, true)));
+            rows.add(late(new Row(time.way + " after the handshake", time.setUp, QUARANTINED, "TIME", 1, true)));
         }
     }
 
@@ -213,7 +213,7 @@ class HostileServersTest {
     }
 
     private static boolean isLock(final List<String> words) {
-        // The handshake tries a SET without NX.
+        // The handshake probes a SET without NX.
         return words.get(0).equals("SET") && words.contains("NX") || words.get(0).startsWith("EVAL");
     }
 
@@ -270,7 +270,7 @@ class HostileServersTest {
 
     @ParameterizedTest
     @MethodSource("rows")
-    void itCostsNoLockAndIsShownAsTheTableSays(final Row row) throws InterruptedException {
+    void aHostileServerCostsNoLockAndIsReportedAsTheTableShows(final Row row) throws InterruptedException {
         final Set<Thread> threadsBefore = Thread.getAllStackTraces().keySet();
         final long directBefore = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
         try (SocketNodes nodes = new SocketNodes(3); LogLines log = new LogLines()) {
@@ -300,7 +300,7 @@ class HostileServersTest {
             final long directAfter = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
             assertTrue(directAfter - directBefore <= DIRECT_BYTES_MAX, "direct memory: " + directAfter);
         }
-        Await.until(() -> "threads that go on: " + newThreads(threadsBefore),
+        Await.until(() -> "threads that still run: " + newThreads(threadsBefore),
                 () -> newThreads(threadsBefore).isEmpty());
     }
 
@@ -315,7 +315,7 @@ class HostileServersTest {
         return redlock.nodes().stream().filter(node -> node.state() == NodeState.READY).count();
     }
 
-    /** Locks for a while, and on until the table is right; every single lock is acquired and released. */
+    /** Locks until the table is fulfilled; every single lock is acquired and released. */
     private static void lockUntilSeen(final Redlock redlock, final Row row, final long startNs)
             throws InterruptedException {
         final NodeStatus hostile = redlock.nodes().get(0);
@@ -327,7 +327,7 @@ class HostileServersTest {
             assertEquals(ReleaseOutcome.RELEASED, outcome.lease().release(), outcome::toString);
             isSeen = row.states.contains(hostile.state()) && String.valueOf(hostile.problem()).contains(row.problem);
             assertTrue(isSeen || System.nanoTime() - startNs < LIMIT_NS,
-                    () -> "never as in the table: " + hostile);
+                    () -> "never as the table says: " + hostile);
         }
     }
 

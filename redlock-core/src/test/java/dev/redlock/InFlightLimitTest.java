@@ -12,14 +12,14 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A limit of attempts that are under way at once: one that has a wait budget waits for its place. */
+/** The limit of attempts in flight: an acquisition with a wait budget waits for a slot. */
 class InFlightLimitTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(10);
 
     private VirtualWorld.Client client;
 
-    private void clientWithPlaces(final int places, final int waitersMax) {
+    private void clientWithSlots(final int places, final int waitersMax) {
         world = new VirtualWorld(3);
         client = client(context().inFlightMax(places).waitersMax(waitersMax));
     }
@@ -28,8 +28,8 @@ class InFlightLimitTest extends VirtualTest {
         return client.redlock().acquireAsync(resource, options).toCompletableFuture();
     }
 
-    /** Takes places until the node timeout passes. */
-    private List<CompletableFuture<AcquireOutcome>> takePlaces(final int count) {
+    /** Takes slots until the node timeout passes. */
+    private List<CompletableFuture<AcquireOutcome>> takeSlots(final int count) {
         final List<CompletableFuture<AcquireOutcome>> taken = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             taken.add(ask("place/" + i, options()));
@@ -42,42 +42,42 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void aWaiterThatHasSentSomethingKeepsWaiting() {
-        clientWithPlaces(2, 100);
+    void aWaiterThatHasMadeAnAttemptKeepsWaiting() {
+        clientWithSlots(2, 100);
         eachNode(node -> node.redis().set("orders", "foreign", 500));
-        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT));
-        final CompletableFuture<AcquireOutcome> behind = begin(client, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
         world.runMs(2);
         assertFalse(waiting.isDone());
         eachNode(node -> node.pause());
-        takePlaces(2);
+        takeSlots(2);
         world.runMs(49);
-        takePlaces(2);
+        takeSlots(2);
         world.runMs(30);
         assertFalse(waiting.isDone(), () -> waiting.join().toString());
         eachNode(node -> node.resume());
         release(acquired(get(waiting)));
-        release(acquired(get(behind)));
+        release(acquired(get(second)));
     }
 
     @Test
-    void aFirstAttemptWaitsForAPlaceAndTakesItAtOnce() {
-        clientWithPlaces(1, 100);
+    void aFirstAttemptWaitsForASlotAndTakesItImmediately() {
+        clientWithSlots(1, 100);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final List<CompletableFuture<AcquireOutcome>> taken = takePlaces(1);
+        final List<CompletableFuture<AcquireOutcome>> taken = takeSlots(1);
         final long startMs = nowMs();
-        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
         acquired(get(waiting));
         assertEquals(List.of(AcquireOutcome.Kind.ACQUIRED), kindsOf(taken));
-        assertEquals(4, nowMs() - startMs, "two round trips of 2 ms, one behind the other");
+        assertEquals(4, nowMs() - startMs, "two round trips of 2 ms, one after the other");
         assertEquals(1, waiting.join().attemptCount());
     }
 
     @Test
-    void placesAreGivenInTheOrderInWhichTheyWereAskedFor() {
-        clientWithPlaces(1, 100);
+    void slotsAreTakenInOrderOfArrival() {
+        clientWithSlots(1, 100);
         eachNode(node -> node.delay(() -> 1_000_000));
-        takePlaces(1);
+        takeSlots(1);
         final List<String> order = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
             final String resource = "r" + i;
@@ -85,16 +85,16 @@ class InFlightLimitTest extends VirtualTest {
         }
         world.runMs(3);
         assertEquals(AcquireOutcome.Kind.OVERLOADED, get(ask("late", options())).kind(),
-                "what does not wait does not overtake those who do");
+                "an acquire without wait budget does not overtake waiters");
         world.runMs(20);
         assertEquals(List.of("r0 ACQUIRED", "r1 ACQUIRED", "r2 ACQUIRED", "r3 ACQUIRED", "r4 ACQUIRED"), order);
     }
 
     @Test
-    void theBudgetEndsTheWaitForAPlace() {
-        clientWithPlaces(1, 100);
+    void theWaitBudgetEndsTheWaitForASlot() {
+        clientWithSlots(1, 100);
         eachNode(node -> node.pause());
-        takePlaces(1);
+        takeSlots(1);
         final long startMs = nowMs();
         final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(20)));
         assertEquals(20, nowMs() - startMs);
@@ -104,10 +104,10 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void waitersForAPlaceAreBoundedAsOtherWaitersAre() {
-        clientWithPlaces(1, 2);
+    void waitersForASlotCountAgainstTheWaiterLimit() {
+        clientWithSlots(1, 2);
         eachNode(node -> node.pause());
-        takePlaces(1);
+        takeSlots(1);
         final List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             all.add(ask("r" + i, options().waitUpTo(WAIT)));
@@ -123,10 +123,10 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void aPlaceThatIsKeptForOneThatGivesUpGoesToTheNext() {
-        clientWithPlaces(1, 100);
+    void aReservedSlotOfACancelledWaiterGoesToTheNext() {
+        clientWithSlots(1, 100);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final List<CompletableFuture<AcquireOutcome>> taken = takePlaces(1);
+        final List<CompletableFuture<AcquireOutcome>> taken = takeSlots(1);
         final CompletableFuture<AcquireOutcome> first = ask("first", options().waitUpTo(WAIT));
         final CompletableFuture<AcquireOutcome> second = ask("second", options().waitUpTo(WAIT));
         final CompletableFuture<AcquireOutcome> third = ask("third", options().waitUpTo(WAIT));
@@ -134,15 +134,15 @@ class InFlightLimitTest extends VirtualTest {
         taken.get(0).thenRun(() -> first.cancel(true));
         acquired(get(third));
         world.runMs(100);
-        assertEquals(AcquireOutcome.Kind.ACQUIRED, get(ask("last", options())).kind(), "the place is free");
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, get(ask("last", options())).kind(), "the slot is free");
         assertTrue(first.isCancelled() && second.isCancelled());
     }
 
     @Test
-    void thousandsThatWaitForAPlaceEndOneBehindTheOtherWhenNoNodeAnswers() {
-        clientWithPlaces(1, 20_000);
+    void thousandsOfWaitersForASlotEndWithoutADeepStack() {
+        clientWithSlots(1, 20_000);
         eachNode(node -> node.pause());
-        takePlaces(1);
+        takeSlots(1);
         final List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
         for (int i = 0; i < 10_000; i++) {
             all.add(ask("r" + i, options().waitUpTo(Duration.ofMillis(200))));
@@ -154,11 +154,11 @@ class InFlightLimitTest extends VirtualTest {
     }
 
     @Test
-    void aClientThatClosesEndsThoseThatWaitForAPlace() {
-        clientWithPlaces(1, 100);
+    void closeEndsWaitersForASlot() {
+        clientWithSlots(1, 100);
         eachNode(node -> node.pause());
-        takePlaces(1);
-        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT));
+        takeSlots(1);
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
         client.engine().close(Duration.ofMillis(10));
         world.runMs(20);
         assertEquals(AcquireOutcome.Kind.CLOSED, waiting.join().kind());

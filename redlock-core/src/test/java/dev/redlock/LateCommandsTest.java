@@ -15,8 +15,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A node executes a command after its connection was replaced, and so after commands that were sent later: it waited in
- * a proxy, a tunnel, or the server's backlog.
+ * A node executes a command after its connection was replaced, and so after later commands: it was delayed in a proxy,
+ * a tunnel, or the server's backlog.
  */
 class LateCommandsTest extends VirtualTest {
 
@@ -32,7 +32,7 @@ class LateCommandsTest extends VirtualTest {
         return client(context().commands(CommandMode.NATIVE));
     }
 
-    /** Sends something whose bytes need {@link #LATE_MS} to reach one node; what is sent to it later does not. */
+    /** Delays one command to one node by {@link #LATE_MS}; later commands to it are not delayed. */
     private <T> CompletableFuture<T> late(final int nodeIndex,
             final java.util.function.Supplier<java.util.concurrent.CompletionStage<T>> call) {
         node(nodeIndex).delay(() -> LATE_MS * 1_000_000);
@@ -42,7 +42,7 @@ class LateCommandsTest extends VirtualTest {
         return stage;
     }
 
-    /** The client closes its connection to a node, whose requests are still under way, and opens a new one. */
+    /** Closes the connection to a node while its requests are in flight, and opens a new one. */
     private void replaceConnection(final VirtualWorld.Client client, final int nodeIndex) {
         final int openedBefore = node(nodeIndex).openedCount();
         node(nodeIndex).sendRaw("?\r\n");
@@ -52,16 +52,18 @@ class LateCommandsTest extends VirtualTest {
 
     // ---- extensions -------------------------------------------------------------------------------------------------
 
-    /** Nodes 0 and 1 hold the lease, node 1 executes the shorter extension last, and node 2 is free for others. */
+    /**
+     * Nodes 0 and 1 hold the lease, node 1 executes the shorter extension last, and node 2 is free for other clients.
+     */
     @ParameterizedTest
     @EnumSource(FakeRedis.Kind.class)
-    void aLateShorterExtensionMakesNoSecondHolder(final FakeRedis.Kind kind) {
+    void aLateShorterExtensionCausesNoSecondHolder(final FakeRedis.Kind kind) {
         final VirtualWorld.Client client = world(kind);
         node(2).crash();
         world.runMs(10);
         final Lease lease = lease(client);
         final CompletableFuture<ExtendOutcome> unanswered = late(1, () -> lease.extendAsync(SHORT));
-        assertEquals(ExtendOutcome.NOT_EXTENDED, get(unanswered), "node 1 has not answered");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(unanswered), "the reply of node 1 is pending");
         replaceConnection(client, 1);
         final ExtendOutcome extended = extend(lease, TTL);
         node(2).start();
@@ -77,59 +79,59 @@ class LateCommandsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(FakeRedis.Kind.class)
-    void aLateRenewalByTheSameTtlCountsAgainstNothing(final FakeRedis.Kind kind) {
+    void aLateExtensionByTheSameTtlHasNoEffect(final FakeRedis.Kind kind) {
         final VirtualWorld.Client client = world(kind);
         node(2).crash();
         world.runMs(10);
         final Lease lease = lease(client);
-        assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(TTL))), "one answer");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(TTL))), "one reply");
         replaceConnection(client, 1);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "both nodes");
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT), "a shorter one just as well");
     }
 
-    /** The last of the unanswered ones would do no harm, the one before it would. */
+    /** The last extension without a reply is harmless, the one before it is not. */
     @Test
     void theShortestOfSeveralUnansweredExtensionsMatters() {
         final VirtualWorld.Client client = world(FakeRedis.Kind.VALKEY_9);
         node(2).crash();
         world.runMs(10);
         final Lease lease = lease(client);
-        assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(SHORT))), "one answer");
-        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "it waits behind the one before");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(SHORT))), "one reply");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "it is queued after the previous one");
         replaceConnection(client, 1);
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "node 1 may still execute the shorter one");
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT), "which is no shorter than this");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT), "which is not shorter than this one");
     }
 
-    /** Its last answer was counted, so only the longer one before can be late. */
+    /** The reply to the shorter one was counted, so only the longer one before it can be late. */
     @Test
-    void anExtensionThatWasAnsweredIsNotLate() {
+    void anExtensionWithAReplyIsNotLate() {
         final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
         node(2).crash();
         world.runMs(10);
         final Lease lease = lease(client);
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT), "both answer");
-        assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(TTL))), "one answer");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT), "both reply");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(TTL))), "one reply");
         replaceConnection(client, 1);
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "nothing shorter is under way");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "no shorter extension is in flight");
     }
 
-    /** Nodes 0 and 2 renew; the answer of node 1 comes behind theirs and is no proof. */
+    /** Nodes 0 and 2 renew; the reply of node 1 arrives after theirs and proves nothing. */
     @Test
-    void aNodeThatMayShortenTheKeyIsNoHolder() {
+    void aNodeThatMayShortenTheKeyIsNotAHolderNode() {
         final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
         final Lease lease = lease(client);
         world.runMs(10);
-        assertEquals(ExtendOutcome.EXTENDED, get(late(1, () -> lease.extendAsync(SHORT))), "two answer");
+        assertEquals(ExtendOutcome.EXTENDED, get(late(1, () -> lease.extendAsync(SHORT))), "two reply");
         replaceConnection(client, 1);
         node(1).delay(() -> 5_000_000);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the other two");
         world.runMs(20);
         node(0).redis().clockJump(60_000);
         world.runMs(1_300);
-        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is seen");
-        assertEquals(LeaseState.LOST, lease.state(), "node 2 alone is sure to keep the key");
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is detected");
+        assertEquals(LeaseState.LOST, lease.state(), "only node 2 certainly keeps the key");
     }
 
     @Test
@@ -142,8 +144,8 @@ class LateCommandsTest extends VirtualTest {
         replaceConnection(client, 1);
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         final Lease next = lease(client);
-        assertEquals(ExtendOutcome.EXTENDED, extend(next, SHORT), "its token is another one");
-        assertEquals(ExtendOutcome.EXTENDED, extend(next, TTL), "its token is another one");
+        assertEquals(ExtendOutcome.EXTENDED, extend(next, SHORT), "it has another token");
+        assertEquals(ExtendOutcome.EXTENDED, extend(next, TTL), "it has another token");
     }
 
     @Test
@@ -152,15 +154,15 @@ class LateCommandsTest extends VirtualTest {
         final Lease lease = lease(client);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT));
         world.runMs(1);
-        eachNode(node -> assertTrue(node.redis().pttl("orders") > 9_000, "the longer expiry stands"));
+        eachNode(node -> assertTrue(node.redis().pttl("orders") > 9_000, "the longer expiry remains"));
         assertTrue(lease.remainingValidityNs() < SHORT.toNanos(), lease::toString);
         world.runMs(SHORT.toMillis());
         assertEquals(LeaseState.EXPIRED, lease.state(), "it ends with the shorter ttl");
-        assertEquals(0, keyCount(), "and gives its keys back");
+        assertEquals(0, keyCount(), "and releases its keys");
     }
 
     @Test
-    void aKeyOfOursThatWouldNeverExpireGetsTheTtl() {
+    void anExtensionSetsAnExpiryOnAKeyWithoutOne() {
         final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
         final Lease lease = lease(client);
         eachNode(node -> node.redis().set("orders", node.redis().get("orders"), -1));
@@ -179,14 +181,14 @@ class LateCommandsTest extends VirtualTest {
         replaceConnection(client, 1);
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         world.runMs(startMs + LATE_MS + 1 - nowMs());
-        assertNotNull(key(1), "put back, and nobody knows");
+        assertNotNull(key(1), "set again, without a holder");
         final Lease next = lease(client);
         world.runMs(TTL.toMillis());
         assertNull(key(1), "until it expires");
-        assertEquals(LeaseState.EXPIRED, next.state(), "which took nothing from the next holder");
+        assertEquals(LeaseState.EXPIRED, next.state(), "the key of the next holder is unchanged");
     }
 
-    /** What puts a key back under a token puts none back where its command compares and sets. */
+    /** A conditional set does not set a missing key. */
     @Test
     void aLateConditionalSetAfterTheReleaseLeavesNothing() {
         final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
@@ -210,30 +212,30 @@ class LateCommandsTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         assertEquals(0, keyCount(), "released");
         world.runMs(startMs + LATE_MS + 1 - nowMs());
-        assertNotNull(key(2), "set behind the release");
+        assertNotNull(key(2), "set after the release");
         final Lease next = lease(client);
-        assertTrue(next.isHeld(), "the others are free");
+        assertTrue(next.isHeld(), "the other nodes are free");
         release(next);
         world.runMs(TTL.toMillis());
         assertEquals(0, keyCount(), "it has expired");
     }
 
     @Test
-    void aLateReleaseDeletesNobodyElsesKey() {
+    void aLateReleaseDeletesNoOtherKey() {
         final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
         final Lease lease = lease(client);
         world.runMs(10);
-        assertEquals(ReleaseOutcome.RELEASED, get(late(1, lease::releaseAsync)), "two answer");
+        assertEquals(ReleaseOutcome.RELEASED, get(late(1, lease::releaseAsync)), "two reply");
         replaceConnection(client, 1);
-        assertEquals(0, keyCount(), "what was owed has been paid");
+        assertEquals(0, keyCount(), "the undelivered release is sent");
         final Lease next = lease(client());
         world.runMs(LATE_MS + 1);
-        assertEquals(3, keyCount(), "another token stands there");
+        assertEquals(3, keyCount(), "the key has another token");
         assertTrue(next.isHeld(), next::toString);
     }
 
     @Test
-    void aLateFencedAcquireOnlyCountsUp() {
+    void aLateFencedAcquireOnlyIncrementsTheCounter() {
         final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
         final long startMs = nowMs();
         final Lease lease = acquired(get(late(2, () -> client.redlock().acquireAsync("orders", options().fenced()))));
@@ -242,7 +244,7 @@ class LateCommandsTest extends VirtualTest {
         final Lease second = acquired(acquire(client, options().fenced()));
         release(second);
         world.runMs(startMs + LATE_MS + 1 - nowMs());
-        assertNotNull(key(2), "the late one");
+        assertNotNull(key(2), "the value of the late acquire");
         final Lease third = acquired(acquire(client, options().fenced()));
         assertTrue(lease.fencingToken() < second.fencingToken() && second.fencingToken() < third.fencingToken(),
                 lease + " " + second + " " + third);

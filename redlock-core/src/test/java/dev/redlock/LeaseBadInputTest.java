@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Calls on a {@link Lease} that holds nothing, in each state that needs no node to get into. */
+/** Calls on a {@link Lease} that is not held, in each state that needs no node. */
 class LeaseBadInputTest {
 
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
@@ -25,9 +25,9 @@ class LeaseBadInputTest {
     }
 
     private AcquireOutcome.Kind acquire(final AcquireOptions options) {
-        final CompletableFuture<AcquireOutcome.Kind> told = new CompletableFuture<>();
-        redlock.acquire(redlock.key("r"), options, lease, outcome -> told.complete(outcome.kind()));
-        return told.orTimeout(20, TimeUnit.SECONDS).join();
+        final CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+        redlock.acquire(redlock.key("r"), options, lease, outcome -> received.complete(outcome.kind()));
+        return received.orTimeout(20, TimeUnit.SECONDS).join();
     }
 
     @Test
@@ -62,7 +62,7 @@ class LeaseBadInputTest {
     }
 
     @Test
-    void nullAndTtlsOutOfRangeAreRefused() {
+    void nullAndTtlsOutOfRangeAreRejected() {
         acquire(OPTIONS);
         Refusal.ofNull("release callback is null", () -> lease.release(null));
         Refusal.ofNull("extend callback is null", () -> lease.extend(1_000, null));
@@ -82,7 +82,7 @@ class LeaseBadInputTest {
     }
 
     @Test
-    void aLeaseThatWasNotAcquiredHasNothingToGive() throws Exception {
+    void aLeaseThatWasNotAcquiredHasNoTokenAndNoValidity() throws Exception {
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(OPTIONS));
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
         assertEquals(ReleaseOutcome.EXPIRED, lease.release());
@@ -92,17 +92,17 @@ class LeaseBadInputTest {
         assertEquals(ExtendOutcome.NOT_HELD,
                 lease.extendAsync(Duration.ofSeconds(1)).toCompletableFuture().get(20, TimeUnit.SECONDS));
         lease.close();
-        assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "nothing of this has changed it");
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "the calls have not changed it");
         assertTrue(lease.state().isFinal());
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(OPTIONS), "it can be used again");
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(OPTIONS), "it is reusable");
     }
 
-    /** It waits for a quorum that never comes, so that it stays in this state. */
+    /** The lease waits for an impossible quorum, so it stays in this state. */
     @Test
     void aLeaseThatIsBeingAcquiredIsInUse() throws Exception {
-        final CompletableFuture<AcquireOutcome.Kind> told = new CompletableFuture<>();
+        final CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), OPTIONS.waitUpTo(Duration.ofHours(1)), lease,
-                outcome -> told.complete(outcome.kind()));
+                outcome -> received.complete(outcome.kind()));
         assertEquals(LeaseState.ACQUIRING, lease.state());
         final String first = "lease of \"r\" is being acquired: wait for the outcome first";
         Refusal.ofState(first, () -> lease.release());
@@ -116,23 +116,23 @@ class LeaseBadInputTest {
                 }));
         assertFalse(lease.isHeld());
         lease.close();
-        assertEquals(AcquireOutcome.Kind.CANCELLED, told.get(20, TimeUnit.SECONDS));
+        assertEquals(AcquireOutcome.Kind.CANCELLED, received.get(20, TimeUnit.SECONDS));
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
     }
 
     @Test
-    void theBudgetThatEndsIsTimedOutWithItsReason() {
-        final CompletableFuture<String> told = new CompletableFuture<>();
+    void aWaitBudgetThatEndsIsTimedOutWithItsReason() {
+        final CompletableFuture<String> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), OPTIONS.waitUpTo(Duration.ofMillis(20)), lease,
-                outcome -> told.complete(outcome.kind() + " after " + outcome.lastReason()));
-        assertEquals("TIMED_OUT after NO_QUORUM", told.orTimeout(20, TimeUnit.SECONDS).join());
+                outcome -> received.complete(outcome.kind() + " after " + outcome.lastReason()));
+        assertEquals("TIMED_OUT after NO_QUORUM", received.orTimeout(20, TimeUnit.SECONDS).join());
     }
 
     @Test
-    void afterTheClientHasClosedNothingHangs() throws Exception {
-        final CompletableFuture<AcquireOutcome> told = new CompletableFuture<>();
-        redlock.acquire(redlock.key("r"), OPTIONS, lease, told::complete);
-        final AcquireOutcome outcome = told.get(20, TimeUnit.SECONDS);
+    void noCallHangsAfterTheClientHasClosed() throws Exception {
+        final CompletableFuture<AcquireOutcome> received = new CompletableFuture<>();
+        redlock.acquire(redlock.key("r"), OPTIONS, lease, received::complete);
+        final AcquireOutcome outcome = received.get(20, TimeUnit.SECONDS);
         redlock.close();
         assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
         assertEquals(ReleaseOutcome.EXPIRED, lease.release());
@@ -140,8 +140,8 @@ class LeaseBadInputTest {
         assertTrue(released == ReleaseOutcome.EXPIRED || released == ReleaseOutcome.UNKNOWN, released::name);
         assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
         lease.close();
-        assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "nothing of this has changed it");
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), "nor what became of the acquisition");
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "the calls have not changed it");
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), "nor the outcome of the acquisition");
     }
 
     @Test

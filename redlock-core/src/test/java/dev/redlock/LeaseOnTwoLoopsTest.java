@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A handle that is used again may go to another event loop, whose state nothing of the one before may touch. */
+/** A reused handle may use another event loop, which must not touch the state of the previous loop. */
 @Timeout(value = 30, unit = TimeUnit.SECONDS)
 class LeaseOnTwoLoopsTest {
 
@@ -23,13 +23,13 @@ class LeaseOnTwoLoopsTest {
         }
     });
     private final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
-    private final List<String> told = new ArrayList<>();
+    private final List<String> received = new ArrayList<>();
 
     private long attempts(final Redlock redlock) {
         return redlock.counters().outcomeCount(AcquireOutcome.Kind.NO_QUORUM);
     }
 
-    /** Two keys; the first belongs to the loop of this thread, so what is asked for it is done inside the call. */
+    /** Two keys; the first belongs to the loop of this thread, so its requests run inside their call. */
     private List<ResourceKey> keys(final Redlock redlock) {
         ResourceKey mine = null;
         ResourceKey others = null;
@@ -48,24 +48,25 @@ class LeaseOnTwoLoopsTest {
     }
 
     @Test
-    void aRequestIsLeftToTheLoopThatItIsFor() throws InterruptedException {
+    void aStaleTaskLeavesTheRequestToTheNewLoop() throws InterruptedException {
         there = new ManualIoEventLoop(thread, NioIoHandler.newFactory());
         final Redlock redlock = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1").eventLoops(here, there));
         final List<ResourceKey> keys = keys(redlock);
         here.runNow();
         final Lease lease = redlock.newLease();
         final long before = attempts(redlock);
-        // Its outcome is there and a task is on its way to tell it, when the cancellation takes that task's work.
+        // The outcome exists and a task to deliver it is queued, when the cancellation takes over the work of that
+        // task.
         redlock.acquire(keys.get(0), options, lease, first -> {
-            told.add("first " + first.kind());
-            redlock.acquire(keys.get(1), options, lease, second -> told.add("second " + second.kind()));
+            received.add("first " + first.kind());
+            redlock.acquire(keys.get(1), options, lease, second -> received.add("second " + second.kind()));
         });
         lease.close();
-        assertEquals(List.of("first NO_QUORUM"), told);
+        assertEquals(List.of("first NO_QUORUM"), received);
         here.runNow();
-        assertEquals(before + 1, attempts(redlock), "the other loop has not run: nothing was asked of it yet");
+        assertEquals(before + 1, attempts(redlock), "the other loop has not run");
         thread.start();
-        Await.until("told there", () -> lease.state() == LeaseState.NOT_ACQUIRED);
+        Await.until("its callback runs there", () -> lease.state() == LeaseState.NOT_ACQUIRED);
         redlock.close();
         here.runNow();
         here.runNow();
@@ -73,6 +74,6 @@ class LeaseOnTwoLoopsTest {
         here.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         Await.until("ended", () -> here.runNow() >= 0 && here.isTerminated());
         thread.join();
-        assertEquals(List.of("first NO_QUORUM", "second NO_QUORUM"), told);
+        assertEquals(List.of("first NO_QUORUM", "second NO_QUORUM"), received);
     }
 }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A handle that is used again while somebody is still busy with its use before. */
+/** A handle is reused while a thread still works on its previous use. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class LeaseReuseTest {
 
@@ -27,21 +27,21 @@ class LeaseReuseTest {
 
     private final LiveNodes nodes = new LiveNodes(1);
     private final ManualIoEventLoop here = new ManualIoEventLoop(Thread.currentThread(), LocalIoHandler.newFactory());
-    private Runnable whenAskedFromHere;
+    private Runnable onInEventLoop;
 
     @AfterEach
     void end() {
         nodes.close();
     }
 
-    /** Another loop, which lets something happen at the moment at which it is asked whether this thread is its own. */
+    /** A loop that runs a task when it is asked whether the current thread is its own. */
     private EventLoop there() {
         final EventLoop loop = nodes.clientLoop();
         return (EventLoop) Proxy.newProxyInstance(EventLoop.class.getClassLoader(), new Class<?>[]{EventLoop.class},
                 (proxy, method, arguments) -> {
-                    final Runnable event = whenAskedFromHere;
+                    final Runnable event = onInEventLoop;
                     if (event != null && method.getName().equals("inEventLoop") && here.inEventLoop()) {
-                        whenAskedFromHere = null;
+                        onInEventLoop = null;
                         event.run();
                     }
                     try {
@@ -64,11 +64,11 @@ class LeaseReuseTest {
     }
 
     /**
-     * A task of the use before is left on this loop when the handle is acquired on the other one. It looks at the
-     * requests, and before it has done so the acquisition is cancelled: the cancellation must not get ahead of it.
+     * A task of the previous use is queued on this loop when the handle is acquired on the other one. After the task
+     * has read the requests, the acquisition is cancelled: the cancellation must not overtake it.
      */
     @Test
-    void aTaskThatIsLeftOverLetsNoRequestOvertakeAnother() throws InterruptedException {
+    void aStaleTaskDoesNotReorderRequests() throws InterruptedException {
         final RedlockContext context = new RedlockContext().nodes(nodes.addresses()).eventLoops(2);
         final TestClient client = new TestClient(context, nodes::newTransport, NanoClock.system(), 1, there(), here);
         client.open().join();
@@ -84,7 +84,7 @@ class LeaseReuseTest {
         nodes.access(0).setIfAbsent(keyOn(redlock, null).resource(), "foreign", 3_600_000);
         redlock.acquire(keyOn(redlock, null), OPTIONS.waitUpTo(Duration.ofHours(1)), lease, outcome -> {
         });
-        whenAskedFromHere = () -> {
+        onInEventLoop = () -> {
             lease.close();
             goOn.countDown();
             nodes.clientLoop().submit(() -> {
@@ -104,9 +104,9 @@ class LeaseReuseTest {
         }
     }
 
-    /** Its lease is released, and in use again before it has looked. */
+    /** The lease is released and reused before the blocked thread reads its state. */
     @Test
-    void aThreadThatWaitsForAReleaseIsNotKeptByTheNextUse() throws Exception {
+    void aBlockedReleaseReturnsEvenIfTheLeaseIsReused() throws Exception {
         final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(20))
                 .unansweredTimeoutMs(60_000), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(), 1);

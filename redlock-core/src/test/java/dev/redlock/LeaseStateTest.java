@@ -27,14 +27,14 @@ class LeaseStateTest extends VirtualTest {
         lease = client.redlock().newLease();
     }
 
-    private void begin() {
+    private void acquireAsync() {
         client.redlock()
                 .acquire(client.redlock().key("orders"), options(), lease,
                         outcome -> outcomes.add(outcome.kind()));
     }
 
     private void acquired() {
-        begin();
+        acquireAsync();
         world.runMs(3);
         assertEquals(LeaseState.HELD, lease.state(), "held");
     }
@@ -42,9 +42,9 @@ class LeaseStateTest extends VirtualTest {
     @Test
     void idleAcquireAcquiring() {
         assertEquals(LeaseState.IDLE, lease.state(), "before");
-        begin();
+        acquireAsync();
         assertEquals(LeaseState.ACQUIRING, lease.state(), "after");
-        assertThrows(IllegalStateException.class, this::begin, "a lease makes one acquisition at a time");
+        assertThrows(IllegalStateException.class, this::acquireAsync, "a lease makes one acquisition at a time");
         assertThrows(IllegalStateException.class, () -> lease.releaseAsync(), "nothing to release yet");
         assertThrows(IllegalStateException.class, () -> lease.extendAsync(TTL), "nothing to extend yet");
     }
@@ -59,7 +59,7 @@ class LeaseStateTest extends VirtualTest {
     @Test
     void acquiringOtherOutcomeNotAcquired() {
         eachNode(node -> node.redis().set("orders", "foreign", -1));
-        begin();
+        acquireAsync();
         world.runMs(6);
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "contended");
         assertEquals(List.of(AcquireOutcome.Kind.CONTENDED), outcomes, "one outcome");
@@ -67,7 +67,7 @@ class LeaseStateTest extends VirtualTest {
 
     @Test
     void acquiringCloseNotAcquired() {
-        begin();
+        acquireAsync();
         lease.close();
         world.runMs(3);
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "cancelled");
@@ -94,8 +94,8 @@ class LeaseStateTest extends VirtualTest {
     void heldReleaseReleasingReleased() {
         acquired();
         final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
-        assertEquals(LeaseState.RELEASING, lease.state(), "under way");
-        assertFalse(lease.isHeld(), "not to be relied on any more");
+        assertEquals(LeaseState.RELEASING, lease.state(), "in progress");
+        assertFalse(lease.isHeld(), "not held");
         assertEquals(ReleaseOutcome.RELEASED, get(released), "outcome");
         assertEquals(LeaseState.RELEASED, lease.state(), "after");
     }
@@ -138,35 +138,32 @@ class LeaseStateTest extends VirtualTest {
     void releasingUndecidedReleased() {
         acquired();
         eachNode(node -> node.pause());
-        assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "nobody answers");
+        assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "no node replies");
         assertEquals(LeaseState.RELEASED, lease.state(), "released, whatever its outcome");
     }
 
-    /** Nothing of an acquisition is left in the lease when it is used for the next. */
+    /** A reused lease keeps no state of its previous acquisition. */
     @Test
-    void aLeaseThatIsUsedAgainStartsFromNothing() {
+    void aReusedLeaseStartsWithoutOldState() {
         world = new VirtualWorld(3);
         client = client(context().autoExtendedLeasesMax(0));
         lease = client.redlock().newLease();
         acquired();
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "the first time");
         eachNode(node -> node.redis().set("orders", "foreign", 60_000));
-        begin();
+        acquireAsync();
         world.runMs(3);
         assertEquals(ReleaseOutcome.EXPIRED, release(lease), "there is nothing to release the second time");
-        final AcquireOutcome[] told = new AcquireOutcome[1];
+        final AcquireOutcome[] received = new AcquireOutcome[1];
         client.redlock()
                 .acquire(client.redlock().key("orders"), options().autoExtend(), lease,
-                        outcome -> told[0] = outcome);
+                        outcome -> received[0] = outcome);
         world.runMs(3);
-        assertEquals(
-                "AcquireOutcome{orders, NOT_ACQUIRED, outcome OVERLOADED, attempts 0, votes 0 granted 0 refused 0"
-                        + " failed"
-                        + " 0 unknown}",
-                told[0].toString(), "nothing was sent the third time, so nobody has voted");
+        assertEquals("AcquireOutcome{orders, NOT_ACQUIRED, outcome OVERLOADED, attempts 0, votes 0 granted 0 refused 0 failed"
+                + " 0 unknown}", received[0].toString(), "the third acquisition sent nothing, so no node has voted");
     }
 
-    /** What nodes say to something that is over moves no state: the timers of a released lease are stopped. */
+    /** Replies and timers of an ended lease do not change its state. */
     @Test
     void releasedLongAgoReleased() {
         acquired();
@@ -191,12 +188,12 @@ class LeaseStateTest extends VirtualTest {
         }
     }
 
-    /** Uses the one lease again from whatever final state it is in. */
+    /** Acquires the same lease again, from any final state. */
     private void end(final LeaseState state) {
         eachNode(node -> node.redis().delete("orders"));
         if (state == LeaseState.NOT_ACQUIRED) {
             eachNode(node -> node.redis().set("orders", "foreign", -1));
-            begin();
+            acquireAsync();
             world.runMs(5);
             return;
         }

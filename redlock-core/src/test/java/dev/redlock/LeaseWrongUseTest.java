@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Calls on a {@link Lease} that is held or was held; {@link LeaseBadInputTest} has the states that need no node. */
+/** Calls on a {@link Lease} that is or was held; {@link LeaseBadInputTest} has the states that need no node. */
 class LeaseWrongUseTest extends VirtualTest {
 
     private VirtualWorld.Client client;
@@ -46,43 +46,43 @@ class LeaseWrongUseTest extends VirtualTest {
     }
 
     @Test
-    void aSecondReleaseWithACallbackIsRefusedUntilTheFirstIsTold() {
+    void aSecondReleaseWithACallbackIsRejectedUntilTheFirstCompletes() {
         final CompletableFuture<ReleaseOutcome> first = lease.releaseAsync().toCompletableFuture();
-        final String message = "a release of \"orders\" with a callback is under way: wait for it";
+        final String message = "a release of \"orders\" with a callback is in progress: wait for its outcome";
         Refusal.ofState(message, () -> lease.releaseAsync());
         Refusal.ofState(message, () -> lease.release((released, outcome) -> {
         }));
-        assertEquals(ReleaseOutcome.RELEASED, get(first), "the first is not disturbed");
-        assertEquals(ReleaseOutcome.RELEASED, release(lease), "and from then on its outcome can be asked again");
+        assertEquals(ReleaseOutcome.RELEASED, get(first), "the first one is not affected");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "and then a second release returns its outcome");
     }
 
     @Test
-    void aSecondExtensionIsRefusedUntilTheFirstIsTold() {
+    void aSecondExtensionIsRejectedUntilTheFirstCompletes() {
         final CompletableFuture<ExtendOutcome> first = lease.extendAsync(TTL).toCompletableFuture();
-        final String message = "an extension of \"orders\" is under way: wait for its outcome";
+        final String message = "an extension of \"orders\" is in progress: wait for its outcome";
         Refusal.ofState(message, () -> lease.extendAsync(TTL));
         Refusal.ofState(message, () -> lease.extend(10_000, (extended, outcome) -> {
         }));
-        assertEquals(ExtendOutcome.EXTENDED, get(first), "the first is not disturbed");
+        assertEquals(ExtendOutcome.EXTENDED, get(first), "the first one is not affected");
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the next one");
     }
 
     @Test
-    void aTtlOutOfRangeLeavesTheLeaseAsItWas() {
+    void aTtlOutOfRangeLeavesTheLeaseUnchanged() {
         Refusal.ofArgument("ttl 60001 ms is longer than maxTtl 60000 ms: ask for less, or raise RedlockContext.maxTtl",
                 () -> lease.extendAsync(Duration.ofMillis(60_001)));
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMillis(60_000)), "no extension is under way");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMillis(60_000)), "no extension is in progress");
     }
 
     @Test
-    void blockingCallsOnTheEventLoopAreRefusedAndNothingIsBegun() {
-        Refusal.ofState("blocking call release() on the client's event loop, which nothing may block: use"
+    void blockingCallsOnTheEventLoopThrowAndStartNothing() {
+        Refusal.ofState("blocking call release() on the client's event loop, which must not block: use"
                 + " release(callback) or releaseAsync() there", () -> lease.release());
-        Refusal.ofState("blocking call extend(ttl) on the client's event loop, which nothing may block: use"
+        Refusal.ofState("blocking call extend(ttl) on the client's event loop, which must not block: use"
                 + " extend(ttlMs, callback) or extendAsync(ttl) there", () -> lease.extend(TTL));
         assertTrue(lease.isHeld(), "still held");
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "no extension is under way");
-        assertEquals(ReleaseOutcome.RELEASED, release(lease), "nor a release");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "no extension is in progress");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "and no release is in progress");
     }
 
     @Test
@@ -95,7 +95,7 @@ class LeaseWrongUseTest extends VirtualTest {
     }
 
     @Test
-    void aFencingTokenStaysReadable() {
+    void aFencingTokenIsReadableAfterTheRelease() {
         release(lease);
         final Lease fenced = acquired(acquire(client, options().fenced()));
         final long token = fenced.fencingToken();
@@ -105,10 +105,10 @@ class LeaseWrongUseTest extends VirtualTest {
     }
 
     @Test
-    void afterTheClientHasClosedItSaysSo() {
+    void callsAfterTheClientHasClosedReportClosed() {
         final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.await("closed", 2_000, report::isDone);
-        assertEquals(LeaseState.RELEASED, lease.state(), "closing gave it back");
+        assertEquals(LeaseState.RELEASED, lease.state(), "close has released it");
         assertFalse(lease.isHeld());
         assertEquals(ExtendOutcome.NOT_HELD, extend(lease, TTL));
         lease.close();

@@ -27,9 +27,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What a lock does on any set of at least three nodes, seen through the public API and through the keys that other
- * clients see. A subclass brings the nodes; they must be empty of the keys {@code contract/...}, or emptied between
- * tests by {@link #deleteEverywhere}.
+ * The behaviour of a lock on any set of at least three nodes, through the public API and through the keys that other
+ * clients see. A subclass provides the nodes; they must have no keys {@code contract/...}, or {@link #deleteEverywhere}
+ * empties them between tests.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 public abstract class LockContract {
@@ -46,15 +46,15 @@ public abstract class LockContract {
     /** Connects a client; {@code Redlock.connect(context)} on real nodes. */
     protected abstract Redlock connect(RedlockContext context);
 
-    /** @return the way to one node's keys, by its place in {@link #addresses} */
+    /** @return access to the keys of one node, by its index in {@link #addresses} */
     protected abstract NodeAccess node(int index);
 
-    /** @return whether a refusal tells how long the holder's key will stand: not where clients are in native mode */
-    protected boolean isRemainingTtlTold() {
+    /** @return whether a refusal contains the ttl of the holder's key: not in native mode */
+    protected boolean isRemainingTtlReported() {
         return true;
     }
 
-    /** @return a context over the nodes; a generous node timeout, because test machines are slow at times */
+    /** @return a context over the nodes, with a generous node timeout, because test machines are slow at times */
     protected RedlockContext context() {
         return new RedlockContext().nodes(addresses())
                 .restartGuard(RestartGuardMode.OFF)
@@ -155,7 +155,7 @@ public abstract class LockContract {
     }
 
     @Test
-    void everyAttemptHasItsOwnToken() throws InterruptedException {
+    void eachAttemptHasItsOwnToken() throws InterruptedException {
         final Redlock client = client();
         final Set<String> tokens = new HashSet<>();
         for (int i = 0; i < 5; i++) {
@@ -169,7 +169,7 @@ public abstract class LockContract {
     }
 
     @Test
-    void aHeldLockIsContendedForEverybody() throws InterruptedException {
+    void aHeldLockIsContendedForEveryOtherCaller() throws InterruptedException {
         final Redlock holder = client();
         final Lease lease = acquired(holder.tryAcquire(resource, LONG));
         awaitKeyEverywhere();
@@ -178,32 +178,32 @@ public abstract class LockContract {
             final AcquireOutcome outcome = other.tryAcquire(resource, LONG);
             assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
             assertTrue(outcome.refusedCount() >= quorum() - (nodeCount() + 1) % 2, outcome::toString);
-            assertTrue(isRemainingTtlTold()
+            assertTrue(isRemainingTtlReported()
                     ? outcome.shortestRemainingTtlMs() > 0 && outcome.shortestRemainingTtlMs() <= LONG.toMillis()
                     : outcome.shortestRemainingTtlMs() == -1, outcome::toString);
-            assertThrows(IllegalStateException.class, outcome::lease, "there is no lease to get");
+            assertThrows(IllegalStateException.class, outcome::lease, "there is no lease");
         }
-        assertEquals(Set.of(token), tokensOf(resource), "the losers' roll-back left the holder's key alone");
+        assertEquals(Set.of(token), tokensOf(resource), "the rollback of the others left the holder's key");
         assertTrue(lease.isHeld(), "the holder still holds");
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the holder's release");
     }
 
     @Test
-    void aForeignLockByThePublishedPatternExcludesOurs() throws InterruptedException {
+    void aLockByThePublishedPatternExcludesThisClient() throws InterruptedException {
         final Redlock client = client();
         for (int i = 0; i < quorum(); i++) {
             assertTrue(node(i).setIfAbsent(resource, "foreign", 20_000), "foreign SET NX on node " + i);
         }
         final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
-        Await.until("the roll-back took our keys away and left the foreign ones",
+        Await.until("the rollback deleted the keys of this client and left the foreign ones",
                 () -> tokensOf(resource).equals(Set.of("foreign")));
         deleteEverywhere(resource);
         acquired(client.tryAcquire(resource, LONG)).release();
     }
 
     @Test
-    void ourLockExcludesAForeignOneByThePublishedPattern() throws InterruptedException {
+    void aLockOfThisClientExcludesThePublishedPattern() throws InterruptedException {
         final Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeyEverywhere();
         for (int i = 0; i < nodeCount(); i++) {
@@ -211,50 +211,50 @@ public abstract class LockContract {
         }
         lease.release();
         awaitNoKey();
-        assertTrue(node(0).setIfAbsent(resource, "foreign", 20_000), "free for others after release");
+        assertTrue(node(0).setIfAbsent(resource, "foreign", 20_000), "free after the release");
     }
 
     @Test
-    void aForeignKeyOnAMinorityStopsNobodyAndStays() throws InterruptedException {
+    void aForeignKeyOnAMinorityNeitherBlocksNorChanges() throws InterruptedException {
         final Redlock client = client();
         assertTrue(node(0).setIfAbsent(resource, "foreign", 20_000), "foreign SET NX");
         final Lease lease = acquired(client.tryAcquire(resource, LONG));
-        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "a quorum deleted ours");
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "a quorum deleted the key of this client");
         Await.until("only the foreign key is left", () -> tokensOf(resource).equals(Set.of("foreign")));
     }
 
     @Test
-    void aForeignKeyWithoutExpiryIsReportedAsSuch() throws InterruptedException {
+    void aForeignKeyWithoutExpiryIsReported() throws InterruptedException {
         final Redlock client = client();
         for (int i = 0; i < nodeCount(); i++) {
-            assertTrue(node(i).setIfAbsent(resource, "for ever", -1), "foreign SET NX on node " + i);
+            assertTrue(node(i).setIfAbsent(resource, "without expiry", -1), "foreign SET NX on node " + i);
         }
         final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
-        assertEquals(isRemainingTtlTold() ? Long.MAX_VALUE : -1, outcome.shortestRemainingTtlMs(), outcome::toString);
+        assertEquals(isRemainingTtlReported() ? Long.MAX_VALUE : -1, outcome.shortestRemainingTtlMs(), outcome::toString);
     }
 
     @Test
-    void namesInAnyAlphabetAreKeysAsTheyAre() throws InterruptedException {
+    void namesInAnyAlphabetAreKeysWithoutChange() throws InterruptedException {
         final String name = resource + "/\u00e4\u4e16\u754c \r\n$3";
         final Lease lease = acquired(client().tryAcquire(name, LONG));
         final String key = new String(name.getBytes(java.nio.charset.StandardCharsets.UTF_8),
                 java.nio.charset.StandardCharsets.ISO_8859_1);
-        Await.until("the key stands under its UTF-8 name", () -> keyCount(key) >= quorum());
+        Await.until("the key has its UTF-8 name", () -> keyCount(key) >= quorum());
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "released under the same name");
     }
 
     @Test
-    void aPrefixStandsBeforeTheKey() throws InterruptedException {
+    void thePrefixPrecedesTheKey() throws InterruptedException {
         final Lease lease = acquired(client(context().keyPrefix("contract-prefix:")).tryAcquire(resource, LONG));
         Await.until("the key has the prefix", () -> keyCount("contract-prefix:" + resource) >= quorum());
-        assertEquals(0, keyCount(resource), "nothing stands without the prefix");
+        assertEquals(0, keyCount(resource), "no key without the prefix");
         assertEquals(resource, lease.resource(), "the caller sees the name without the prefix");
         lease.release();
     }
 
     @Test
-    void nothingThatIsPrintedShowsTheToken() throws InterruptedException {
+    void noPrintedTextShowsTheToken() throws InterruptedException {
         final Redlock client = client();
         final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
         awaitKeyEverywhere();
@@ -270,7 +270,7 @@ public abstract class LockContract {
     // ---- waiting ----------------------------------------------------------------------------------------------------
 
     @Test
-    void aWaiterOfAnotherClientGetsTheLockAfterItsRelease() throws InterruptedException {
+    void aWaiterOfAnotherClientAcquiresAfterTheRelease() throws InterruptedException {
         final Lease lease = acquired(client().tryAcquire(resource, LONG));
         final Redlock other = client();
         final CompletableFuture<AcquireOutcome> waiting = other
@@ -313,13 +313,13 @@ public abstract class LockContract {
         assertTrue(outcome.attemptCount() >= 1, outcome::toString);
         assertTrue(System.nanoTime() - startNs >= 60_000_000, "it did not give up early");
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, client.tryAcquire(resource, LONG, Duration.ofMillis(20)).kind(),
-                "also for a waiter of the holder's own client");
-        assertEquals(1, tokensOf(resource).size(), "only the holder's token stands");
+                "also for a waiter of the same client");
+        assertEquals(1, tokensOf(resource).size(), "only the holder's key exists");
         lease.release();
     }
 
     @Test
-    void threadsNeverOverlap() throws InterruptedException {
+    void threadsNeverHoldTheLockAtTheSameTime() throws InterruptedException {
         final List<Redlock> both = List.of(client(), client());
         final AtomicInteger inside = new AtomicInteger();
         final AtomicInteger overlaps = new AtomicInteger();
@@ -334,8 +334,8 @@ public abstract class LockContract {
         for (final Thread thread : threads) {
             thread.join();
         }
-        assertEquals(0, overlaps.get(), "two inside at once");
-        assertEquals(40, turns.get(), "every turn was taken");
+        assertEquals(0, overlaps.get(), "two holders at the same time");
+        assertEquals(40, turns.get(), "every worker got the lock each time");
         awaitNoKey();
     }
 
@@ -351,35 +351,35 @@ public abstract class LockContract {
                 }
             }
         } catch (final InterruptedException e) {
-            throw new AssertionError("nobody interrupts", e);
+            throw new AssertionError("no interrupt is expected", e);
         }
     }
 
     // ---- release ----------------------------------------------------------------------------------------------------
 
     @Test
-    void releasingTwiceIsNoError() throws InterruptedException {
+    void releasingTwiceIsNotAnError() throws InterruptedException {
         final Lease lease = acquired(client().tryAcquire(resource, LONG));
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "first");
-        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "second, says what the first found");
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the second release returns the outcome of the first");
         lease.close();
-        assertEquals(LeaseState.RELEASED, lease.state(), "and stays so");
+        assertEquals(LeaseState.RELEASED, lease.state(), "and again");
     }
 
     @Test
-    void releaseDoesNotTouchSomebodyElsesLock() throws InterruptedException {
+    void releaseDoesNotDeleteAnotherHoldersKey() throws InterruptedException {
         final Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeyEverywhere();
         deleteEverywhere(resource);
         for (int i = 0; i < nodeCount(); i++) {
             node(i).setIfAbsent(resource, "next holder", 20_000);
         }
-        assertEquals(ReleaseOutcome.EXPIRED, lease.release(), "ours was gone");
-        assertEquals(Set.of("next holder"), tokensOf(resource), "the next holder's lock stands");
+        assertEquals(ReleaseOutcome.EXPIRED, lease.release(), "the key of this client was gone");
+        assertEquals(Set.of("next holder"), tokensOf(resource), "the key of the next holder is unchanged");
     }
 
     @Test
-    void closeNeverThrowsBecauseTheLockIsGone() throws InterruptedException {
+    void closeDoesNotThrowIfTheLockIsGone() throws InterruptedException {
         final Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeyEverywhere();
         deleteEverywhere(resource);
@@ -403,7 +403,7 @@ public abstract class LockContract {
     }
 
     @Test
-    void extendShortensToo() throws InterruptedException {
+    void extendCanShorten() throws InterruptedException {
         final Lease lease = acquired(client().tryAcquire(resource, Duration.ofSeconds(50)));
         assertEquals(ExtendOutcome.EXTENDED, lease.extend(Duration.ofSeconds(10)), lease::toString);
         assertTrue(lease.remainingValidityNs() <= TimeUnit.SECONDS.toNanos(10), "validity shrank: " + lease);
@@ -411,7 +411,7 @@ public abstract class LockContract {
     }
 
     @Test
-    void extendPutsAMissingMinorityKeyBack() throws InterruptedException {
+    void extendSetsAMissingKeyOfAMinorityAgain() throws InterruptedException {
         final Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeyEverywhere();
         final Set<String> tokens = tokensOf(resource);
@@ -424,32 +424,32 @@ public abstract class LockContract {
     }
 
     @Test
-    void extendDoesNotCountKeysThatItPutBack() throws InterruptedException {
-        final AtomicReference<LeaseState> told = new AtomicReference<>();
+    void extendDoesNotCountKeysThatItSetAgain() throws InterruptedException {
+        final AtomicReference<LeaseState> received = new AtomicReference<>();
         final Redlock client = client();
         final Lease lease = acquired(client.acquire(client.key(resource),
-                AcquireOptions.ofTtl(LONG).tryOnce().listener((lost, state) -> told.set(state))));
+                AcquireOptions.ofTtl(LONG).tryOnce().listener((lost, state) -> received.set(state))));
         awaitKeyEverywhere();
         deleteEverywhere(resource);
         assertEquals(ExtendOutcome.LOST, lease.extend(LONG), lease::toString);
         assertEquals(LeaseState.LOST, lease.state(), "lost");
-        Await.until("the listener is told", () -> told.get() != null);
-        assertEquals(LeaseState.LOST, told.get(), "what the listener is told");
+        Await.until("the listener is notified", () -> received.get() != null);
+        assertEquals(LeaseState.LOST, received.get(), "state that the listener receives");
         assertEquals(ExtendOutcome.EXPIRED, lease.extend(LONG), "a lost lease cannot be extended");
         awaitNoKey();
     }
 
     @Test
     void aLeaseThatIsNotReleasedExpires() throws InterruptedException {
-        final CompletableFuture<LeaseState> told = new CompletableFuture<>();
+        final CompletableFuture<LeaseState> received = new CompletableFuture<>();
         final Redlock client = client();
         final Lease lease = acquired(client.acquire(client.key(resource), AcquireOptions.ofTtl(Duration.ofMillis(300))
                 .waitUpTo(LONG)
-                .listener((lost, state) -> told.complete(state))));
-        assertEquals(LeaseState.EXPIRED, told.join(), "the listener is told");
+                .listener((lost, state) -> received.complete(state))));
+        assertEquals(LeaseState.EXPIRED, received.join(), "the listener is notified");
         assertEquals(LeaseState.EXPIRED, lease.state(), "state");
         assertFalse(lease.isHeld(), "not held");
-        assertEquals(ReleaseOutcome.EXPIRED, lease.release(), "a release afterwards is no error");
+        assertEquals(ReleaseOutcome.EXPIRED, lease.release(), "a release afterwards does not throw");
         awaitNoKey();
         acquired(client().tryAcquire(resource, LONG)).release();
     }
@@ -474,15 +474,15 @@ public abstract class LockContract {
                 .waitUpTo(LONG)
                 .listener(listener)
                 .autoExtend(2, Duration.ofMinutes(1))));
-        assertEquals(LeaseState.EXPIRED, lost.join(), "it ends in the end");
-        assertEquals(2, extensions.get(), "extended as often as allowed");
+        assertEquals(LeaseState.EXPIRED, lost.join(), "it ends finally");
+        assertEquals(2, extensions.get(), "extended up to the limit");
         awaitNoKey();
     }
 
     // ---- forms ------------------------------------------------------------------------------------------------------
 
     @Test
-    void theCallbackFormUsesOneLeaseAgainAndAgain() {
+    void theCallbackFormReusesOneLease() {
         final Redlock client = client();
         final Lease lease = client.newLease();
         final ResourceKey key = client.key(resource);
@@ -491,7 +491,7 @@ public abstract class LockContract {
         final CompletableFuture<Integer> done = new CompletableFuture<>();
         final ReleaseCallback[] released = new ReleaseCallback[1];
         final AcquireCallback acquired = outcome -> {
-            assertSame(lease, outcome.lease(), "the lease that was given");
+            assertSame(lease, outcome.lease(), "the given lease");
             lease.release(released[0]);
         };
         released[0] = (given, outcome) -> {
@@ -506,7 +506,7 @@ public abstract class LockContract {
     }
 
     @Test
-    void aLeaseInUseIsRefused() throws InterruptedException {
+    void aLeaseInUseIsRejected() throws InterruptedException {
         final Redlock client = client();
         final Lease lease = acquired(client.tryAcquire(resource, LONG));
         assertThrows(IllegalStateException.class, () -> client.acquire(client.key(resource),
@@ -519,7 +519,7 @@ public abstract class LockContract {
     }
 
     @Test
-    void blockingCallsOnTheEventLoopAreRefused() {
+    void blockingCallsOnTheEventLoopThrow() {
         final Redlock client = client();
         final CompletableFuture<Throwable> thrown = new CompletableFuture<>();
         client.acquire(client.key(resource), AcquireOptions.ofTtl(LONG).tryOnce(), client.newLease(), outcome -> {
@@ -532,8 +532,8 @@ public abstract class LockContract {
             outcome.lease().close();
         });
         final Throwable refusal = thrown.join();
-        assertNotNull(refusal, "a blocking call on the loop must not be let in");
-        assertEquals(IllegalStateException.class, refusal.getClass(), "kind of refusal");
+        assertNotNull(refusal, "a blocking call on the loop must throw");
+        assertEquals(IllegalStateException.class, refusal.getClass(), "exception of the call");
         awaitNoKey();
     }
 
@@ -555,15 +555,15 @@ public abstract class LockContract {
                 .acquireAsync(resource, AcquireOptions.ofTtl(LONG).tryOnce())
                 .toCompletableFuture();
         if (!atOnce.cancel(true)) {
-            // It came through first: then it is an ordinary lock.
+            // The acquisition ended before the cancellation, so its lock is held.
             acquired(atOnce.join()).release();
         }
         awaitNoKeyForGood(other);
     }
 
-    /** What was cancelled right after it was begun is rolled back behind a later lock on the same connections. */
+    /** The rollback of a cancelled acquisition follows a later lock on the same connections. */
     private void awaitNoKeyForGood(final Redlock client) throws InterruptedException {
-        acquired(client.tryAcquire(resource + "/behind", LONG)).release();
+        acquired(client.tryAcquire(resource + "/later", LONG)).release();
         awaitNoKey();
     }
 
@@ -584,7 +584,7 @@ public abstract class LockContract {
         Await.until("the waiter has been refused once", () -> other.counters().contendedAttemptCount() > 0);
         waiter.interrupt();
         waiter.join();
-        assertNotNull(thrown.get(), "the interrupt came through");
+        assertNotNull(thrown.get(), "the interrupt arrives");
         lease.release();
         awaitNoKeyForGood(other);
     }
@@ -599,7 +599,7 @@ public abstract class LockContract {
         return LockKey.counterName(resource);
     }
 
-    /** One grant by each form of the API; returns their fencing tokens. */
+    /** Grants once by each form of the API; returns the fencing tokens. */
     private List<Long> fencedByEachForm(final Redlock client) throws InterruptedException {
         final List<Long> tokens = new ArrayList<>();
         final java.util.function.Consumer<AcquireOutcome> take = outcome -> {
@@ -615,7 +615,7 @@ public abstract class LockContract {
             byCallback.set(outcome);
             isDecided.countDown();
         });
-        assertTrue(isDecided.await(30, TimeUnit.SECONDS), "the callback is called");
+        assertTrue(isDecided.await(30, TimeUnit.SECONDS), "the callback runs");
         take.accept(byCallback.get());
         final RedlockLock view = client.asLock(resource, FENCED);
         view.lock();
@@ -625,16 +625,16 @@ public abstract class LockContract {
     }
 
     @Test
-    void fencingTokensGrowInEveryFormOfTheApiAndFromClientToClient() throws InterruptedException {
+    void fencingTokensGrowInEveryApiFormAndAcrossClients() throws InterruptedException {
         final List<Long> tokens = new ArrayList<>(fencedByEachForm(client()));
         tokens.addAll(fencedByEachForm(client()));
         for (int i = 0; i < tokens.size(); i++) {
-            assertTrue(tokens.get(i) > (i == 0 ? 0 : tokens.get(i - 1)), "positive and greater each time: " + tokens);
+            assertTrue(tokens.get(i) > (i == 0 ? 0 : tokens.get(i - 1)), "positive and increasing: " + tokens);
         }
     }
 
     @Test
-    void aLeaseThatIsNotFencedRefusesByName() throws InterruptedException {
+    void fencingTokenOfAPlainLeaseThrowsWithItsName() throws InterruptedException {
         final Lease lease = acquired(client().tryAcquire(resource, LONG));
         final String message = assertThrows(IllegalStateException.class, lease::fencingToken).getMessage();
         assertTrue(message.contains(resource) && message.contains("fenced"), message);
@@ -642,17 +642,17 @@ public abstract class LockContract {
     }
 
     @Test
-    void nodesThatDriftedApartAreRaisedAndAgreeAfterTheRelease() throws InterruptedException {
+    void differentCountersAreRaisedAndAgreeAfterTheRelease() throws InterruptedException {
         final Redlock client = client();
         for (int i = 0; i < nodeCount(); i++) {
             assertTrue(node(i).setIfAbsent(counter(), Integer.toString(1_000 * (i + 1)), 60_000), "counter " + i);
         }
         final Lease lease = acquired(client.acquire(client.key(resource), FENCED));
         final long fencingToken = lease.fencingToken();
-        assertTrue(fencingToken % 1_000 == 1 && fencingToken > 1_000 * (quorum() - 1), "one that was counted up: "
+        assertTrue(fencingToken % 1_000 == 1 && fencingToken > 1_000 * (quorum() - 1), "an incremented counter: "
                 + fencingToken);
-        assertEquals(1, client.counters().raisedCount(), "it took a second trip");
-        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "given back");
+        assertEquals(1, client.counters().raisedCount(), "it took a second round trip");
+        assertEquals(ReleaseOutcome.RELEASED, lease.release(), "released");
         Await.until("all counters agree",
                 () -> {
                     for (int i = 0; i < nodeCount(); i++) {
@@ -664,7 +664,7 @@ public abstract class LockContract {
                 });
         final Lease next = acquired(client.acquire(client.key(resource), FENCED));
         assertEquals(fencingToken + 1, next.fencingToken(), "the next one");
-        assertEquals(1, client.counters().raisedCount(), "and that took one trip");
+        assertEquals(1, client.counters().raisedCount(), "and that took one round trip");
         next.release();
         for (int i = 0; i < nodeCount(); i++) {
             assertTrue(node(i).pttl(counter()) > 80_000_000, "a day for the counter of node " + i);
@@ -672,26 +672,26 @@ public abstract class LockContract {
         }
     }
 
-    /** Where users choose names, one who holds a lock must not break another one. */
+    /** If users choose names, the holder of one lock must not break another one. */
     @Test
-    void noLockStandsWhereACounterDoes() throws InterruptedException {
+    void noLockKeyIsACounterKey() throws InterruptedException {
         final Redlock client = client();
         final String alike = resource + ":redlock:fence";
         for (final String name : List.of(alike, counter(), "{" + resource + "}:redlock:fence")) {
             assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(name, LONG), name);
         }
         for (int i = 0; i < nodeCount(); i++) {
-            assertTrue(node(i).setIfAbsent(alike, "somebody's lock by the published pattern", 60_000), "node " + i);
+            assertTrue(node(i).setIfAbsent(alike, "another client's lock by the published pattern", 60_000), "node " + i);
         }
         try {
             final Lease first = acquired(client.acquire(client.key(resource), FENCED));
             final long fencingToken = first.fencingToken();
-            assertEquals(ReleaseOutcome.RELEASED, first.release(), "given back");
+            assertEquals(ReleaseOutcome.RELEASED, first.release(), "released");
             final Lease second = acquired(client.acquire(client.key(resource), FENCED));
-            assertTrue(second.fencingToken() > fencingToken, "counted on");
-            assertEquals(ReleaseOutcome.RELEASED, second.release(), "given back");
+            assertTrue(second.fencingToken() > fencingToken, "incremented");
+            assertEquals(ReleaseOutcome.RELEASED, second.release(), "released");
             for (int i = 0; i < nodeCount(); i++) {
-                assertEquals("somebody's lock by the published pattern", node(i).get(alike), "node " + i);
+                assertEquals("another client's lock by the published pattern", node(i).get(alike), "node " + i);
             }
         } finally {
             deleteEverywhere(alike);
@@ -699,9 +699,9 @@ public abstract class LockContract {
         }
     }
 
-    /** One counter is ahead of what any node's clock allows: the others make the tokens, and are not pushed. */
+    /** One counter is ahead of the clocks: the others make the tokens, and are not raised. */
     @Test
-    void aCounterThatIsOutOfRangeOnOneNodeDisablesNobody() throws InterruptedException {
+    void oneCounterOutOfRangeDoesNotPreventGrants() throws InterruptedException {
         final Redlock client = client();
         assertTrue(node(0).setIfAbsent(counter(), "9007199254740989", 60_000), "the last numbers");
         long before = 0;
@@ -709,25 +709,25 @@ public abstract class LockContract {
             final Lease lease = acquired(client.acquire(client.key(resource), FENCED));
             assertTrue(lease.fencingToken() > before && lease.fencingToken() < 1L << 52, lease::toString);
             before = lease.fencingToken();
-            assertEquals(ReleaseOutcome.RELEASED, lease.release(), "given back");
+            assertEquals(ReleaseOutcome.RELEASED, lease.release(), "released");
         }
         for (int i = 1; i < nodeCount(); i++) {
-            assertTrue(Long.parseLong(node(i).get(counter())) < 1L << 52, "node " + i + " was pushed");
+            assertTrue(Long.parseLong(node(i).get(counter())) < 1L << 52, "node " + i + " was raised");
         }
         deleteEverywhere(counter());
     }
 
-    /** Numbers of Lua are exact up to 2^53 - 1; the last of them is handed out, and nothing after it. */
+    /** Integers of Lua are exact up to 2^53 - 1; the last of them is granted, and nothing after it. */
     @Test
-    void aCounterThatHasReachedItsEndGrantsNothingMore() throws InterruptedException {
+    void aCounterAtItsMaximumGrantsNothing() throws InterruptedException {
         final Redlock client = client();
         for (int i = 0; i < nodeCount(); i++) {
             assertTrue(node(i).setIfAbsent(counter(), "9007199254740990", 60_000), "counter " + i);
         }
         final AcquireOptions once = AcquireOptions.ofTtl(LONG).tryOnce().fenced();
         final Lease last = acquired(client.acquire(client.key(resource), once));
-        assertEquals((1L << 53) - 1, last.fencingToken(), "the last exact number");
-        assertEquals(ReleaseOutcome.RELEASED, last.release(), "given back");
+        assertEquals((1L << 53) - 1, last.fencingToken(), "the largest exact integer");
+        assertEquals(ReleaseOutcome.RELEASED, last.release(), "released");
         final AcquireOutcome outcome = client.acquire(client.key(resource), once);
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertTrue(outcome.toString().contains("FENCE"), outcome::toString);
@@ -739,7 +739,7 @@ public abstract class LockContract {
     }
 
     @Test
-    void closingTheClientReleasesWhatItHolds() throws InterruptedException {
+    void closingTheClientReleasesItsLocks() throws InterruptedException {
         final Redlock client = client();
         final Lease lease = acquired(client.tryAcquire(resource, LONG));
         awaitKeyEverywhere();
@@ -749,15 +749,15 @@ public abstract class LockContract {
         final CloseReport report = client.closeWithin(Duration.ofSeconds(10));
         assertTrue(report.isClean(), report::toString);
         assertEquals(1, report.releasedCount(), report::toString);
-        assertEquals(LeaseState.RELEASED, lease.state(), "the lease was given back");
-        assertEquals(AcquireOutcome.Kind.CLOSED, waiting.join().kind(), "the waiter is told");
+        assertEquals(LeaseState.RELEASED, lease.state(), "the lease is released");
+        assertEquals(AcquireOutcome.Kind.CLOSED, waiting.join().kind(), "the waiter gets its outcome");
         assertEquals(AcquireOutcome.Kind.CLOSED, client.tryAcquire(resource, LONG).kind(), "nothing after close");
         assertEquals(report, client.closeWithin(Duration.ofSeconds(10)), "closing twice");
         awaitNoKey();
     }
 
     @Test
-    void badInputIsRefusedBeforeAnythingIsSent() {
+    void badInputIsRejectedBeforeAnyCommand() {
         final Redlock client = client();
         assertThrows(IllegalArgumentException.class, () -> client.tryAcquire("", LONG), "empty resource");
         assertThrows(IllegalArgumentException.class, () -> client.tryAcquire("r".repeat(513), LONG), "too long");
@@ -765,14 +765,14 @@ public abstract class LockContract {
         assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(resource, Duration.ofHours(1)), "ttl");
         assertThrows(IllegalArgumentException.class,
                 () -> client.tryAcquire(resource, LONG, Duration.ofMillis(-1)), "negative wait");
-        assertNotEquals(0, client.nodes().size(), "the client goes on");
+        assertNotEquals(0, client.nodes().size(), "the client continues");
         for (int i = 0; i < nodeCount(); i++) {
             assertNull(node(i).get(resource), "nothing was sent");
         }
     }
 
     @Test
-    void countersTellWhatHappened() throws InterruptedException {
+    void countersCountOutcomes() throws InterruptedException {
         final Redlock client = client();
         final Lease lease = acquired(client.tryAcquire(resource, LONG));
         client.tryAcquire(resource, LONG);
@@ -784,7 +784,7 @@ public abstract class LockContract {
     }
 
     @Test
-    void fiftyLocksAtOnceAreFiftyLocks() throws InterruptedException {
+    void fiftyParallelLocksAreIndependent() throws InterruptedException {
         final Redlock client = client();
         final CountDownLatch all = new CountDownLatch(50);
         for (int i = 0; i < 50; i++) {
@@ -794,6 +794,6 @@ public abstract class LockContract {
                 }
             });
         }
-        assertTrue(all.await(20, TimeUnit.SECONDS), "fifty locks at once, " + all.getCount() + " missing");
+        assertTrue(all.await(20, TimeUnit.SECONDS), "fifty locks in parallel, " + all.getCount() + " missing");
     }
 }

@@ -8,7 +8,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/** Keeps what the client logs at INFO and above while it is open, and keeps it off the console. */
+/** Collects log lines at INFO and above while it is open, and keeps them off the console. */
 final class LogLines extends Handler implements AutoCloseable {
 
     private static final Logger LOG = Logger.getLogger("dev.redlock");
@@ -43,7 +43,7 @@ final class LogLines extends Handler implements AutoCloseable {
 
     @Override
     public void flush() {
-        // nothing is kept back
+        // Nothing is buffered.
     }
 
     @Override

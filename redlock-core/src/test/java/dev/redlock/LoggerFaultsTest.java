@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A handler of the log is code of the user's: whatever it does at each line, the client's state is right. */
+/** A log handler is code of the user: whatever it does, the state of the client stays correct. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class LoggerFaultsTest extends VirtualTest {
 
@@ -34,7 +34,7 @@ class LoggerFaultsTest extends VirtualTest {
     private HostileHandler hostile;
     private VirtualWorld.Client client;
 
-    /** What a handler does at each record. */
+    /** The reaction of a handler to each record. */
     enum Fault {
         EXCEPTION, ERROR, CALLS_BACK, CALLS_BACK_AND_THROWS
     }
@@ -67,7 +67,7 @@ class LoggerFaultsTest extends VirtualTest {
             }
         }
 
-        /** On the loop, about everything there is. */
+        /** Calls the whole API, on the loop. */
         private void callBack() {
             final Redlock redlock = client.redlock();
             redlock.acquireAsync("logged", options()).whenComplete((outcome, failure) -> {
@@ -83,7 +83,7 @@ class LoggerFaultsTest extends VirtualTest {
                 try {
                     held.get(0).extendAsync(LONG);
                 } catch (final IllegalStateException e) {
-                    // One is under way.
+                    // An extension is in progress.
                 }
             }
             redlock.toString();
@@ -91,12 +91,12 @@ class LoggerFaultsTest extends VirtualTest {
 
         @Override
         public void flush() {
-            // nothing is kept back
+            // Nothing is buffered.
         }
 
         @Override
         public void close() {
-            // nothing to close
+            // There is nothing to close.
         }
     }
 
@@ -127,7 +127,7 @@ class LoggerFaultsTest extends VirtualTest {
         LOG.setLevel(Level.ALL);
     }
 
-    /** Nothing is READY that has no connection, at any moment at which nothing is left to do. */
+    /** A READY node has a connection, whenever the loop is idle. */
     private void watch() {
         world.observer(() -> {
             for (final NodeStatus status : client == null ? List.<NodeStatus>of() : client.redlock().nodes()) {
@@ -156,7 +156,7 @@ class LoggerFaultsTest extends VirtualTest {
         world.runMs(100);
         held.forEach(Lease::close);
         world.runMs(1_000);
-        assertEquals(0, client.engine().claimsOut(), "attempts that are not answered");
+        assertEquals(0, client.engine().claimsOut(), "claims with pending replies");
         assertEquals(0, client.engine().heldCount(), "leases that are held");
     }
 
@@ -168,11 +168,11 @@ class LoggerFaultsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void nodesThatComeAndGo(final Fault fault) {
+    void logHandlersThatThrowWhileNodesReconnectChangeNothing(final Fault fault) {
         hostileWorld(fault);
         for (int round = 0; round < 9; round++) {
             final int index = round % 3;
-            final CompletableFuture<AcquireOutcome> before = begin(client, options());
+            final CompletableFuture<AcquireOutcome> before = acquireAsync(client, options());
             switch (round / 3) {
                 case 0 -> node(index).breakConnections();
                 case 1 -> {
@@ -186,10 +186,10 @@ class LoggerFaultsTest extends VirtualTest {
                     node(index).resume();
                 }
             }
-            final CompletableFuture<AcquireOutcome> behind = begin(client, options());
+            final CompletableFuture<AcquireOutcome> after = acquireAsync(client, options());
             world.runMs(2_500);
-            for (final CompletableFuture<AcquireOutcome> future : List.of(before, behind)) {
-                assertTrue(future.isDone(), "a caller has no answer");
+            for (final CompletableFuture<AcquireOutcome> future : List.of(before, after)) {
+                assertTrue(future.isDone(), "a caller has no outcome");
                 if (future.join().isAcquired()) {
                     future.join().lease().close();
                 }
@@ -201,7 +201,7 @@ class LoggerFaultsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void nodesThatAreDownAtTheStart(final Fault fault) {
+    void logHandlersThatThrowWhileNodesAreDownChangeNothing(final Fault fault) {
         world = new VirtualWorld(3);
         node(0).crash();
         node(1).crash();
@@ -216,7 +216,7 @@ class LoggerFaultsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void clocksThatJumpUnderLeasesWhoseListenersThrow(final Fault fault) {
+    void logHandlersThatThrowDuringClockJumpsChangeNothing(final Fault fault) {
         hostileWorld(fault);
         final int[] lost = new int[1];
         final AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce().listener((lease, state) -> {
@@ -238,28 +238,28 @@ class LoggerFaultsTest extends VirtualTest {
         assertEquals(NodeState.QUARANTINED, status(client, 0).state());
         assertEquals(NodeState.QUARANTINED, status(client, 1).state());
         leases.forEach(lease -> assertEquals(LeaseState.LOST, lease.state(), lease::toString));
-        assertEquals(6, lost[0], "listeners that were told");
+        assertEquals(6, lost[0], "listeners that were notified");
         get(waiting).lease().close();
         assertWorks();
     }
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void callbacksAndPoliciesThatThrow(final Fault fault) {
+    void logHandlersThatThrowAfterFailedCallbacksChangeNothing(final Fault fault) {
         hostileWorld(fault);
-        final int[] told = new int[3];
+        final int[] received = new int[3];
         final Lease lease = client.redlock().newLease();
         final RuntimeException bug = new IllegalStateException("a callback, thrown by a test");
         client.redlock().acquire(client.redlock().key("orders"), options(), lease, outcome -> {
-            told[0]++;
+            received[0]++;
             throw bug;
         });
         world.runMs(10);
         lease.extend(20_000, (extended, outcome) -> {
-            told[1]++;
+            received[1]++;
             throw bug;
         });
-        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(Duration.ofSeconds(30))
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(Duration.ofSeconds(30))
                 .retryPolicy((attempts, reason, ttl, random) -> {
                     throw bug;
                 }));
@@ -274,19 +274,19 @@ class LoggerFaultsTest extends VirtualTest {
         assertTrue(lease.isHeld());
         assertFalse(waiting.isDone());
         lease.release((released, outcome) -> {
-            told[2]++;
+            received[2]++;
             throw bug;
         });
         get(waiting).lease().close();
         get(refused).lease().close();
-        assertEquals(List.of(1, 1, 1), List.of(told[0], told[1], told[2]), "each callback is run once");
+        assertEquals(List.of(1, 1, 1), List.of(received[0], received[1], received[2]), "each callback runs once");
         assertWorks();
     }
 
-    /** The line about it is written while a command is being sent. */
+    /** The log line is written while a command is being sent. */
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void memoryThatIsUsedUp(final Fault fault) {
+    void logHandlersThatThrowAfterFailedAllocationsChangeNothing(final Fault fault) {
         world = new VirtualWorld(3);
         final ScarceAllocator allocator = new ScarceAllocator();
         allocator.exhausted(true);
@@ -294,19 +294,19 @@ class LoggerFaultsTest extends VirtualTest {
         watch();
         client = client(context().restartGuard(RestartGuardMode.OFF), allocator);
         world.runMs(2_000);
-        final CompletableFuture<AcquireOutcome> without = begin(client, options());
+        final CompletableFuture<AcquireOutcome> without = acquireAsync(client, options());
         world.runMs(200);
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, without.join().kind());
-        // Room for the handshakes, none for the first batch behind them.
+        // Enough memory for the handshakes, but not for the first batch.
         allocator.failIf(number -> false);
         world.await("all nodes are ready", 5_000, () -> client.redlock()
                 .nodes()
                 .stream()
                 .allMatch(status -> status.state() == NodeState.READY));
         allocator.exhausted(true);
-        final CompletableFuture<AcquireOutcome> unsent = begin(client, options());
+        final CompletableFuture<AcquireOutcome> unsent = acquireAsync(client, options());
         world.runMs(200);
-        assertTrue(unsent.isDone(), "a caller has no answer");
+        assertTrue(unsent.isDone(), "a caller has no outcome");
         allocator.exhausted(false);
         world.runMs(3_000);
         if (unsent.join().isAcquired()) {
@@ -315,10 +315,10 @@ class LoggerFaultsTest extends VirtualTest {
         assertWorks();
     }
 
-    /** They are logged by the call that ends the client, on its caller's thread. */
+    /** The call that closes the client logs them, on the thread of its caller. */
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void locksThatCouldNotBeReleasedAtTheEnd(final Fault fault) throws Exception {
+    void logHandlersThatThrowAtCloseChangeNothing(final Fault fault) throws Exception {
         try (LiveNodes nodes = new LiveNodes(1)) {
             final TestClient engine = new TestClient(
                     new RedlockContext().nodes(nodes.addresses())
@@ -344,7 +344,7 @@ class LoggerFaultsTest extends VirtualTest {
     }
 
     @Test
-    void theTimersGoOnBehindOneThatThrows() {
+    void timersContinueAfterATimerAndALogHandlerThrow() {
         hostileWorld(Fault.EXCEPTION);
         client.engine()
                 .execute(() -> client.engine()
@@ -356,7 +356,7 @@ class LoggerFaultsTest extends VirtualTest {
         assertEquals(1, hostile.recordCount, "the timer that threw is logged");
         final Lease lease = lease(client);
         world.runMs(11_000);
-        assertEquals(LeaseState.EXPIRED, lease.state(), "its end is a timer too");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "its end uses a timer too");
         assertWorks();
     }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A given event loop that is shut down before the client is closed: every caller gets an outcome. */
+/** A given event loop is shut down before the client is closed: every caller gets an outcome. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class LoopEndTest {
 
@@ -36,7 +36,7 @@ class LoopEndTest {
     private static final Duration AN_HOUR = Duration.ofHours(1);
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).tryOnce();
 
-    /** How a loop is shut down. */
+    /** The ways to shut a loop down. */
     enum End {
         GRACEFUL {
             @Override
@@ -52,7 +52,7 @@ class LoopEndTest {
         },
         ABRUPT {
             @Override
-            @SuppressWarnings("deprecation") // who uses it has to be answered too
+            @SuppressWarnings("deprecation") // The users of this one need outcomes too.
             void shutDown(final EventLoop loop) {
                 loop.shutdown();
             }
@@ -88,7 +88,7 @@ class LoopEndTest {
         });
     }
 
-    /** Calls on a thread of its own, until it is parked. */
+    /** Runs a call on a new thread, until the thread is parked. */
     private <T> FutureTask<T> parked(final Callable<T> call) {
         final FutureTask<T> task = new FutureTask<>(call);
         final Thread thread = new Thread(task);
@@ -109,7 +109,7 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void aCallerThatWaitsForAnAttempt(final End end) throws Exception {
+    void theEndOfTheLoopCompletesAnAttempt(final End end) throws Exception {
         connect(loop);
         pauseNode();
         final FutureTask<AcquireOutcome> call = parked(() -> redlock.tryAcquire("r", TTL));
@@ -119,21 +119,21 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void aCallerThatWaitsBetweenTwoAttempts(final End end) throws Exception {
+    void theEndOfTheLoopCompletesAnAcquisitionBetweenAttempts(final End end) throws Exception {
         connect(loop);
         nodes.access(0).setIfAbsent("r", "foreign", 3_600_000);
         final AcquireOptions slowly = OPTIONS.waitUpTo(AN_HOUR)
                 .retryPolicy((attempts, reason, ttl, random) -> AN_HOUR.toNanos());
         final FutureTask<AcquireOutcome> head = parked(() -> redlock.acquire(redlock.key("r"), slowly));
-        final FutureTask<AcquireOutcome> behind = parked(() -> redlock.acquire(redlock.key("r"), slowly));
+        final FutureTask<AcquireOutcome> second = parked(() -> redlock.acquire(redlock.key("r"), slowly));
         end.shutDown(loop);
         assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(head).kind());
-        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(behind).kind());
+        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(second).kind());
     }
 
     @ParameterizedTest
     @EnumSource
-    void aCallerThatWaitsForARelease(final End end) throws Exception {
+    void theEndOfTheLoopCompletesARelease(final End end) throws Exception {
         connect(loop);
         final Lease lease = held("r", OPTIONS);
         pauseNode();
@@ -145,7 +145,7 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void aCallerThatWaitsForAnExtension(final End end) throws Exception {
+    void theEndOfTheLoopCompletesAnExtension(final End end) throws Exception {
         connect(loop);
         final Lease lease = held("r", OPTIONS);
         pauseNode();
@@ -155,19 +155,19 @@ class LoopEndTest {
         assertTrue(possible.contains(resultOf(call)), () -> call + " is one of " + possible);
     }
 
-    /** It could be relied on for some seconds still, but nobody would extend it or give it back. */
+    /** The keys last for some seconds, but the client can neither extend nor release them. */
     @ParameterizedTest
     @EnumSource
-    void aHeldLeaseIsLostAndItsListenerIsTold(final End end) throws Exception {
+    void theEndOfTheLoopLosesHeldLeasesAndNotifiesListeners(final End end) throws Exception {
         connect(loop);
-        final CompletableFuture<LeaseState> told = new CompletableFuture<>();
-        final Lease lease = held("r", OPTIONS.autoExtend().listener((lost, state) -> told.complete(state)));
+        final CompletableFuture<LeaseState> received = new CompletableFuture<>();
+        final Lease lease = held("r", OPTIONS.autoExtend().listener((lost, state) -> received.complete(state)));
         end.shutDown(loop);
-        assertEquals(LeaseState.LOST, told.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(LeaseState.LOST, received.orTimeout(20, TimeUnit.SECONDS).join());
         assertEquals(LeaseState.LOST, lease.state());
         assertFalse(lease.isHeld());
         Await.until("ended", loop::isTerminated);
-        assertEquals(ReleaseOutcome.UNKNOWN, lease.release(), "its key stands until its ttl ends");
+        assertEquals(ReleaseOutcome.UNKNOWN, lease.release(), "its key exists until its ttl ends");
         lease.close();
         final CloseReport report = redlock.closeWithin(Duration.ofSeconds(1));
         assertEquals(List.of("r"), report.unreleased());
@@ -175,7 +175,7 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void aCallerThatClosesTheClient(final End end) throws Exception {
+    void theEndOfTheLoopCompletesAClose(final End end) throws Exception {
         connect(loop);
         held("r", OPTIONS);
         pauseNode();
@@ -184,10 +184,10 @@ class LoopEndTest {
         assertEquals(new CloseReport(0, List.of("r")), resultOf(call));
     }
 
-    /** Each request is taken by the loop before its end, or answered by its caller. */
+    /** Each request is taken by the loop before its end, or completed by its caller. */
     @ParameterizedTest
     @EnumSource
-    void callersThatAskWhileItEnds(final End end) throws Exception {
+    void callsDuringTheEndOfTheLoopComplete(final End end) throws Exception {
         connect(loop);
         final Set<AcquireOutcome.Kind> kinds = ConcurrentHashMap.newKeySet();
         final List<FutureTask<AcquireOutcome>> callers = new ArrayList<>();
@@ -208,7 +208,7 @@ class LoopEndTest {
             thread.setDaemon(true);
             thread.start();
         }
-        Await.until("under way", () -> kinds.contains(AcquireOutcome.Kind.ACQUIRED));
+        Await.until("in progress", () -> kinds.contains(AcquireOutcome.Kind.ACQUIRED));
         end.shutDown(loop);
         for (final FutureTask<AcquireOutcome> caller : callers) {
             assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(caller).kind());
@@ -218,7 +218,7 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void aClientThatIsConnectedOnALoopThatHasEnded(final End end) throws Exception {
+    void connectOnATerminatedLoopReturnsAClosedClient(final End end) throws Exception {
         end.shutDown(loop);
         Await.until("ended", loop::isTerminated);
         connect(loop);
@@ -226,9 +226,9 @@ class LoopEndTest {
         redlock.close();
     }
 
-    /** A loop that its owner runs by hand takes tasks silently when it has ended. */
+    /** A terminated manual loop accepts tasks silently. */
     @Test
-    void aClientThatIsConnectedOnALoopThatWasRunByHand() throws Exception {
+    void connectOnATerminatedManualLoopReturnsAClosedClient() throws Exception {
         final ManualIoEventLoop byHand = new ManualIoEventLoop(Thread.currentThread(), LocalIoHandler.newFactory());
         byHand.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         Await.until("ended", () -> byHand.runNow() >= 0 && byHand.isTerminated());
@@ -242,19 +242,18 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void callersOnALoopThatIsRunByHand(final End end) throws Exception {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(),
-                IdlePolicy.BLOCK, "by-hand");
+    void callsOnATerminatedManualLoopComplete(final End end) throws Exception {
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), IdlePolicy.BLOCK, "by-hand");
         connect(thread.loop());
-        final CompletableFuture<LeaseState> told = new CompletableFuture<>();
-        held("held", OPTIONS.listener((lost, state) -> told.complete(state)));
+        final CompletableFuture<LeaseState> received = new CompletableFuture<>();
+        held("held", OPTIONS.listener((lost, state) -> received.complete(state)));
         pauseNode();
         final FutureTask<AcquireOutcome> attempt = parked(() -> redlock.tryAcquire("r", TTL));
-        final FutureTask<AcquireOutcome> behind = parked(() -> redlock.tryAcquire("r", TTL, AN_HOUR));
+        final FutureTask<AcquireOutcome> second = parked(() -> redlock.tryAcquire("r", TTL, AN_HOUR));
         end.shutDown(thread.loop());
         assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(attempt).kind());
-        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(behind).kind());
-        assertEquals(LeaseState.LOST, told.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(second).kind());
+        assertEquals(LeaseState.LOST, received.orTimeout(20, TimeUnit.SECONDS).join());
         thread.shutDown();
         assertEquals(List.of("held"), redlock.closeWithin(TTL).unreleased());
     }
@@ -267,9 +266,9 @@ class LoopEndTest {
         return task;
     }
 
-    /** On whatever thread they are told: it is not inside of the call, whose caller may hold a lock of its own. */
+    /** The callback runs on some thread outside the call, whose caller may hold a lock of its own. */
     @Test
-    void callbacksOfALoopThatHasEndedAreNotCalledFromInsideTheCall() throws Exception {
+    void callbacksAfterTheEndOfTheLoopRunOutsideTheCall() throws Exception {
         connect(loop);
         final Lease lease = held("r", OPTIONS);
         lease.release();

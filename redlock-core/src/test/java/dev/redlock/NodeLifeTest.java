@@ -11,13 +11,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The guards of a node: who may vote, when, and what is noticed. */
+/** The guards of a node: which nodes vote, from when, and which faults are detected. */
 class NodeLifeTest extends VirtualTest {
 
     private static final long GUARD_MS = 60_000 + 600 + 2 + 1_000;
 
     @Test
-    void aReplicaIsRefusedWithAReason() {
+    void aReplicaIsRejectedWithAReason() {
         world = new VirtualWorld(3);
         node(0).redis().role("slave");
         final VirtualWorld.Client client = client();
@@ -28,17 +28,17 @@ class NodeLifeTest extends VirtualTest {
     }
 
     @Test
-    void oneServerBehindTwoAddressesHasOneVote() {
+    void oneServerAtTwoAddressesHasOneVote() {
         world = new VirtualWorld(3);
         node(1).redis().runId(node(0).redis().runId());
         final VirtualWorld.Client client = client();
-        assertEquals(NodeState.READY, status(client, 0).state(), "the first is used");
-        assertEquals(NodeState.WAITING, status(client, 1).state(), "the second is not");
+        assertEquals(NodeState.READY, status(client, 0).state(), "the first address is used");
+        assertEquals(NodeState.WAITING, status(client, 1).state(), "the second address is not");
         assertTrue(status(client, 1).problem().contains("same server"), status(client, 1).problem());
     }
 
     @Test
-    void aWrongPasswordIsToldAndNotHammered() {
+    void aWrongPasswordIsReportedAndRetriedSlowly() {
         world = new VirtualWorld(1);
         node(0).redis().password("default", "secret");
         final VirtualWorld.Client client = client();
@@ -48,7 +48,7 @@ class NodeLifeTest extends VirtualTest {
     }
 
     @Test
-    void aPasswordLetsUsInByResp3AndResp2() {
+    void aPasswordAuthenticatesOverResp3AndResp2() {
         for (final boolean isOld : new boolean[]{false, true}) {
             world = new VirtualWorld(1);
             node(0).redis().password("app", "secret");
@@ -57,13 +57,13 @@ class NodeLifeTest extends VirtualTest {
             }
             final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://app:secret@node-0:1"));
             lease(client);
-            everyAttemptIsBackInItsPool();
+            everyClaimIsBackInItsPool();
         }
     }
 
     @ParameterizedTest
     @EnumSource(RestartGuardMode.class)
-    void aNodeThatRestartedVotesAsItsModeSays(final RestartGuardMode mode) {
+    void aRestartedNodeVotesAccordingToTheRestartGuard(final RestartGuardMode mode) {
         world = new VirtualWorld(1);
         final VirtualWorld.Client client = client(context().restartGuard(mode));
         lease(client);
@@ -74,7 +74,7 @@ class NodeLifeTest extends VirtualTest {
             assertEquals(NodeState.READY, status(client, 0).state(), "no guard");
             return;
         }
-        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "it may have lost its keys");
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "the node may have lost its keys");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "and does not vote");
         world.runMs(GUARD_MS - 2_100);
         assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "not yet");
@@ -83,16 +83,16 @@ class NodeLifeTest extends VirtualTest {
     }
 
     @Test
-    void firstContactWithAYoungNodeDependsOnTheMode() {
+    void aYoungNodeVotesAccordingToTheRestartGuard() {
         world = new VirtualWorld(1);
         node(0).redis().uptime(0);
-        assertEquals(NodeState.QUARANTINED, status(client(), 0).state(), "UPTIME, the default, trusts nobody");
+        assertEquals(NodeState.QUARANTINED, status(client(), 0).state(), "UPTIME, the default, trusts no young node");
         assertEquals(NodeState.READY, status(client(context()
                 .restartGuard(RestartGuardMode.AFTER_FIRST_CONTACT)), 0).state(), "AFTER_FIRST_CONTACT trusts once");
     }
 
     @Test
-    void aHalfOpenConnectionIsFound() {
+    void aHalfOpenConnectionIsDetected() {
         final VirtualWorld.Client client = world(3);
         node(0).loseReplies(name -> true);
         world.await("found", 3_600, () -> status(client, 0).disconnectCount() == 1);
@@ -101,7 +101,7 @@ class NodeLifeTest extends VirtualTest {
     }
 
     @Test
-    void aNameThatMovedIsFollowed() {
+    void aHostNameIsResolvedAgainAtEachReconnect() {
         world = new VirtualWorld(2);
         final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1"));
         node(0).crash();
@@ -110,9 +110,9 @@ class NodeLifeTest extends VirtualTest {
         assertTrue(client.transport().lookupCount() >= 2, "looked up again for each connection");
     }
 
-    /** Its process has been up for long, but it was not the one that granted our locks. */
+    /** The process has been up for long, but it is not the one that granted the locks. */
     @Test
-    void aNameThatMovedToAnotherServerIsGuardedLikeARestart() {
+    void aDifferentServerAtTheAddressIsGuardedLikeARestart() {
         world = new VirtualWorld(2);
         final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1"));
         node(0).crash();
@@ -122,12 +122,12 @@ class NodeLifeTest extends VirtualTest {
         assertEquals(NodeState.QUARANTINED, status(client, 0).state(), status(client, 0).problem());
     }
 
-    /** A machine boots with a slow clock and sets it a moment later: its uptime says that it has always been there. */
+    /** A machine boots with a slow clock and sets it a moment later, so the uptime of its server is far too long. */
     @Test
-    void anUptimeThatAJumpMadeLongIsNotBelieved() {
+    void anUptimeAfterAClockJumpIsNotTrusted() {
         world = new VirtualWorld(1);
         final VirtualWorld.Client client = client(context().clockSampleMs(0));
-        // We have known it for longer than it claims to be up, so only what it answered of late tells against that.
+        // This client has known the node for longer than its uptime, so only the time of its last reply matters.
         world.runMs(100_000);
         lease(client);
         node(0).crash();
@@ -136,27 +136,27 @@ class NodeLifeTest extends VirtualTest {
         node(0).restart(false);
         node(0).redis().clockJump(90_000);
         world.await("back", 3_000, () -> status(client, 0).state().ordinal() >= NodeState.QUARANTINED.ordinal());
-        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "it may have lost its keys");
+        assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "the node may have lost its keys");
         world.runMs(GUARD_MS - 100);
         assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "not yet");
         world.runMs(200);
         assertEquals(NodeState.READY, status(client, 0).state(), "every lost lock has expired");
     }
 
-    /** Redis subtracts two wall clock times and prints what comes out. */
+    /** Redis subtracts two wall clock times, and the difference may be negative. */
     @Test
-    void aClockThatWasSetBackSinceTheStartMakesTheUptimeNegativeAndTheNodeYoung() {
+    void aNegativeUptimeMakesTheNodeYoung() {
         world = new VirtualWorld(1);
         node(0).redis().uptime(-30);
         final VirtualWorld.Client client = client();
         assertEquals(NodeState.QUARANTINED, status(client, 0).state(), status(client, 0).problem());
         world.runMs(GUARD_MS + 100);
-        assertEquals(NodeState.READY, status(client, 0).state(), "it waited as long as a new one does");
+        assertEquals(NodeState.READY, status(client, 0).state(), "it waited as long as a young node");
     }
 
     @ParameterizedTest
     @CsvSource({"1000, WAITING", "0, READY"})
-    void aNodeThatDoesNotTellItsTimeIsNotUsedWhereClocksAreWatched(final int sampleMs, final NodeState state) {
+    void aNodeWithoutTimeIsNotUsedWithClockWatch(final int sampleMs, final NodeState state) {
         world = new VirtualWorld(1);
         node(0).redis().failNext("TIME", "NOPERM User app has no permissions to run the 'time' command", 100);
         final VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
@@ -168,7 +168,7 @@ class NodeLifeTest extends VirtualTest {
     }
 
     @Test
-    void aNodeThatLoadsIsTriedAgainSoon() {
+    void aLoadingNodeIsRetriedSoon() {
         world = new VirtualWorld(1);
         node(0).crash();
         final VirtualWorld.Client client = client();
@@ -179,18 +179,18 @@ class NodeLifeTest extends VirtualTest {
     }
 
     @Test
-    void aBrokenStreamNeverAnswersTheWrongRequest() {
+    void aMalformedReplyNeverCompletesAnotherRequest() {
         final VirtualWorld.Client client = world(3);
         node(0).sendRaw(":1\r\n");
         world.runMs(1);
-        assertEquals(1, status(client, 0).disconnectCount(), "an answer that nobody asked for ends the connection");
+        assertEquals(1, status(client, 0).disconnectCount(), "an unsolicited reply closes the connection");
         node(1).sendRaw("?\r\n");
         world.runMs(1);
-        assertEquals(1, status(client, 1).disconnectCount(), "so does a broken protocol");
+        assertEquals(1, status(client, 1).disconnectCount(), "a malformed reply does too");
     }
 
     @Test
-    void aStoppedNodeCostsBoundedMemoryAndNoTime() {
+    void aStoppedNodeCostsLimitedMemoryAndNoTime() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().nodeBackPressure(16, 4096));
         eachNode(node -> node.delay(() -> 1_000_000));
@@ -199,21 +199,21 @@ class NodeLifeTest extends VirtualTest {
             final long startNs = world.nowNs();
             final Lease lease = lease(client);
             release(lease);
-            assertEquals(4_000_000, world.nowNs() - startNs, "the others are as fast as ever, cycle " + i);
+            assertEquals(4_000_000, world.nowNs() - startNs, "the other nodes are as fast as before, cycle " + i);
         }
         final AcquireOutcome outcome = acquire(client, options());
         assertTrue(outcome.voteText(0).contains("too much unanswered"), outcome::toString);
-        assertTrue(client.engine().claimsOut() <= 16, "attempts that wait for it: " + client.engine().claimsOut());
+        assertTrue(client.engine().claimsOut() <= 16, "claims that wait for it: " + client.engine().claimsOut());
     }
 
     @Test
-    void aPauseOfTheClientDoesNotEndHealthyConnections() {
+    void aPauseOfTheClientKeepsHealthyConnections() {
         final VirtualWorld.Client client = world(3);
         client.pause();
         world.runMs(20_000);
         client.resume();
         world.runMs(300);
-        assertEquals(0, status(client, 0).disconnectCount(), "the answers were waiting in the socket");
+        assertEquals(0, status(client, 0).disconnectCount(), "the replies were in the socket");
         lease(client);
     }
 
@@ -223,11 +223,11 @@ class NodeLifeTest extends VirtualTest {
         final Lease lease = lease(client);
         client.pause();
         world.runMs(9_950);
-        assertFalse(lease.isHeld(), "asked before the engine had a chance to run: " + lease);
+        assertFalse(lease.isHeld(), "called before the engine has run: " + lease);
     }
 
     @Test
-    void reconnectsGoOnForEverWithGrowingDelay() {
+    void reconnectsContinueWithGrowingDelay() {
         world = new VirtualWorld(1);
         node(0).crash();
         final VirtualWorld.Client client = client(context().reconnectDelayMs(20, 1_000));

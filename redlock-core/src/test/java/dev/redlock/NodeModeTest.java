@@ -9,13 +9,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Only an independent master is a node. */
+/** Only a standalone master is accepted as a node. */
 class NodeModeTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"redis_mode:cluster, cluster node", "server_mode:cluster, cluster node",
         "redis_mode:sentinel, Sentinel", "server_mode:sentinel, Sentinel"})
-    void aServerOfAnotherModeIsRefusedWithAReason(final String field, final String reason) {
+    void aServerOfAnotherModeIsRejectedWithAReason(final String field, final String reason) {
         world = new VirtualWorld(3);
         node(0).redis().modeField(field);
         final VirtualWorld.Client client = client();
@@ -24,12 +24,12 @@ class NodeModeTest extends VirtualTest {
         assertTrue(status(client, 0).problem().contains("independent master"), status(client, 0).problem());
         lease(client);
         world.runMs(60_000);
-        assertTrue(node(0).openedCount() <= 26, "asked again after 2.5 to 5 s: " + node(0).openedCount());
+        assertTrue(node(0).openedCount() <= 26, "retried after 2.5 to 5 s: " + node(0).openedCount());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"redis_mode:standalone", "server_mode:standalone", "os:Linux"})
-    void aServerThatStandsAloneIsUsed(final String field) {
+    void aStandaloneServerIsUsed(final String field) {
         world = new VirtualWorld(1);
         node(0).redis().modeField(field);
         assertEquals(NodeState.READY, status(client(), 0).state());

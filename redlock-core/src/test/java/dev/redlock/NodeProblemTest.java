@@ -33,7 +33,7 @@ class NodeProblemTest extends VirtualTest {
             @Override
             public void onOpened(final FakeNode.Wire wire) {
                 wire.send("-ERR max number of clients reached\r\n");
-                wire.hangUp();
+                wire.disconnect();
             }
 
             @Override
@@ -46,7 +46,7 @@ class NodeProblemTest extends VirtualTest {
     private static FakeNode.Hostility hangingUpInTheHandshake() {
         return (wire, words, honest) -> {
             if (words.get(0).equals("INFO")) {
-                wire.hangUp();
+                wire.disconnect();
             } else {
                 wire.send(honest);
             }

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A {@link NodeStatus} can be read at any time, by anybody, and says nothing that is secret. */
+/** A {@link NodeStatus} is readable at any time from any thread, and contains no secret. */
 class NodeStatusTest extends VirtualTest {
 
     private static List<Object> everyAccessor(final NodeStatus status) {
@@ -33,7 +33,7 @@ class NodeStatusTest extends VirtualTest {
         return CompletableFuture.supplyAsync(() -> everyAccessor(status)).join();
     }
 
-    /** A problem and a text come with each state but those that are as they should be. */
+    /** Every state except the normal ones has a problem. */
     private void assertState(final NodeState expected, final NodeStatus status) {
         assertEquals(expected, status.state(), status::toString);
         assertEquals(everyAccessor(status), readByAnotherThread(status), "the same for every thread");
@@ -41,7 +41,7 @@ class NodeStatusTest extends VirtualTest {
     }
 
     @Test
-    void itCanBeReadInEachState() {
+    void statusIsReadableInEachState() {
         world = new VirtualWorld(1);
         node(0).delay(() -> 5_000_000);
         node(0).crash();
@@ -67,7 +67,7 @@ class NodeStatusTest extends VirtualTest {
     }
 
     @Test
-    void itStaysReadableAfterTheClientHasClosed() {
+    void statusIsReadableAfterTheClientHasClosed() {
         final VirtualWorld.Client client = world(3);
         lease(client);
         world.runMs(1);
@@ -79,11 +79,11 @@ class NodeStatusTest extends VirtualTest {
         assertEquals(1, status.index());
         world.runMs(60_000);
         assertState(NodeState.CLOSED, status);
-        assertEquals(1, client.redlock().nodes().get(1).grantedCount(), "the client still gives it away");
+        assertEquals(1, client.redlock().nodes().get(1).grantedCount(), "the client still returns it");
     }
 
     @Test
-    void userAndPasswordAreNotShown() {
+    void toStringShowsNoCredentials() {
         world = new VirtualWorld(1);
         node(0).redis().password("ann", "secret");
         final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://ann:secret@node-0:1"));
@@ -95,7 +95,7 @@ class NodeStatusTest extends VirtualTest {
     }
 
     @Test
-    void aWrongPasswordIsTheProblemAndNotShownEither() {
+    void theProblemOfAWrongPasswordShowsNoCredentials() {
         world = new VirtualWorld(1);
         node(0).redis().password("ann", "secret");
         final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://ann:guessed@node-0:1"));
@@ -105,7 +105,7 @@ class NodeStatusTest extends VirtualTest {
     }
 
     @Test
-    void theListHasOneForEachNodeAndIsNobodysToChange() {
+    void theListHasOneStatusPerNodeAndIsImmutable() {
         final VirtualWorld.Client client = world(3);
         final List<NodeStatus> nodes = client.redlock().nodes();
         assertEquals(List.of(0, 1, 2), nodes.stream().map(NodeStatus::index).toList(), "in configured order");

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a client needs at its worst moment it does not keep for ever. */
+/** A client does not keep the memory of its peak load forever. */
 class PoolsTest extends VirtualTest {
 
     private static final int ATTEMPTS = 8_000;
@@ -33,11 +33,11 @@ class PoolsTest extends VirtualTest {
     }
 
     @Test
-    void attemptsThatAFrozenNodeHeldAreGivenUpAfterwards() {
+    void poolsShrinkAfterAFrozenNodeHasResumed() {
         client = world(3);
         node(0).pause();
         lockAll(ATTEMPTS);
-        assertEquals(ATTEMPTS, client.engine().claimsOut(), "attempts that node 0 has not answered");
+        assertEquals(ATTEMPTS, client.engine().claimsOut(), "claims that wait for node 0");
         world.runMs(500);
         node(0).resume();
         world.settle();
@@ -45,17 +45,17 @@ class PoolsTest extends VirtualTest {
         assertTrue(client.engine().pooledClaims() >= ATTEMPTS, "all of them are in the pool");
         world.runMs(60_000);
         final int pooled = client.engine().pooledClaims();
-        assertTrue(pooled > 0 && pooled <= BOUND, pooled + " attempts in the pool");
+        assertTrue(pooled > 0 && pooled <= BOUND, pooled + " claims in the pool");
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
     }
 
-    /** A load that goes up and down within a second allocates nothing. */
+    /** A load that varies within a second allocates nothing. */
     @Test
-    void attemptsThatAreUsedInEachSecondStayInThePool() {
+    void claimsInRegularUseStayInThePool() {
         client = world(1);
         lockAll(2_500);
         final int pooled = client.engine().pooledClaims();
-        assertTrue(pooled >= 2_500, pooled + " attempts in the pool");
+        assertTrue(pooled >= 2_500, pooled + " claims in the pool");
         for (int second = 0; second < 6; second++) {
             lockAll(2_500);
             world.runMs(1_000);

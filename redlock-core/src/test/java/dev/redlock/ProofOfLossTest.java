@@ -14,23 +14,23 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A node that answers that it does not hold the token holds the lease no more, whatever the others say. */
+/** A node that replies that it does not hold the token is no holder node any more, whatever the other nodes reply. */
 class ProofOfLossTest extends VirtualTest {
 
-    private final List<LeaseState> told = new ArrayList<>();
+    private final List<LeaseState> received = new ArrayList<>();
 
-    /** A lease that nodes 0 and 1 hold; node 2 hangs. */
+    /** Nodes 0 and 1 hold the lease; node 2 is paused. */
     private Lease leaseOnTwo(final VirtualWorld.Client client, final AcquireOptions options) {
         node(2).pause();
-        final Lease lease = acquired(acquire(client, options.listener((lost, state) -> told.add(state))));
+        final Lease lease = acquired(acquire(client, options.listener((lost, state) -> received.add(state))));
         world.runMs(1);
         return lease;
     }
 
-    /** Takes the lock away on a node. */
+    /** Replaces the key on a node by another holder's. */
     private void lose(final int nodeIndex, final String how) {
         switch (how) {
-            case "foreign" -> node(nodeIndex).redis().set("orders", "somebody else's", 60_000);
+            case "foreign" -> node(nodeIndex).redis().set("orders", "another client's", 60_000);
             case "missing" -> node(nodeIndex).redis().delete("orders");
             default -> node(nodeIndex).redis()
                     .failNext("extend", "WRONGTYPE Operation against a key holding the wrong kind of value", 1);
@@ -39,41 +39,41 @@ class ProofOfLossTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"foreign", "missing", "of another type"})
-    void aLeaseIsLostAtOnceWhenARefusalLeavesNoQuorumOfHolders(final String how) {
+    void aRefusalThatLeavesNoQuorumOfHolderNodesLosesTheLease(final String how) {
         final VirtualWorld.Client client = world(3);
         final Lease lease = leaseOnTwo(client, options());
         lose(1, how);
         final long startMs = nowMs();
         assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "node 0 alone holds it");
-        assertEquals(startMs, nowMs(), "at once");
+        assertEquals(startMs, nowMs(), "immediately");
         assertEquals(LeaseState.LOST, lease.state());
-        assertEquals(List.of(LeaseState.LOST), told, "the holder is told");
+        assertEquals(List.of(LeaseState.LOST), received, "the listener is notified");
         assertEquals(1, client.redlock().counters().lostCount(), "counted");
         world.runMs(1);
-        assertEquals(how.equals("foreign") ? 1 : 0, keyCount(), "what is ours is given back: it stands nowhere");
+        assertEquals(how.equals("foreign") ? 1 : 0, keyCount(), "the keys of this client are released");
     }
 
     @Test
-    void anAutomaticExtensionFindsTheLoss() {
+    void anAutomaticExtensionDetectsTheLoss() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = leaseOnTwo(client, options().autoExtend());
         lose(1, "foreign");
         world.runMs(3_340);
-        assertEquals(LeaseState.LOST, lease.state(), "found by the first of them, after a third of the ttl");
-        assertEquals(List.of(LeaseState.LOST), told, "the holder is told");
+        assertEquals(LeaseState.LOST, lease.state(), "detected by the first extension, after a third of the ttl");
+        assertEquals(List.of(LeaseState.LOST), received, "the listener is notified");
     }
 
     @Test
-    void anErrorThatSaysNothingAboutTheKeyIsNoLoss() {
+    void anErrorUnrelatedToTheKeyIsNotALoss() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = leaseOnTwo(client, options());
         node(1).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
-        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "an error says nothing about the key");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "an error proves nothing about the key");
         assertTrue(lease.isHeld(), lease::toString);
     }
 
     @Test
-    void aRefusalThatLeavesAQuorumOfHoldersIsNoLoss() {
+    void aRefusalThatLeavesAQuorumOfHolderNodesIsNotALoss() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(1);
@@ -81,45 +81,45 @@ class ProofOfLossTest extends VirtualTest {
         node(1).pause();
         node(2).pause();
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "one refusal, two are silent");
-        assertTrue(lease.isHeld(), "nodes 1 and 2 hold it, as far as is known: " + lease);
+        assertTrue(lease.isHeld(), "nodes 1 and 2 may still hold it: " + lease);
         node(1).resume();
         node(2).resume();
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "and so they do");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "and they do");
     }
 
-    /** The round has ended before the refusal comes. */
+    /** The refusal arrives after the end of the round. */
     @Test
-    void aLateRefusalIsAProofToo() {
+    void aLateRefusalRemovesAHolderNode() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = leaseOnTwo(client, options());
         lose(1, "foreign");
         node(1).delay(() -> 100_000_000);
-        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "node 1 has not answered yet");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "the reply of node 1 is pending");
         assertTrue(lease.isHeld(), lease::toString);
         world.runMs(200);
-        assertEquals(LeaseState.LOST, lease.state(), "now it has");
+        assertEquals(LeaseState.LOST, lease.state(), "now it has arrived");
     }
 
-    /** It answers an extension that another one has followed: what it proves is true all the same. */
+    /** The refusal belongs to an older extension, but its proof is still valid. */
     @Test
-    void aRefusalOfAnEarlierExtensionIsAProofToo() {
+    void aRefusalOfAnEarlierExtensionRemovesAHolderNode() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = leaseOnTwo(client, options());
         lose(1, "foreign");
         node(1).delay(() -> 50_000_000);
-        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "node 1 has not answered yet");
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "the reply of node 1 is pending");
         node(1).delay(() -> 200_000_000);
         final CompletableFuture<ExtendOutcome> second = lease.extendAsync(TTL).toCompletableFuture();
         world.settle();
-        assertFalse(second.isDone(), "this test wants the second one under way");
+        assertFalse(second.isDone(), "precondition: the second extension is in flight");
         node(1).delay(() -> 0);
-        assertEquals(ExtendOutcome.LOST, get(second), "by the answer to the first");
+        assertEquals(ExtendOutcome.LOST, get(second), "by the reply to the first");
     }
 
-    /** The conditional set says no, and the connection ends before the script that follows it says why. */
+    /** The conditional set fails, and the connection breaks before the script that follows it replies. */
     @ParameterizedTest
     @ValueSource(strings = {"foreign", "missing"})
-    void aConditionalSetThatFailsIsAProofAlready(final String how) {
+    void aFailedConditionalSetRemovesAHolderNode(final String how) {
         world = new VirtualWorld(3);
         eachNode(node -> node.redis().kind(FakeRedis.Kind.REDIS_8_4));
         final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
@@ -130,13 +130,13 @@ class ProofOfLossTest extends VirtualTest {
         world.runMs(11);
         node(1).breakConnections();
         assertEquals(ExtendOutcome.LOST, get(extended), "node 0 alone holds it");
-        assertEquals(0, node(1).redis().commandCount("extend"), "there is nothing to put back any more");
+        assertEquals(0, node(1).redis().commandCount("extend"), "there is no lease to set keys for");
     }
 
-    /** Nodes 0 to 3 of five hold the lease; 3 loses its key, is mended, and counts again when it has renewed. */
+    /** Nodes 0 to 3 of five hold the lease; node 3 loses its key, gets it again, and counts after its next renewal. */
     @ParameterizedTest
     @ValueSource(ints = {1, 2})
-    void aMendedKeyCountsFromTheNextExtensionOn(final int extensions) {
+    void aKeySetAgainCountsFromTheNextExtension(final int extensions) {
         final VirtualWorld.Client client = world(5);
         node(4).pause();
         final Lease lease = lease(client);
@@ -149,13 +149,13 @@ class ProofOfLossTest extends VirtualTest {
         assertEquals(4, keyCount(), "node 3 has it again");
         node(0).redis().clockJump(60_000);
         world.runMs(1_300);
-        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is seen");
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is detected");
         assertEquals(extensions == 1 ? LeaseState.LOST : LeaseState.HELD, lease.state(), "three are needed");
     }
 
-    /** A node that proves to hold the token is a holder before the round is decided. */
+    /** A node that proves to hold the token is a holder node before the decision of the round. */
     @Test
-    void aGrantOfARoundThatIsNotDecidedMakesUpForARefusal() {
+    void aGrantOfAnUndecidedRoundCompensatesARefusal() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = leaseOnTwo(client, options());
         node(2).resume();
@@ -167,9 +167,9 @@ class ProofOfLossTest extends VirtualTest {
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "nodes 0 and 2 hold it");
     }
 
-    /** Node 2 grants the acquire, for ten seconds, but answers when the lease has been extended for thirty. */
+    /** Node 2 grants the acquire for ten seconds, but replies after the extension to thirty seconds. */
     @Test
-    void aLateGrantOfTheAcquireDoesNotBackALongerValidity() {
+    void aLateGrantOfTheAcquireDoesNotProveALongerValidity() {
         final VirtualWorld.Client client = world(3);
         node(2).delay(() -> 20_000_000);
         final Lease lease = lease(client);
@@ -178,35 +178,35 @@ class ProofOfLossTest extends VirtualTest {
         world.runMs(50);
         node(0).redis().clockJump(60_000);
         world.runMs(1_300);
-        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is seen");
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is detected");
         assertEquals(LeaseState.LOST, lease.state(), "node 2 keeps the key for ten seconds only");
     }
 
     @Test
-    void aLateGrantOfTheAcquireBacksTheValidityThatItWasAskedFor() {
+    void aLateGrantOfTheAcquireProvesItsOwnValidity() {
         final VirtualWorld.Client client = world(3);
         node(2).delay(() -> 20_000_000);
         final Lease lease = lease(client);
         world.runMs(50);
         node(0).redis().clockJump(60_000);
         world.runMs(1_300);
-        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is seen");
+        assertEquals(1, status(client, 0).clockJumpCount(), "the jump is detected");
         assertEquals(LeaseState.HELD, lease.state(), "nodes 1 and 2 hold it");
     }
 
-    /** What a node answers to a release proves nothing against a lease: it has ended. */
+    /** A reply to a release proves nothing against the lease, which has ended. */
     @Test
-    void theRefusalOfAReleaseIsAnOutcomeOfTheRelease() {
+    void aRefusedReleaseIsAnOutcomeNotALoss() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = leaseOnTwo(client, options());
         lose(0, "foreign");
         lose(1, "foreign");
-        assertEquals(ReleaseOutcome.EXPIRED, releaseWhileTheThirdAnswers(lease), "two do not hold it");
+        assertEquals(ReleaseOutcome.EXPIRED, releaseWhileTheThirdReplies(lease), "two do not hold it");
         assertEquals(LeaseState.RELEASED, lease.state());
-        assertEquals(List.of(), told, "not a loss");
+        assertEquals(List.of(), received, "not a loss");
     }
 
-    private ReleaseOutcome releaseWhileTheThirdAnswers(final Lease lease) {
+    private ReleaseOutcome releaseWhileTheThirdReplies(final Lease lease) {
         node(2).resume();
         return release(lease);
     }

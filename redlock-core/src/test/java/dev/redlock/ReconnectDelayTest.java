@@ -11,13 +11,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A node that is of no use after its handshake is connected to less and less often, and does not fill the log. */
+/** A node that fails after its handshake is reconnected with growing delays and a limited number of log lines. */
 class ReconnectDelayTest extends VirtualTest {
 
     private static final int MINUTES = 2;
 
-    /** Honest up to the last script of the handshake; every lock command is answered by the given bytes. */
-    private static FakeNode.Hostility answering(final String bytes) {
+    /** Honest up to the last script of the handshake; the given bytes are the reply to every lock command. */
+    private static FakeNode.Hostility replying(final String bytes) {
         return (wire, words, honest) -> {
             if (words.get(0).equals("SET") && words.contains("NX") || words.get(0).startsWith("EVAL")) {
                 wire.send(bytes);
@@ -27,11 +27,11 @@ class ReconnectDelayTest extends VirtualTest {
         };
     }
 
-    private static FakeNode.Hostility hangingUpAfterTheHandshake() {
+    private static FakeNode.Hostility disconnectingAfterTheHandshake() {
         return (wire, words, honest) -> {
             wire.send(honest);
             if (words.get(0).equals("SCRIPT") && words.get(2).startsWith("-- Gives many fenced")) {
-                wire.hangUp();
+                wire.disconnect();
             }
         };
     }
@@ -41,7 +41,9 @@ class ReconnectDelayTest extends VirtualTest {
         world.runMs(1);
     }
 
-    /** Half of the longest delay at least lies between two: two connections a second, and those of the first one. */
+    /**
+     * At least half of the longest delay is between two connections: two per second, besides those of the first second.
+     */
     private void assertCalm(final VirtualWorld.Client client, final FakeNode.Hostility hostility) {
         try (LogLines log = new LogLines()) {
             node(0).hostility(hostility);
@@ -54,46 +56,46 @@ class ReconnectDelayTest extends VirtualTest {
             }
             final int opened = node(0).openedCount() - openedBefore;
             assertTrue(opened <= 8 + 2 * 60 * MINUTES, "connections in " + MINUTES + " minutes: " + opened);
-            assertTrue(opened >= 60 * MINUTES / 2, "it is tried for ever: " + opened);
+            assertTrue(opened >= 60 * MINUTES / 2, "the client retries without end: " + opened);
             final List<String> lines = log.with("node 0");
             assertTrue(lines.size() <= 3 * MINUTES + 2, () -> "log lines: " + lines);
-            assertTrue(lines.size() >= MINUTES, () -> "it is not forgotten: " + lines);
+            assertTrue(lines.size() >= MINUTES, () -> "it stays reported: " + lines);
         }
     }
 
     @ParameterizedTest
     @CsvSource({"garbage, 'GET / HTTP/1.1\r\n\r\n'", "a wrong type, '+PONG\r\n'", "an array, '*1\r\n:1\r\n'",
         "a bulk of 512 MiB, '$536870912\r\n'", "a bulk of 2 MiB, '$2097152\r\n'", "an answer too many, ':1\r\n:1\r\n'"})
-    void aNodeThatAnswersLockCommandsWithNonsenseIsConnectedToWithGrowingDelay(final String what,
+    void aNodeThatSendsMalformedVotesReconnectsWithGrowingDelay(final String what,
             final String bytes) {
-        assertCalm(world(3), answering(bytes));
+        assertCalm(world(3), replying(bytes));
     }
 
     @Test
-    void aNodeThatNestsItsAnswerTwoHundredTimesIsConnectedToWithGrowingDelay() {
-        assertCalm(world(3), answering("*1\r\n".repeat(200) + ":1\r\n"));
+    void aNodeThatSendsDeeplyNestedRepliesReconnectsWithGrowingDelay() {
+        assertCalm(world(3), replying("*1\r\n".repeat(200) + ":1\r\n"));
     }
 
     @Test
-    void aNodeThatHangsUpBehindTheHandshakeIsConnectedToWithGrowingDelay() {
-        assertCalm(world(3), hangingUpAfterTheHandshake());
+    void aNodeThatDisconnectsAfterTheHandshakeReconnectsWithGrowingDelay() {
+        assertCalm(world(3), disconnectingAfterTheHandshake());
     }
 
-    /** One good answer does not make a connection that ends at once a useful one. */
+    /** One good reply does not make a short connection a useful one. */
     @Test
-    void aNodeThatHangsUpBehindItsFirstVoteIsConnectedToWithGrowingDelay() {
+    void aNodeThatDisconnectsAfterItsFirstVoteReconnectsWithGrowingDelay() {
         assertCalm(world(3), (wire, words, honest) -> {
             wire.send(honest);
-            // An acquire: the handshake tries a SET without NX.
+            // An acquire, because the handshake probes a SET without NX.
             if (words.get(0).equals("SET") && words.contains("NX")) {
-                wire.hangUp();
+                wire.disconnect();
             }
         });
     }
 
-    /** Each reason is another text, as when a server puts a number or its own words into it. */
+    /** Each reason has a different text, as if the server put a counter into it. */
     @Test
-    void reasonsThatDifferEachTimeDoNotFillTheLogEither() {
+    void changingReasonsAreLoggedAtALimitedRate() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client();
         final int[] count = {0};
@@ -114,9 +116,9 @@ class ReconnectDelayTest extends VirtualTest {
     }
 
     @Test
-    void theReasonStaysToBeSeenWhileTheNodeKeepsFailing() {
+    void theProblemStaysWhileTheNodeKeepsFailing() {
         final VirtualWorld.Client client = world(3);
-        node(0).hostility(answering("+PONG\r\n"));
+        node(0).hostility(replying("+PONG\r\n"));
         for (int i = 0; i < 200; i++) {
             acquireAndRelease(client);
             world.runMs(10);
@@ -127,11 +129,11 @@ class ReconnectDelayTest extends VirtualTest {
                 String.valueOf(status(client, 0).problem()));
         world.runMs(1_500);
         assertEquals(NodeState.READY, status(client, 0).state());
-        assertNull(status(client, 0).problem(), "it has been of use for as long as the longest delay");
+        assertNull(status(client, 0).problem(), "it has worked for as long as the longest delay");
     }
 
     @Test
-    void aConnectionThatLastedIsReplacedAtOnceWhenItBreaks() {
+    void aLongLivedConnectionIsReplacedImmediately() {
         final VirtualWorld.Client client = world(3);
         for (int i = 0; i < 20; i++) {
             world.runMs(1_300);
@@ -142,7 +144,7 @@ class ReconnectDelayTest extends VirtualTest {
     }
 
     @Test
-    void aNodeThatWasDownIsWithoutProblemWhenItIsBack() {
+    void aReconnectedNodeHasNoProblem() {
         final VirtualWorld.Client client = world(3);
         world.runMs(2_000);
         node(0).crash();
@@ -152,12 +154,12 @@ class ReconnectDelayTest extends VirtualTest {
         assertNull(status(client, 0).problem());
     }
 
-    /** What was left out is said with the next line, and a reason that stays is logged again. */
+    /** The next line has the number of suppressed lines, and a lasting reason is logged again. */
     @Test
-    void linesThatWereLeftOutAreCounted() {
+    void suppressedLogLinesAreCounted() {
         final VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
-            node(0).hostility(answering("+PONG\r\n"));
+            node(0).hostility(replying("+PONG\r\n"));
             for (int i = 0; i < 3_000; i++) {
                 acquireAndRelease(client);
                 world.runMs(40);
@@ -167,9 +169,9 @@ class ReconnectDelayTest extends VirtualTest {
         }
     }
 
-    /** Where it was in quarantine does not say why the connection ended. */
+    /** The quarantine is not the reason why the connection ended. */
     @Test
-    void aConnectionThatEndsInQuarantineSaysThatItEnded() {
+    void aDisconnectDuringQuarantineIsReported() {
         world = new VirtualWorld(1);
         node(0).redis().uptime(0);
         final VirtualWorld.Client client = client();

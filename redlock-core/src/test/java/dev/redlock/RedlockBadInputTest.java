@@ -12,7 +12,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Calls on {@link Redlock} that are wrong, against nodes that nobody listens on. */
+/** Invalid calls on {@link Redlock}, with addresses on which no node listens. */
 class RedlockBadInputTest {
 
     private static final Duration TTL = Duration.ofSeconds(10);
@@ -25,7 +25,7 @@ class RedlockBadInputTest {
         redlock.close();
     }
 
-    /** Runs something on the client's event loop: in the callback of an acquisition. */
+    /** Runs a task on the client's event loop: in the callback of an acquisition. */
     static <T> T onLoop(final Redlock client, final Supplier<T> call) {
         final CompletableFuture<T> result = new CompletableFuture<>();
         client.acquire(client.key("loop"), OPTIONS, client.newLease(), outcome -> {
@@ -39,7 +39,7 @@ class RedlockBadInputTest {
     }
 
     @Test
-    void aMajorityThatCannotBeReachedIsAnOutcome() throws InterruptedException {
+    void anUnreachableMajorityIsAnOutcome() throws InterruptedException {
         final AcquireOutcome outcome = redlock.tryAcquire("r", TTL);
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
         assertFalse(outcome.isAcquired());
@@ -60,21 +60,21 @@ class RedlockBadInputTest {
     }
 
     @Test
-    void resourcesAreChecked() {
-        Refusal.ofNull("resource is null: name what is to be locked", () -> redlock.tryAcquire(null, TTL));
-        Refusal.ofArgument("resource \"\" is empty: name what is to be locked", () -> redlock.acquire("", TTL));
+    void resourcesAreValidated() {
+        Refusal.ofNull("resource is null: give the name of the resource to lock", () -> redlock.tryAcquire(null, TTL));
+        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock", () -> redlock.acquire("", TTL));
         Refusal.ofArgument("resource \"" + "x".repeat(32) + "... (481 more characters)\" is 513 bytes long with its"
                 + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
                 () -> redlock.key("x".repeat(513)));
-        Refusal.ofNull("resource is null: name what is to be locked",
+        Refusal.ofNull("resource is null: give the name of the resource to lock",
                 () -> redlock.acquireAsync((String) null, OPTIONS));
         Refusal.ofNull("resource key is null", () -> redlock.acquireAsync((ResourceKey) null, OPTIONS));
         Refusal.ofNull("resource key is null", () -> redlock.acquire((ResourceKey) null, OPTIONS));
-        Refusal.ofNull("resource is null: name what is to be locked", () -> redlock.asLock(null, OPTIONS));
+        Refusal.ofNull("resource is null: give the name of the resource to lock", () -> redlock.asLock(null, OPTIONS));
     }
 
     @Test
-    void ttlsAndWaitsAreChecked() {
+    void ttlsAndWaitsAreValidated() {
         Refusal.ofNull("ttl is null: give a duration", () -> redlock.tryAcquire("r", (Duration) null));
         Refusal.ofArgument("ttl PT0S is too short: at least 1 ms is needed",
                 () -> redlock.tryAcquire("r", Duration.ZERO));
@@ -96,7 +96,7 @@ class RedlockBadInputTest {
     }
 
     @Test
-    void nullIsRefusedByName() {
+    void nullIsRejectedWithItsName() {
         final ResourceKey key = redlock.key("r");
         final Lease lease = redlock.newLease();
         final AcquireCallback callback = outcome -> {
@@ -112,11 +112,11 @@ class RedlockBadInputTest {
         Refusal.ofNull("close timeout is null: give a duration", () -> redlock.closeWithin(null));
         Refusal.ofArgument("close timeout PT-1S is negative: give zero or more",
                 () -> redlock.closeWithin(Duration.ofSeconds(-1)));
-        assertEquals(LeaseState.IDLE, lease.state(), "no refused call has touched it");
+        assertEquals(LeaseState.IDLE, lease.state(), "no rejected call has changed it");
     }
 
     @Test
-    void aLeaseOfAnotherClientIsRefused() {
+    void aLeaseOfAnotherClientIsRejected() {
         try (Redlock other = TestClient.unreachable()) {
             Refusal.ofArgument("the lease was not made by this client: use its newLease()",
                     () -> redlock.acquire(redlock.key("r"), OPTIONS, other.newLease(), outcome -> {
@@ -125,8 +125,8 @@ class RedlockBadInputTest {
     }
 
     @Test
-    void blockingCallsOnTheEventLoopAreRefused() {
-        final String tail = " on the client's event loop, which nothing may block: use acquire(key, options, lease,"
+    void blockingCallsOnTheEventLoopThrow() {
+        final String tail = " on the client's event loop, which must not block: use acquire(key, options, lease,"
                 + " callback) or acquireAsync there";
         for (final Blocking call : new Blocking[]{() -> redlock.acquire("r", TTL), () -> redlock.tryAcquire("r", TTL),
             () -> redlock.tryAcquire("r", TTL, TTL), () -> redlock.acquire(redlock.key("r"), OPTIONS)}) {
@@ -146,28 +146,28 @@ class RedlockBadInputTest {
     }
 
     @Test
-    void aClosedClientAnswersThatItIsClosed() throws Exception {
+    void aClosedClientReturnsClosed() throws Exception {
         final Lease lease = redlock.newLease();
         assertTrue(redlock.closeWithin(Duration.ofSeconds(5)).isClean());
         redlock.close();
-        assertTrue(redlock.closeWithin(Duration.ZERO).isClean(), "twice is no error");
+        assertTrue(redlock.closeWithin(Duration.ZERO).isClean(), "a second close does not throw");
         final AcquireOutcome outcome = redlock.acquire("r", TTL);
         assertEquals(AcquireOutcome.Kind.CLOSED, outcome.kind());
         assertEquals(0, outcome.attemptCount());
         assertEquals(AcquireOutcome.Kind.CLOSED,
                 redlock.acquireAsync("r", OPTIONS).toCompletableFuture().get(20, TimeUnit.SECONDS).kind());
-        final CompletableFuture<AcquireOutcome.Kind> told = new CompletableFuture<>();
-        redlock.acquire(redlock.key("r"), OPTIONS, lease, result -> told.complete(result.kind()));
-        assertEquals(AcquireOutcome.Kind.CLOSED, told.get(20, TimeUnit.SECONDS));
+        final CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+        redlock.acquire(redlock.key("r"), OPTIONS, lease, result -> received.complete(result.kind()));
+        assertEquals(AcquireOutcome.Kind.CLOSED, received.get(20, TimeUnit.SECONDS));
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
         Refusal.ofState("\"r\" cannot be locked: the client is closed", () -> redlock.asLock("r", OPTIONS).lock());
         assertFalse(redlock.asLock("r", OPTIONS).tryLock());
     }
 
     @Test
-    void aTransportThatIsNotHereIsRefusedWithItsReason() {
+    void anUnavailableTransportIsRejectedWithItsReason() {
         final RedlockContext context = new RedlockContext().nodes("unix:///run/none.sock").transport(TransportKind.NIO);
-        Refusal.ofArgument("transport NIO cannot be used here: it has no Unix domain sockets; use AUTO or another one",
+        Refusal.ofArgument("transport NIO cannot be used here: it has no Unix domain sockets; use AUTO or another transport",
                 () -> Redlock.connect(context));
     }
 
@@ -176,10 +176,10 @@ class RedlockBadInputTest {
     interface Blocking {
         Object call() throws Exception;
 
-        /** What it is refused with. */
+        /** Returns the exception of a call. */
         default String message() {
             try {
-                return "not refused: " + call();
+                return "not rejected: " + call();
             } catch (final Exception e) {
                 return e.getMessage();
             }

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every option: null, one step outside of each bound, on each bound, and after the context is concluded. */
+/** Every option: null, its limits, one step outside of each limit, and after the context is concluded. */
 class RedlockContextTest {
 
     private final RedlockContext context = new RedlockContext();
@@ -54,7 +54,7 @@ class RedlockContextTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("ranges")
-    void anOptionTakesItsBoundsAndRefusesOneStepBeyond(final String what, final String unit, final long min,
+    void eachOptionAcceptsItsLimitsAndRejectsOneStepBeyond(final String what, final String unit, final long min,
             final long max, final Option option) {
         assertSame(context, option.set(context, min));
         assertSame(context, option.set(context, max));
@@ -72,7 +72,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void durationsBelowTheirRangeAreRefused() {
+    void durationsBelowTheirRangeAreRejected() {
         Refusal.ofArgument("maxTtl 99 is out of range: 100 to 86400000 ms are allowed",
                 () -> context.maxTtl(Duration.ofMillis(99)));
         Refusal.ofArgument("fenceCounterTtl 999 is out of range: 1000 to 315360000000 ms are allowed",
@@ -98,7 +98,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void aDriftRateIsHalfOfTheTimeAtMost() {
+    void driftRateIsAtMostHalfOfTheTime() {
         context.drift(0, Duration.ZERO).drift(500_000, Duration.ZERO);
         for (final int rate : new int[]{-1, 500_001, Integer.MIN_VALUE, Integer.MAX_VALUE}) {
             Refusal.ofArgument("drift rate " + rate + " is out of range: 0 to 500000 parts per million are allowed",
@@ -107,7 +107,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void enormousDurationsSaturate() {
+    void hugeDurationsSaturate() {
         final Duration forEver = Duration.ofSeconds(Long.MAX_VALUE);
         final ClientConfig config = new RedlockContext().nodes("h:1")
                 .defaultWait(forEver)
@@ -120,7 +120,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void nullIsRefusedByName() {
+    void nullIsRejectedWithItsName() {
         Refusal.ofNull("node addresses are null", () -> context.nodes((String[]) null));
         Refusal.ofNull("node address is null: write host:port, redis://[user:password@]host[:port] or unix:///path",
                 () -> context.nodes("h:1", null));
@@ -146,7 +146,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void addressesAreCheckedWhenTheyAreGiven() {
+    void addressesAreValidatedWhenTheyAreSet() {
         Refusal.ofArgument("node address \"nowhere\" is malformed: host or port is missing;"
                 + " write host:port, redis://[user:password@]host[:port] or unix:///path",
                 () -> context.nodes("nowhere"));
@@ -164,7 +164,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void aClientNameMustSuitRedis() {
+    void clientNameMustBeValidForRedis() {
         for (final String name : new String[]{"a b", "a\nb", "\u007f", "name\u00e9", "tab\t"}) {
             Refusal.ofArgument("client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
                     + " which Redis refuses: use printable ASCII without blanks", () -> context.clientName(name));
@@ -174,7 +174,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void aReconnectDelayIsARange() {
+    void reconnectDelayIsARange() {
         context.reconnectDelayMs(1, 1).reconnectDelayMs(600_000, 600_000);
         for (final int[] range : new int[][]{{0, 1}, {2, 1}, {1, 600_001}, {-1, -1}}) {
             Refusal.ofArgument("reconnect delay range " + range[0] + " to " + range[1]
@@ -184,13 +184,13 @@ class RedlockContextTest {
     }
 
     @Test
-    void eventLoopsMayNotBeNone() {
+    void eventLoopsRejectsAnEmptyList() {
         Refusal.ofArgument("no event loop is given: give one, or the number of loops to run",
                 () -> context.eventLoops());
     }
 
     @Test
-    void whatContradictsIsFoundAtTheEndWithBothNumbers() {
+    void concludeRejectsContradictionsNamingBothValues() {
         Refusal.ofArgument("no nodes are configured: give at least one address", () -> context.conclude());
         Refusal.ofArgument("no nodes are configured: give at least one address", () -> Redlock.connect());
         Refusal.ofArgument("nodeTimeout 2000 ms is longer than maxTtl 1000 ms: no lock could outlive one slow answer",
@@ -224,7 +224,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void theEdgesOfContradictionAreAllowed() {
+    void concludeAcceptsTheLimitsOfContradictions() {
         new RedlockContext().nodes("h:1")
                 .maxTtl(Duration.ofSeconds(1))
                 .nodeTimeout(Duration.ofSeconds(1))
@@ -256,14 +256,14 @@ class RedlockContextTest {
 
     @ParameterizedTest
     @MethodSource("changes")
-    void aConcludedContextCannotBeChanged(final Consumer<RedlockContext> change) {
+    void aConcludedContextIsImmutable(final Consumer<RedlockContext> change) {
         context.nodes("h:1").conclude();
         Refusal.ofState("this RedlockContext is concluded, a client uses it: make a new one",
                 () -> change.accept(context));
     }
 
     @Test
-    void aTtlIsCheckedAgainstTheClient() {
+    void ttlIsValidatedAgainstTheClientsLimits() {
         final LeaseTerms terms = context.nodes("h:1").maxTtl(Duration.ofSeconds(10)).conclude().terms();
         terms.checkTtl(10_000, AcquireSpec.UNSET);
         Refusal.ofArgument("ttl 10001 ms is longer than maxTtl 10000 ms: ask for less, or raise RedlockContext.maxTtl",
@@ -296,7 +296,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void theMinimumValidityIsTheNearestThatIsSet() {
+    void minimumValidityOfTheOptionsOverridesTheClients() {
         final LeaseTerms terms = new RedlockContext().nodes("h:1").conclude().terms();
         assertEquals(100_000_000, terms.minValidityNs(1_000, AcquireSpec.UNSET));
         final LeaseTerms fixed = new RedlockContext().nodes("h:1").minValidity(Duration.ofMillis(5)).conclude().terms();
@@ -305,7 +305,7 @@ class RedlockContextTest {
     }
 
     @Test
-    void textShowsNoPassword() {
+    void toStringShowsNoPassword() {
         context.nodes("redis://ann:secret@h:1");
         assertFalse(context.toString().contains("secret"));
         assertEquals("RedlockContext{nodes=[h:1], maxTtlMs=60000, restartGuard=UPTIME}", context.toString());

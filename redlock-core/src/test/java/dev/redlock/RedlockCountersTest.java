@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** {@link RedlockCounters} can be read at any time, by anybody; only null is refused. */
+/** {@link RedlockCounters} are readable at any time from any thread; only null is rejected. */
 class RedlockCountersTest extends VirtualTest {
 
     private static List<Long> everyCounter(final RedlockCounters counters) {
@@ -27,20 +27,20 @@ class RedlockCountersTest extends VirtualTest {
     }
 
     @Test
-    void nullIsRefusedByName() {
+    void nullIsRejectedWithItsName() {
         final RedlockCounters counters = world(1).redlock().counters();
         Refusal.ofNull("kind of outcome is null: name the one to count", () -> counters.outcomeCount(null));
         Refusal.ofNull("release outcome is null: name the one to count", () -> counters.releaseCount(null));
     }
 
     @Test
-    void nothingHasHappenedAtFirst() {
+    void countersStartAtZero() {
         final List<Long> all = everyCounter(world(3).redlock().counters());
         assertEquals(0, all.stream().mapToLong(Long::longValue).sum(), all::toString);
     }
 
     @Test
-    void theyStayReadableAfterTheClientHasClosedAndCountWhatComesThen() {
+    void countersAreReadableAndCountAfterTheClientHasClosed() {
         final VirtualWorld.Client client = world(3);
         final RedlockCounters counters = client.redlock().counters();
         assertEquals(ExtendOutcome.EXTENDED, extend(lease(client), TTL));

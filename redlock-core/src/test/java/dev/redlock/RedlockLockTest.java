@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The {@link java.util.concurrent.locks.Lock} view: what that interface promises, and every wrong use of it. */
+/** The {@link java.util.concurrent.locks.Lock} view: the contract of that interface, and every wrong use of it. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class RedlockLockTest {
 
@@ -58,7 +58,7 @@ class RedlockLockTest {
     private Redlock client() {
         final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(2)), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(),
-                // Tokens are drawn from it: two clients with one seed would take each other's locks for their own.
+                // A seed for tokens: clients with the same seed would take each other's locks for their own.
                 SEEDS.incrementAndGet());
         client.open().join();
         clients.add(client.redlock());
@@ -98,7 +98,7 @@ class RedlockLockTest {
     // ---- holding ----------------------------------------------------------------------------------------------------
 
     @Test
-    void aThreadMayEnterAgainAndTheLastUnlockReleases() throws Exception {
+    void theLockIsReentrantAndTheLastUnlockReleases() throws Exception {
         view.lock();
         final Lease lease = view.lease();
         view.lock();
@@ -116,7 +116,7 @@ class RedlockLockTest {
         view.unlock();
         assertEquals(0, view.holdCount());
         assertFalse(view.isHeldByCurrentThread());
-        Await.until("given back", () -> keyCount() == 0);
+        Await.until("released", () -> keyCount() == 0);
         assertEquals(true, inAnotherThread(() -> {
             final boolean isTaken = view.tryLock();
             view.unlock();
@@ -125,22 +125,7 @@ class RedlockLockTest {
     }
 
     @Test
-    void viewsOfOneResourceShareTheirHold() throws Exception {
-        final RedlockLock other = redlock.asLock("orders", OPTIONS);
-        view.lock();
-        other.lock();
-        assertEquals(2, view.holdCount(), "entered again through the other view");
-        assertEquals(view.lease(), other.lease(), "one lease");
-        assertEquals(false, inAnotherThread(() -> redlock.asLock("orders", OPTIONS).tryLock()), "another thread");
-        view.unlock();
-        assertTrue(other.isHeldByCurrentThread(), "one hold is left");
-        other.unlock();
-        assertFalse(view.isHeldByCurrentThread());
-        Await.until("released", () -> keyCount() == 0);
-    }
-
-    @Test
-    void holdsAreOfOneThread() throws Exception {
+    void holdCountsBelongToOneThread() throws Exception {
         view.lock();
         assertEquals(0, inAnotherThread(() -> view.holdCount()));
         assertEquals(false, inAnotherThread(() -> view.isHeldByCurrentThread()));
@@ -151,7 +136,7 @@ class RedlockLockTest {
     }
 
     @Test
-    void threadsOfOneViewAndOfTwoClientsNeverOverlap() throws Exception {
+    void threadsOfOneViewAndOfTwoClientsNeverHoldTheLockTogether() throws Exception {
         final RedlockLock other = client().asLock("orders", OPTIONS);
         final AtomicInteger inside = new AtomicInteger();
         final AtomicInteger turns = new AtomicInteger();
@@ -181,7 +166,7 @@ class RedlockLockTest {
     // ---- waiting ----------------------------------------------------------------------------------------------------
 
     @Test
-    void tryLockDoesNotSleep() throws Exception {
+    void tryLockDoesNotWait() throws Exception {
         try (Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease()) {
             assertTrue(held.isHeld());
             assertFalse(view.tryLock());
@@ -191,7 +176,7 @@ class RedlockLockTest {
     }
 
     @Test
-    void tryLockWaitsForItsTimeAndNotLess() throws Exception {
+    void tryLockWaitsForItsTimeout() throws Exception {
         try (Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease()) {
             assertTrue(held.isHeld());
             final long startNs = System.nanoTime();
@@ -202,7 +187,7 @@ class RedlockLockTest {
     }
 
     @Test
-    void lockDoesNotGiveUpAndAnInterruptDoesNotEndIt() throws Exception {
+    void lockWaitsUntilItSucceedsDespiteInterrupts() throws Exception {
         final Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease();
         final AtomicBoolean isIn = new AtomicBoolean();
         final Running<Boolean> waiting = started(() -> {
@@ -215,14 +200,14 @@ class RedlockLockTest {
         waiting.awaitParked();
         waiting.thread().interrupt();
         Await.until("it has tried again", () -> redlock.counters().contendedAttemptCount() > 2);
-        assertFalse(isIn.get(), "an interrupt is no lock");
+        assertFalse(isIn.get(), "an interrupt does not give the lock");
         held.release();
         assertTrue(waiting.get(), "the interrupt stays set");
-        assertTrue(isIn.get(), "and it got the lock in the end");
+        assertTrue(isIn.get(), "and finally it got the lock");
     }
 
     @Test
-    void lockInterruptiblyEndsAtAnInterruptWithoutTheLock() throws Exception {
+    void lockInterruptiblyThrowsAtAnInterrupt() throws Exception {
         final Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease();
         final Running<String> waiting = started(() -> {
             try {
@@ -236,13 +221,13 @@ class RedlockLockTest {
         waiting.thread().interrupt();
         assertEquals("interrupted, holds 0, flag false", waiting.get());
         held.release();
-        Await.until("nothing is left behind", () -> keyCount() == 0);
+        Await.until("nothing is left", () -> keyCount() == 0);
         assertTrue(view.tryLock(), "and the view is free");
         view.unlock();
     }
 
     @Test
-    void anInterruptThatIsSetAlreadyLetsNobodyIn() throws Exception {
+    void aPendingInterruptPreventsTheLock() throws Exception {
         assertEquals("refused, interrupted true", inAnotherThread(() -> {
             Thread.currentThread().interrupt();
             return (view.tryLock() ? "locked" : "refused") + ", interrupted " + Thread.interrupted();
@@ -250,7 +235,7 @@ class RedlockLockTest {
         assertThrows(InterruptedException.class, () -> interrupted(view::lockInterruptibly));
         assertThrows(InterruptedException.class, () -> interrupted(() -> view.tryLock(1, TimeUnit.SECONDS)));
         assertEquals(0, view.holdCount());
-        assertEquals(0, keyCount(), "nothing stands anywhere");
+        assertEquals(0, keyCount(), "no node has a key");
     }
 
     private static void interrupted(final Waiting call) throws InterruptedException {
@@ -271,19 +256,19 @@ class RedlockLockTest {
     // ---- losing -----------------------------------------------------------------------------------------------------
 
     @Test
-    void unlockAfterTheLeaseHasExpiredIsNoError() {
+    void unlockDoesNotThrowAfterTheLeaseHasExpired() {
         final RedlockLock brief = redlock.asLock("brief", AcquireOptions.ofTtl(Duration.ofMillis(300)).tryOnce());
         brief.lock();
         Await.until("expired", () -> brief.lease().state() == LeaseState.EXPIRED);
-        assertEquals(1, brief.holdCount(), "the thread is still inside, although the lock is gone");
+        assertEquals(1, brief.holdCount(), "the thread still has its hold count, although the lock is gone");
         Refusal.ofState("the lease of \"brief\" was lost while this thread held the lock: unlock and start over; "
                 + brief.lease(), brief::lock);
-        assertFalse(brief.tryLock(), "no way to go deeper");
+        assertFalse(brief.tryLock(), "no further hold");
         assertEquals(1, brief.holdCount());
         brief.unlock();
         assertEquals(0, brief.holdCount());
         brief.lock();
-        assertTrue(brief.isHeldByCurrentThread(), "it can be taken anew");
+        assertTrue(brief.isHeldByCurrentThread(), "it can be locked again");
         brief.unlock();
     }
 
@@ -297,13 +282,13 @@ class RedlockLockTest {
         view.lock();
         assertEquals("\"orders\" is not locked by thread another: only the thread that locked it may unlock it",
                 inAnotherThread(() -> assertThrows(IllegalMonitorStateException.class, view::unlock).getMessage()));
-        assertTrue(view.isHeldByCurrentThread(), "still ours");
+        assertTrue(view.isHeldByCurrentThread(), "still held");
         view.unlock();
-        assertThrows(IllegalMonitorStateException.class, view::unlock, "once too often");
+        assertThrows(IllegalMonitorStateException.class, view::unlock, "one unlock too many");
     }
 
     @Test
-    void aLeaseIsThereForTheHolderOnly() throws Exception {
+    void leaseIsAvailableToTheHolderOnly() throws Exception {
         final String message = "\"orders\" is not locked by this thread, it has no lease";
         assertEquals(message, assertThrows(IllegalMonitorStateException.class, view::lease).getMessage());
         view.lock();
@@ -314,19 +299,19 @@ class RedlockLockTest {
     }
 
     @Test
-    void conditionsAreRefusedByName() {
+    void newConditionThrowsUnsupportedOperation() {
         assertEquals("a distributed lock has no conditions: wait for changes at the resource itself",
                 assertThrows(UnsupportedOperationException.class, view::newCondition).getMessage());
     }
 
     @Test
-    void nullUnitsAreRefused() {
+    void nullUnitsAreRejected() {
         Refusal.ofNull("time unit is null: say what the time is counted in", () -> view.tryLock(1, null));
         assertEquals(0, view.holdCount());
     }
 
     @Test
-    void onTheEventLoopItIsRefusedAndNothingIsHeld() throws Exception {
+    void blockingCallsOnTheEventLoopThrowAndHoldNothing() throws Exception {
         final String message = nodes.clientLoop()
                 .submit(() -> assertThrows(IllegalStateException.class, view::lock).getMessage())
                 .get();
@@ -336,10 +321,10 @@ class RedlockLockTest {
     }
 
     @Test
-    void afterTheClientHasClosedNothingHangs() {
+    void noCallHangsAfterTheClientHasClosed() {
         view.lock();
         redlock.close();
-        assertFalse(view.isHeldByCurrentThread(), "closing gave it back");
+        assertFalse(view.isHeldByCurrentThread(), "close has released it");
         view.unlock();
         Refusal.ofState("\"orders\" cannot be locked: the client is closed", view::lock);
         Refusal.ofState("\"orders\" cannot be locked: the client is closed", view::lockInterruptibly);
@@ -348,7 +333,7 @@ class RedlockLockTest {
     }
 
     @Test
-    void textSaysWhetherItIsLockedHere() {
+    void toStringShowsWhetherThisProcessHoldsTheLock() {
         assertEquals("RedlockLock{orders, not locked in this process}", view.toString());
         view.lock();
         assertEquals("RedlockLock{orders, locked in this process}", view.toString());

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** What users hand in may call the client back, at the worst moment and about the very thing that is going on. */
+/** Callbacks re-enter the client at the worst moment, for the same lock. */
 class ReentrantCallbacksTest extends VirtualTest {
 
     private static final ReleaseCallback NOBODY_LISTENS = (lease, outcome) -> {
@@ -33,10 +33,10 @@ class ReentrantCallbacksTest extends VirtualTest {
             }
         });
         world.settle();
-        assertEquals(List.of(), thrown, "thrown at the caller");
+        assertEquals(List.of(), thrown, "thrown to the caller");
     }
 
-    /** One node answers; the other two are gone, so that a release fails as soon as it is written. */
+    /** One node is up; the other two are disconnected, so that a release fails as soon as it is written. */
     private void twoOfThreeGo() {
         node(1).crash();
         node(2).crash();
@@ -44,7 +44,7 @@ class ReentrantCallbacksTest extends VirtualTest {
     }
 
     @Test
-    void aRetryPolicyThatCancelsItsAcquisition() {
+    void aRetryPolicyMayCancelItsAcquisition() {
         client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 60_000));
         final Lease lease = client.redlock().newLease();
@@ -65,7 +65,7 @@ class ReentrantCallbacksTest extends VirtualTest {
     }
 
     @Test
-    void aRetryPolicyThatCancelsItsAcquisitionAndBeginsAnother() {
+    void aRetryPolicyMayCancelItsAcquisitionAndStartAnother() {
         client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 60_000));
         final Lease lease = client.redlock().newLease();
@@ -88,13 +88,13 @@ class ReentrantCallbacksTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
     }
 
-    /** The attempt that the release sets off is under way when the budget ends: it is waited for, and has an end. */
+    /** The attempt after the release is in flight when the wait budget ends: it ends with that attempt. */
     @Test
-    void aRetryPolicyThatReleasesTheLockThatItWaitsFor() {
+    void aRetryPolicyMayReleaseTheLockThatItWaitsFor() {
         client = world(3);
         final Lease holder = held("orders");
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(Duration.ofMillis(15))
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(Duration.ofMillis(15))
                 .retryPolicy((attempts, reason, ttl, random) -> {
                     holder.release(NOBODY_LISTENS);
                     return Long.MAX_VALUE;
@@ -104,85 +104,85 @@ class ReentrantCallbacksTest extends VirtualTest {
         assertEquals(0, keyCount());
     }
 
-    /** It is asked how long the line shall stand back for other clients. */
+    /** The queue calls the policy for the length of its pause. */
     @Test
-    void aRetryPolicyThatCancelsItsAcquisitionWhenTheTurnIsHandedToIt() {
+    void aRetryPolicyMayCancelItsAcquisitionDuringAHandoff() {
         world = new VirtualWorld(3);
         client = client(context().localHandoffsMax(1));
         final Lease holder = held("orders");
         final AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
-        final CompletableFuture<AcquireOutcome> first = begin(client, waiting);
+        final CompletableFuture<AcquireOutcome> first = acquireAsync(client, waiting);
         final Lease second = client.redlock().newLease();
-        final List<AcquireOutcome.Kind> told = new ArrayList<>();
+        final List<AcquireOutcome.Kind> received = new ArrayList<>();
         client.redlock()
                 .acquire(client.redlock().key("orders"), waiting.retryPolicy((attempts, reason, ttl, random) -> {
                     second.close();
                     return Long.MAX_VALUE;
-                }), second, outcome -> told.add(outcome.kind()));
-        final CompletableFuture<AcquireOutcome> third = begin(client, waiting.waitUpTo(Duration.ofSeconds(20)));
+                }), second, outcome -> received.add(outcome.kind()));
+        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, waiting.waitUpTo(Duration.ofSeconds(20)));
         world.runMs(10);
         release(holder);
         final Lease next = acquired(get(first));
         world.runMs(100);
         release(next);
-        assertEquals(List.of(AcquireOutcome.Kind.CANCELLED), told);
+        assertEquals(List.of(AcquireOutcome.Kind.CANCELLED), received);
         final Lease last = acquired(get(third));
         world.runMs(6_000);
-        assertTrue(last.isHeld(), "nobody else's turn disturbs it");
+        assertTrue(last.isHeld(), "no other waiter affects it");
         assertEquals(ReleaseOutcome.RELEASED, release(last));
         assertEquals(LeaseState.NOT_ACQUIRED, second.state());
     }
 
-    /** Otherwise the node would execute the acquire behind the release that undoes it. */
+    /** Otherwise the node would execute the acquire after the release that undoes it. */
     @Test
-    void anAcquisitionIsCancelledWhileItsCommandIsWritten() {
+    void anAcquisitionMayBeCancelledWhileItsCommandIsWritten() {
         world = new VirtualWorld(3);
         client = client(context().releaseBatchMax(2));
         final Lease holder = held("orders");
         final Lease other = held("others");
         final Lease next = client.redlock().newLease();
-        final List<String> told = new ArrayList<>();
+        final List<String> received = new ArrayList<>();
         twoOfThreeGo();
         onLoop(() -> {
             holder.release((lease, outcome) -> {
-                told.add("release " + outcome);
+                received.add("release " + outcome);
                 next.close();
                 other.release(NOBODY_LISTENS);
             });
             client.redlock()
                     .acquire(client.redlock().key("orders"), options(), next,
-                            outcome -> told.add("acquire " + outcome.kind()));
+                            outcome -> received.add("acquire " + outcome.kind()));
         });
         world.runMs(100);
-        assertNull(key(0), "nobody holds it");
-        assertEquals(2, told.size(), told::toString);
+        assertNull(key(0), "no node has the key");
+        assertEquals(2, received.size(), received::toString);
     }
 
-    /** A roll-back fills a batch of releases, and who is told of another one of them cancels what is rolled back. */
+    /** A rollback fills a batch of releases, and the callback of another release cancels the same acquisition. */
     @Test
-    void anAcquisitionIsCancelledWhileItIsRolledBack() {
+    void anAcquisitionMayBeCancelledDuringItsRollback() {
         world = new VirtualWorld(3);
         client = client(context().releaseBatchMax(2));
         final Lease holder = held("orders");
         final Lease next = client.redlock().newLease();
-        final List<String> told = new ArrayList<>();
+        final List<String> received = new ArrayList<>();
         twoOfThreeGo();
         onLoop(() -> {
             holder.release((lease, outcome) -> {
-                told.add("release " + outcome);
+                received.add("release " + outcome);
                 next.close();
             });
             client.redlock()
                     .acquire(client.redlock().key("others"), options().waitUpTo(Duration.ofSeconds(1)), next,
-                            outcome -> told.add("acquire " + outcome.kind()));
+                            outcome -> received.add("acquire " + outcome.kind()));
         });
         world.runMs(2_000);
-        assertEquals(List.of("release UNKNOWN", "acquire CANCELLED"), told);
+        assertEquals(List.of("release UNKNOWN", "acquire CANCELLED"), received);
     }
 
-    /** In whatever order the two end: a reusable lease may be used again from the callback of its release. */
+    /** In this order, because the callback of a release may reuse the lease. */
     @Test
-    void theExtensionThatAReleaseEndsIsToldBeforeTheRelease() {
+    void anExtensionThatAReleaseEndsCompletesBeforeTheRelease() {
         world = new VirtualWorld(3);
         client = client(context().releaseBatchMax(1).nodeBackPressure(16, 4096));
         final Lease lease = client.redlock().newLease();
@@ -190,27 +190,27 @@ class ReentrantCallbacksTest extends VirtualTest {
         world.runMs(1);
         assertTrue(lease.isHeld());
         eachNode(node -> node.pause());
-        final List<String> told = new ArrayList<>();
+        final List<String> received = new ArrayList<>();
         onLoop(() -> {
-            lease.extend(5_000, (extended, outcome) -> told.add("extend " + outcome));
+            lease.extend(5_000, (extended, outcome) -> received.add("extend " + outcome));
             for (int i = 0; i < 20; i++) {
                 client.redlock().acquireAsync("others/" + i, options());
             }
         });
         onLoop(() -> lease.release((released, outcome) -> {
-            told.add("release " + outcome);
+            received.add("release " + outcome);
             client.redlock()
                     .acquire(client.redlock().key("next"), options(), lease,
-                            again -> told.add("acquire " + again.kind()));
+                            again -> received.add("acquire " + again.kind()));
         }));
-        assertEquals(List.of("extend NOT_HELD", "release UNKNOWN", "acquire NO_QUORUM"), told);
+        assertEquals(List.of("extend NOT_HELD", "release UNKNOWN", "acquire NO_QUORUM"), received);
         eachNode(node -> node.resume());
         world.runMs(100);
     }
 
-    /** Thousands of leases that have ended while the process was paused, each given back when the one before is. */
+    /** Thousands of leases expired while the process was paused; each callback releases the next one. */
     @Test
-    void aLongChainOfReleases() {
+    void aLongChainOfReleaseCallbacksNeedsNoDeepStack() {
         world = new VirtualWorld(1);
         client = client(context().autoExtendedLeasesMax(0));
         final List<Lease> leases = new ArrayList<>();
@@ -232,9 +232,9 @@ class ReentrantCallbacksTest extends VirtualTest {
         assertEquals(leases.size(), released[0], "each of them");
     }
 
-    /** The same with extensions, at a time when no node can be reached. */
+    /** The same with extensions, while no node is reachable. */
     @Test
-    void aLongChainOfExtensions() {
+    void aLongChainOfExtendCallbacksNeedsNoDeepStack() {
         client = world(1);
         final Lease lease = held("orders");
         node(0).crash();

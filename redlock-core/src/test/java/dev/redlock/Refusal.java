@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import org.junit.jupiter.api.function.Executable;
 
-/** Asserts what is refused, and with exactly which words. */
+/** Asserts that a call throws, with an exact message. */
 public final class Refusal {
 
     private Refusal() {

@@ -16,10 +16,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Releases that fall together go to a node as one script call, and everything about each stays as it was. */
+/** Simultaneous releases go to a node as one script call, and each keeps its own outcome. */
 class ReleaseBatchTest extends VirtualTest {
 
-    /** A counter that is ahead of those that start from the clock, and in range. */
+    /** A counter ahead of those that start from the clock, but in range. */
     private static final String AHEAD = "1887437000000000";
 
     private List<Lease> leases(final VirtualWorld.Client client, final int count) {
@@ -45,7 +45,7 @@ class ReleaseBatchTest extends VirtualTest {
         return outcomes;
     }
 
-    /** Node 0 has counted further than the others, so that releases have to bring them together. */
+    /** The counter of node 0 is ahead of the others, so that releases have to raise them. */
     private void countersApart(final String... resources) {
         for (final String resource : resources) {
             node(0).redis().set(LockKey.counterName(resource), AHEAD, -1);
@@ -68,21 +68,21 @@ class ReleaseBatchTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"1, 0, 1", "2, 1, 0", "63, 1, 0", "64, 1, 0", "65, 1, 1", "66, 2, 0", "130, 3, 0"})
-    void oneCallCarriesUpToSixtyFour(final int leaseCount, final int batches, final int singles) {
+    void aBatchHasUpToSixtyFourReleases(final int leaseCount, final int batches, final int singles) {
         final VirtualWorld.Client client = world(3);
         releaseTogether(client, leases(client, leaseCount))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
         for (int i = 0; i < 3; i++) {
-            assertEquals(batches, count(i, "release_many"), "calls for many");
-            assertEquals(singles, count(i, "release"), "calls for one");
+            assertEquals(batches, count(i, "release_many"), "batches");
+            assertEquals(singles, count(i, "release"), "single releases");
             assertEquals(0, keysLeft(i));
         }
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 7})
-    void theLimitIsAnOption(final int limit) {
+    void theBatchLimitIsAnOption(final int limit) {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().releaseBatchMax(limit));
         releaseTogether(client, leases(client, 14))
@@ -92,7 +92,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void eachReleaseHasItsOwnAnswer() {
+    void eachReleaseOfABatchHasItsOwnOutcome() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 5);
         eachNode(node -> {
@@ -127,9 +127,9 @@ class ReleaseBatchTest extends VirtualTest {
         assertEquals(2, again.size());
     }
 
-    /** Commands about other resources go in between without a call of its own for what was collected so far. */
+    /** Commands for other resources do not end the batch. */
     @Test
-    void whatIsSentAboutOtherResourcesDoesNotSplitABatch() {
+    void commandsForOtherResourcesDoNotSplitABatch() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 8);
         client.engine().execute(() -> {
@@ -139,12 +139,12 @@ class ReleaseBatchTest extends VirtualTest {
             }
         });
         world.settle();
-        assertEquals(1, count(0, "release_many"), "one call for all eight");
+        assertEquals(1, count(0, "release_many"), "one batch of eight");
         assertEquals(8, keysLeft(0), "the others");
     }
 
     @Test
-    void whoWaitsInLineGetsTheTurnAtOnce() {
+    void aLocalWaiterGetsTheHandoffImmediately() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 4);
         final AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
@@ -152,7 +152,7 @@ class ReleaseBatchTest extends VirtualTest {
         for (int i = 0; i < 4; i++) {
             waiters.add(client.redlock().acquireAsync("orders/" + i, waiting).toCompletableFuture());
         }
-        // Time enough for every head of a line to have been refused and to wait for its next attempt.
+        // Enough time for a refusal of every head of a queue, which then waits for its next attempt.
         world.runMs(1_000);
         waiters.forEach(waiter -> assertFalse(waiter.isDone()));
         final long beforeNs = world.nowNs();
@@ -163,33 +163,33 @@ class ReleaseBatchTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"1, 0, 1", "2, 1, 0", "64, 1, 0", "65, 1, 1", "130, 3, 0"})
-    void fencedOnesGoTogetherToo(final int leaseCount, final int batches, final int singles) {
+    void fencedReleasesFormABatch(final int leaseCount, final int batches, final int singles) {
         final VirtualWorld.Client client = world(3);
         countersApart(leaseCount);
         releaseTogether(client, leases(client, leaseCount, options().fenced()))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
-        assertEquals(batches, count(0, "release_many_fenced"), "calls for many");
-        assertEquals(singles, count(0, "release_fenced"), "calls for one");
+        assertEquals(batches, count(0, "release_many_fenced"), "batches");
+        assertEquals(singles, count(0, "release_fenced"), "single releases");
         assertEquals(0, keysLeft(0));
     }
 
     @Test
-    void fencedOnesWhoseCountersAgreeGoWithThePlainOnes() {
+    void fencedReleasesWithEqualCountersJoinThePlainBatch() {
         final VirtualWorld.Client client = world(3);
         countersApart("orders/1");
         final List<Lease> leases = leases(client, 4, options().fenced());
         leases.add(lease(client));
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
-        assertEquals(1, count(0, "release_many"), "three whose counters agree, and the plain one");
-        assertEquals(1, count(0, "release_fenced"), "the one whose counters do not");
+        assertEquals(1, count(0, "release_many"), "three with equal counters, and the plain one");
+        assertEquals(1, count(0, "release_fenced"), "the one with different counters");
         assertEquals(0, count(0, "release_many_fenced") + count(0, "release"));
         assertEquals(0, keysLeft(0));
     }
 
     @Test
-    void fencedAndPlainOnesOfATurnAreTwoCalls() {
+    void fencedAndPlainReleasesOfATurnAreTwoBatches() {
         final VirtualWorld.Client client = world(3);
         countersApart(6);
         final List<Lease> leases = leases(client, 3);
@@ -206,7 +206,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void whoIsToldOfOneKindDoesNotOvertakeTheOther() {
+    void aHandoffAfterOneBatchDoesNotOvertakeTheOther() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> plain = leases(client, 2);
         countersApart("orders");
@@ -228,7 +228,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void aFencedBatchBringsTheCountersOfAllNodesTogether() {
+    void aFencedBatchRaisesTheCountersOfAllNodes() {
         final VirtualWorld.Client client = world(3);
         node(2).redis().set(LockKey.counterName("orders/1"), AHEAD, -1);
         final List<Lease> leases = leases(client, 3, options().fenced());
@@ -243,7 +243,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void anUnknownScriptForFencedOnesIsSentInFull() {
+    void anUnknownFencedBatchScriptIsSentInFull() {
         final VirtualWorld.Client client = world(3);
         countersApart(3);
         final List<Lease> leases = leases(client, 3, options().fenced());
@@ -254,7 +254,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void anUnknownScriptIsSentInFull() {
+    void anUnknownBatchScriptIsSentInFull() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 3);
         node(0).redis().flushScripts();
@@ -265,17 +265,17 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void anErrorIsAFailedVoteOfEachAndTheReleaseIsOwed() {
+    void anErrorFailsEachVoteAndRetainsTheReleases() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 3);
         eachNode(node -> node.redis().failNext("release_many", "BUSY Redis is busy running a script.", 1));
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
         world.runMs(1_000);
-        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2), "debts are paid");
+        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2), "undelivered releases are sent");
     }
 
     @Test
-    void aBrokenConnectionLeavesEachOfThemUnknownAndOwed() {
+    void aBrokenConnectionMakesEachVoteUnknownAndRetainsTheReleases() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 3);
         eachNode(node -> node.loseRequests(name -> true));
@@ -284,11 +284,11 @@ class ReleaseBatchTest extends VirtualTest {
         eachNode(node -> node.breakConnections());
         outcomes.forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
         world.runMs(5_000);
-        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2), "paid after the reconnect");
+        assertEquals(0, keysLeft(0) + keysLeft(1) + keysLeft(2), "sent after the reconnect");
     }
 
     @Test
-    void aNodeThatIsAwayIsOwedEachOfThem() {
+    void aDisconnectedNodeGetsEachReleaseLater() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 3);
         node(2).crash();
@@ -301,7 +301,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void allNodesAwayIsNoReasonToForgetAnything() {
+    void releasesAreRetainedWhileAllNodesAreDisconnected() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 3);
         eachNode(node -> node.crash());
@@ -310,7 +310,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void closingReleasesWhatIsHeldTogether() {
+    void closeReleasesHeldLocksInBatches() {
         final VirtualWorld.Client client = world(3);
         leases(client, 10);
         final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
@@ -321,7 +321,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void rollBacksGoTogetherToo() {
+    void rollbacksFormABatch() {
         final VirtualWorld.Client client = world(3);
         leases(client, 6);
         final VirtualWorld.Client other = client(context());
@@ -338,7 +338,7 @@ class ReleaseBatchTest extends VirtualTest {
         assertEquals(6, keysLeft(0), "the holder's");
     }
 
-    /** Two nodes by script, one with DELEX, one with DELIFEQ, one that has nothing but SET IFEQ. */
+    /** Two nodes with scripts, one with DELEX, one with DELIFEQ, one that supports only SET IFEQ. */
     private VirtualWorld.Client mixedWorld() {
         world = new VirtualWorld(5);
         node(1).redis().kind(FakeRedis.Kind.REDIS_8_4);
@@ -349,11 +349,11 @@ class ReleaseBatchTest extends VirtualTest {
 
     private void assertMixedCounts(final int batches, final int singles, final int natives) {
         for (final int scripted : new int[]{0, 3, 4}) {
-            assertEquals(batches, count(scripted, "release_many"), "calls for many on node " + scripted);
-            assertEquals(singles, count(scripted, "release"), "calls for one on node " + scripted);
+            assertEquals(batches, count(scripted, "release_many"), "batches on node " + scripted);
+            assertEquals(singles, count(scripted, "release"), "single releases on node " + scripted);
         }
-        assertEquals(natives, count(1, "DELEX"), "each by itself");
-        assertEquals(natives, count(2, "DELIFEQ"), "each by itself");
+        assertEquals(natives, count(1, "DELEX"), "each in its own call");
+        assertEquals(natives, count(2, "DELIFEQ"), "each in its own call");
         assertEquals(0, count(1, "release_many") + count(2, "release_many") + count(1, "release")
                 + count(2, "release"), "scripts on nodes that have a cheaper command");
     }
@@ -368,7 +368,7 @@ class ReleaseBatchTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"1, 0, 1", "2, 1, 0", "64, 1, 0", "65, 1, 1", "66, 2, 0"})
-    void eachNodeOfAMixedGroupIsAskedByWhatCostsItLeast(final int leaseCount, final int batches, final int singles) {
+    void eachNodeOfAMixedGroupGetsItsCheapestCommand(final int leaseCount, final int batches, final int singles) {
         final VirtualWorld.Client client = mixedWorld();
         releaseTogether(client, leases(client, leaseCount))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
@@ -378,7 +378,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void aMixedGroupIsUsedAgainAndAgain() {
+    void aMixedGroupIsReused() {
         final VirtualWorld.Client client = mixedWorld();
         for (int i = 1; i <= 5; i++) {
             releaseTogether(client, leases(client, 3))
@@ -390,7 +390,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void eachReleaseHasItsOwnAnswerFromAMixedGroup() {
+    void eachReleaseOfAMixedGroupHasItsOwnOutcome() {
         final VirtualWorld.Client client = mixedWorld();
         final List<Lease> leases = leases(client, 5);
         eachNode(node -> {
@@ -407,7 +407,7 @@ class ReleaseBatchTest extends VirtualTest {
         assertEquals(5, keysLeft());
     }
 
-    /** On each node, whichever way it is asked. */
+    /** On each node, whatever its command. */
     @Test
     void anAcquireDoesNotOvertakeTheReleaseOnAnyNodeOfAMixedGroup() {
         final VirtualWorld.Client client = mixedWorld();
@@ -426,9 +426,9 @@ class ReleaseBatchTest extends VirtualTest {
                 "release orders/2 -> 1", "acquire orders/1 -> 1", "acquire others -> 1"), node.redis().log()));
     }
 
-    /** The plain ones have been written when the fenced ones are, and nothing is lost between the two. */
+    /** The plain releases are written before the fenced ones, and nothing is lost in between. */
     @Test
-    void fencedAndPlainOnesOfATurnGoToAMixedGroup() {
+    void fencedAndPlainReleasesOfATurnGoToAMixedGroup() {
         final VirtualWorld.Client client = mixedWorld();
         countersApart(6);
         final List<Lease> leases = leases(client, 3);
@@ -441,13 +441,13 @@ class ReleaseBatchTest extends VirtualTest {
         world.runMs(10);
         assertMixedCounts(1, 0, 3);
         for (int i = 0; i < 5; i++) {
-            assertEquals(1, count(i, "release_many_fenced"), "no server has a command for it");
+            assertEquals(1, count(i, "release_many_fenced"), "no server has a native command for it");
         }
         assertEquals(0, keysLeft());
     }
 
     @Test
-    void nodesThatAllHaveACommandForItAreAskedByThat() {
+    void nodesWithTheNativeCommandGetNoScripts() {
         world = new VirtualWorld(3);
         eachNode(node -> node.redis().kind(FakeRedis.Kind.REDIS_8_4));
         final VirtualWorld.Client client = client(context());
@@ -462,7 +462,7 @@ class ReleaseBatchTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 4})
-    void aNodeOfAMixedGroupThatIsAwayIsOwedEachOfThem(final int away) {
+    void aDisconnectedNodeOfAMixedGroupGetsEachReleaseLater(final int away) {
         final VirtualWorld.Client client = mixedWorld();
         final List<Lease> leases = leases(client, 3);
         node(away).crash();
@@ -477,7 +477,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void aMixedGroupWhoseConnectionsBreakIsOwedEachOfThem() {
+    void aMixedGroupWhoseConnectionsBreakGetsEachReleaseLater() {
         final VirtualWorld.Client client = mixedWorld();
         final List<Lease> leases = leases(client, 3);
         eachNode(node -> node.loseRequests(name -> true));
@@ -486,11 +486,11 @@ class ReleaseBatchTest extends VirtualTest {
         eachNode(node -> node.breakConnections());
         outcomes.forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
         world.runMs(5_000);
-        assertEquals(0, keysLeft(), "paid after the reconnect");
+        assertEquals(0, keysLeft(), "sent after the reconnect");
     }
 
     @Test
-    void aNodeThatRefusesItsCommandAfterAllIsAskedByScript() {
+    void aNodeThatRejectsItsNativeCommandGetsTheScript() {
         final VirtualWorld.Client client = mixedWorld();
         final List<Lease> leases = leases(client, 3);
         node(1).redis().failNext("DELEX", "NOPERM User app has no permissions to run the 'delex' command", 3);
@@ -500,14 +500,14 @@ class ReleaseBatchTest extends VirtualTest {
         releaseTogether(client, leases(client, 3))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
-        assertEquals(1, count(1, "release_many"), "from then on it is one of those that have scripts only");
+        assertEquals(1, count(1, "release_many"), "from then on it gets scripts only");
         assertEquals(6, count(2, "DELIFEQ"));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"*2\r\n:1\r\n:1\r\n", ":1\r\n", "+OK\r\n", "*3\r\n:1\r\n+x\r\n:1\r\n", "_\r\n",
         "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*3\r\n*1\r\n:1\r\n:1\r\n:1\r\n"})
-    void anAnswerThatCannotBeOneEndsTheConnection(final String answer) {
+    void aMalformedBatchReplyClosesTheConnection(final String answer) {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 3);
         node(0).pause();
@@ -522,7 +522,7 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     @Test
-    void aPushInBetweenIsNotTakenForAnAnswer() {
+    void aPushIsNotAReply() {
         final VirtualWorld.Client client = world(3);
         final List<Lease> leases = leases(client, 3);
         eachNode(node -> node.pause());

@@ -11,11 +11,11 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Traps that other lock libraries fell into while releasing. */
+/** Mistakes of other lock libraries during releases. */
 class ReleaseRegressionTest extends VirtualTest {
 
     @Test
-    void theRollBackGoesToNodesThatDidNotAnswerToo() {
+    void theRollbackIncludesNodesThatDidNotReply() {
         final VirtualWorld.Client client = world(3);
         node(0).pause();
         node(1).pause();
@@ -23,7 +23,7 @@ class ReleaseRegressionTest extends VirtualTest {
         node(0).resume();
         node(1).resume();
         world.runMs(1);
-        assertEquals(0, keyCount(), "the late acquires were undone behind themselves");
+        assertEquals(0, keyCount(), "the late acquires were undone by their releases");
     }
 
     @Test
@@ -32,14 +32,14 @@ class ReleaseRegressionTest extends VirtualTest {
         eachNode(node -> node.redis().startLog());
         node(2).delay(() -> 200_000_000);
         final Lease lease = lease(client);
-        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two answers decide");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease), "two replies decide");
         world.runMs(500);
         assertEquals(List.of("acquire orders -> 1", "release orders -> 1"), node(2).redis().log(), "order on node 2");
     }
 
-    /** Nobody waits longer for a release than for an acquire. */
+    /** A release has the same timeout as an acquire. */
     @Test
-    void aReleaseThatNobodyAnswersEndsAtTheNodeTimeout() {
+    void aReleaseWithoutRepliesEndsAtTheNodeTimeout() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         node(0).pause();
@@ -50,12 +50,12 @@ class ReleaseRegressionTest extends VirtualTest {
         node(0).resume();
         node(1).resume();
         world.runMs(1);
-        assertEquals(0, keyCount(), "they were told all the same");
+        assertEquals(0, keyCount(), "all callbacks ran");
     }
 
-    /** The attempt comes from a pool: what nodes said to its release before is forgotten. */
+    /** The claim comes from the pool: votes of its earlier release must not count. */
     @Test
-    void aSecondReleaseStartsFromNothing() {
+    void aSecondReleaseStartsWithoutVotes() {
         final VirtualWorld.Client client = world(3);
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)), "the first");
         world.runMs(1);
@@ -63,37 +63,37 @@ class ReleaseRegressionTest extends VirtualTest {
         node(0).pause();
         node(1).pause();
         assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "one of three deleted it");
-        assertEquals(1, status(client, 0).grantedCount() - 1, "and the same attempt was used: two acquires granted");
+        assertEquals(1, status(client, 0).grantedCount() - 1, "precondition: the same claim was reused, with two grants");
     }
 
-    /** Whoever waits for an extension does not wait for the answers to what has been given back meanwhile. */
+    /** The caller of an extension does not wait for the replies to the release. */
     @Test
-    void aReleaseEndsTheExtensionThatIsUnderWay() {
+    void aReleaseEndsTheExtensionInProgress() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 5_000_000));
         final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
         final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
-        assertEquals(ExtendOutcome.NOT_HELD, extended.getNow(null), "at once");
-        assertEquals(ReleaseOutcome.RELEASED, get(released), "behind the extension on each connection");
+        assertEquals(ExtendOutcome.NOT_HELD, extended.getNow(null), "immediately");
+        assertEquals(ReleaseOutcome.RELEASED, get(released), "after the extension on each connection");
         world.runMs(20);
-        assertEquals(0, keyCount(), "nothing was put back");
+        assertEquals(0, keyCount(), "no key was set again");
     }
 
     @Test
-    void oneOfEachIsNeitherReleasedNorExpired() {
+    void oneGrantOneRefusalAndOneFailureAreUnknown() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         node(0).redis().delete("orders");
         node(1).redis().failNext("release", "BUSY Redis is busy running a script.", 1);
         final long startMs = nowMs();
         assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "deleted, gone, not known: no majority for either");
-        assertEquals(startMs, nowMs(), "all answered, so nothing is waited for");
+        assertEquals(startMs, nowMs(), "all nodes have replied, so the round ends");
     }
 
-    /** Two are lost and the third is silent: no answer of its can help, so it is not waited for. */
+    /** Two nodes are disconnected and the third is silent: no reply can still give a quorum. */
     @Test
-    void aReleaseWithoutAQuorumIsNotWaitedFor() {
+    void aReleaseEndsAsSoonAsAQuorumIsImpossible() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 1_000_000));
         final Lease lease = lease(client);
@@ -103,14 +103,14 @@ class ReleaseRegressionTest extends VirtualTest {
         final long startMs = nowMs();
         node(0).breakConnections();
         node(1).breakConnections();
-        assertEquals(ReleaseOutcome.UNKNOWN, get(outcome), "nobody has confirmed it");
-        assertEquals(startMs, nowMs(), "at once");
+        assertEquals(ReleaseOutcome.UNKNOWN, get(outcome), "no node has confirmed it");
+        assertEquals(startMs, nowMs(), "immediately");
         node(2).resume();
     }
 
-    /** One was gone and one has failed; the third makes it certain that nobody held it any more. */
+    /** One key was missing and one node has failed: the reply of the third proves that no quorum held the key. */
     @Test
-    void aReleaseIsNotDecidedWhileAnAnswerCanTellMore() {
+    void aReleaseWaitsForRepliesThatCanStillDecideIt() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(1);
@@ -121,36 +121,36 @@ class ReleaseRegressionTest extends VirtualTest {
         assertEquals(ReleaseOutcome.EXPIRED, release(lease), "two of three did not have it");
     }
 
-    /** Where each release is sent by itself, nodes that are away answer inside of the call. */
+    /** Without batches, a disconnected node fails the send inside the call. */
     @Test
-    void aReleaseThatNobodyTakesIsOver() {
+    void aReleaseThatNoNodeReceivesEndsImmediately() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().releaseBatchMax(1));
         final Lease lease = lease(client);
         world.runMs(1);
         eachNode(node -> node.crash());
         world.runMs(1);
-        assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "nobody is there");
-        assertEquals(0, client.engine().claimsOut(), "nothing is waited for any more");
+        assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "no node is reachable");
+        assertEquals(0, client.engine().claimsOut(), "no reply is pending");
     }
 
-    /** The attempt comes from a pool: what counters stood at for another resource is forgotten. */
+    /** The claim comes from the pool: counters of another resource must not count. */
     @Test
     void aPlainReleaseTouchesNoCounter() {
         final VirtualWorld.Client client = world(3);
-        assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))), "the fenced one");
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))), "the fenced lease");
         world.runMs(1);
         final Lease plain = acquired(get(client.redlock().acquireAsync("plain", options())));
-        assertEquals(ReleaseOutcome.RELEASED, release(plain), "the plain one");
+        assertEquals(ReleaseOutcome.RELEASED, release(plain), "the plain lease");
         world.runMs(1);
         for (int i = 0; i < 3; i++) {
             assertEquals(0, node(i).redis().counter("plain"), "counter on node " + i);
         }
     }
 
-    /** Where somebody else's key stands ours does not: nothing is owed there, and all the more elsewhere. */
+    /** A key of another holder proves that this token is not there: the node needs no release. */
     @Test
-    void aNodeThatRefusedTheAcquireIsOwedNothing() {
+    void noReleaseIsRetainedForANodeThatRefusedTheAcquire() {
         final VirtualWorld.Client client = world(3);
         node(1).redis().set("orders", "foreign", -1);
         final Lease lease = lease(client);
@@ -160,15 +160,13 @@ class ReleaseRegressionTest extends VirtualTest {
         world.settle();
         eachNode(node -> node.breakConnections());
         world.settle();
-        assertEquals(List.of(1L, 0L, 1L),
-                List.of(status(client, 0).undeliveredReleaseCount(), status(client, 1).undeliveredReleaseCount(),
-                        status(client, 2).undeliveredReleaseCount()),
-                "what each node may hold");
+        assertEquals(List.of(1L, 0L, 1L), List.of(status(client, 0).undeliveredReleaseCount(), status(client, 1).undeliveredReleaseCount(),
+                status(client, 2).undeliveredReleaseCount()), "the possible keys of each node");
     }
 
-    /** An error will most likely be one again: the debt is given up, and somebody has to see that. */
+    /** A second try would most likely get an error again: the release is dropped and counted. */
     @Test
-    void aDebtThatIsAnsweredWithAnErrorIsGivenUpAndCounted() {
+    void anUndeliveredReleaseThatGetsAnErrorIsDroppedAndCounted() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         world.runMs(1);
@@ -186,28 +184,27 @@ class ReleaseRegressionTest extends VirtualTest {
         assertNotNull(key(2), "its key ends with its ttl");
     }
 
-    /** What was answered is not owed: a connection that breaks later has nothing to pay for this token. */
+    /** A node that has replied needs no second release after a later reconnect. */
     @Test
-    void onlyNodesThatDidNotAnswerAreOwed() {
+    void releasesAreRetainedOnlyForNodesThatDidNotReply() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 1_000_000));
         final Lease lease = lease(client);
         world.runMs(5);
         final CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
         node(2).delay(() -> 20_000_000);
-        assertEquals(ReleaseOutcome.RELEASED, get(outcome), "two answers decide");
+        assertEquals(ReleaseOutcome.RELEASED, get(outcome), "two replies decide");
         for (int i = 0; i < 3; i++) {
             node(i).breakConnections();
         }
         world.settle();
-        assertEquals(0, status(client, 0).undeliveredReleaseCount() + status(client, 1).undeliveredReleaseCount(),
-                "they have answered");
-        assertEquals(1, status(client, 2).undeliveredReleaseCount(), "it has not");
+        assertEquals(0, status(client, 0).undeliveredReleaseCount() + status(client, 1).undeliveredReleaseCount(), "they have replied");
+        assertEquals(1, status(client, 2).undeliveredReleaseCount(), "it has not replied");
     }
 
-    /** A stale release, kept through a reconnect, meets the next holder and leaves it alone. */
+    /** An undelivered release, sent after a reconnect, does not delete the key of the next holder. */
     @Test
-    void paidDebtNeverTakesANewHoldersLock() {
+    void anUndeliveredReleaseNeverDeletesANewHoldersKey() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 1_000_000));
@@ -217,7 +214,7 @@ class ReleaseRegressionTest extends VirtualTest {
         eachNode(node -> node.redis().set("orders", "next holder", 60_000));
         world.runMs(2_000);
         for (int i = 0; i < 3; i++) {
-            assertEquals(1, status(client, i).undeliveredReleaseDeliveredCount(), "node " + i + " was told");
+            assertEquals(1, status(client, i).undeliveredReleaseDeliveredCount(), "node " + i + " is notified");
             assertEquals("next holder", key(i), "and kept the new one");
         }
     }
@@ -227,25 +224,25 @@ class ReleaseRegressionTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.redis().set("orders", "next holder", -1));
-        assertEquals(ReleaseOutcome.EXPIRED, release(lease), "it was not ours any more");
-        assertEquals("next holder", key(0), "and is left alone");
+        assertEquals(ReleaseOutcome.EXPIRED, release(lease), "the key belongs to the next holder");
+        assertEquals("next holder", key(0), "and is unchanged");
     }
 
     @Test
-    void aLeaseThatExpiredLocallyIsGivenBackAllTheSame() {
+    void aLeaseThatExpiredLocallyIsStillReleased() {
         world = new VirtualWorld(3);
         final VirtualWorld.Client client = client(context().clockSampleMs(0));
         eachNode(node -> node.redis().startLog());
         eachNode(node -> node.redis().clockRate(-500_000));
         final Lease lease = lease(client);
         world.runMs(9_950);
-        assertEquals(LeaseState.EXPIRED, lease.state(), "over for us");
-        assertTrue(node(0).redis().log().contains("release orders -> 1"), "a slow node still had it");
+        assertEquals(LeaseState.EXPIRED, lease.state(), "expired for this client");
+        assertTrue(node(0).redis().log().contains("release orders -> 1"), "a slow node still had the key");
         assertEquals(ReleaseOutcome.EXPIRED, release(lease), "no exception");
     }
 
     @Test
-    void aReleaseLostWithItsConnectionIsPaidAfterTheReconnect() {
+    void aReleaseLostWithItsConnectionIsSentAfterTheReconnect() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 1_000_000));
@@ -253,16 +250,16 @@ class ReleaseRegressionTest extends VirtualTest {
         world.settle();
         node(0).breakConnections();
         node(1).breakConnections();
-        assertEquals(ReleaseOutcome.UNKNOWN, get(outcome), "two answers are missing");
-        assertNotNull(key(0), "it still stands");
+        assertEquals(ReleaseOutcome.UNKNOWN, get(outcome), "two replies are missing");
+        assertNotNull(key(0), "the key still exists");
         world.runMs(500);
-        assertEquals(0, keyCount(), "the debt is paid");
+        assertEquals(0, keyCount(), "the undelivered release is sent");
         assertEquals(1, status(client, 0).undeliveredReleaseDeliveredCount(), "and counted");
-        assertEquals(0, status(client, 0).undeliveredReleaseCount(), "nothing is owed any more");
+        assertEquals(0, status(client, 0).undeliveredReleaseCount(), "no release is undelivered");
     }
 
     @Test
-    void debtGoesOutBeforeTheNodeVotesAgain() {
+    void undeliveredReleasesAreSentBeforeTheNodeVotesAgain() {
         final VirtualWorld.Client client = world(1);
         eachNode(node -> node.redis().startLog());
         lease(client);
@@ -270,42 +267,42 @@ class ReleaseRegressionTest extends VirtualTest {
         world.settle();
         client.redlock().close();
         final VirtualWorld.Client other = client();
-        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind(), "a closed client pays nothing");
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind(), "a closed client sends nothing");
     }
 
     @Test
-    void nothingIsOwedToANodeThatWasNeverAsked() {
+    void noReleaseIsRetainedForANodeWithoutAnAcquire() {
         final VirtualWorld.Client client = world(5);
         for (int i = 0; i < 5; i++) {
             node(i).crash();
         }
         world.runMs(5);
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "nobody is there");
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "no node is reachable");
         for (int i = 0; i < 5; i++) {
-            assertEquals(0, status(client, i).undeliveredReleaseCount(), "owed to node " + i);
+            assertEquals(0, status(client, i).undeliveredReleaseCount(), "undelivered to node " + i);
         }
     }
 
     @Test
-    void debtOutlivesAShorterExtension() {
+    void anUndeliveredReleaseOutlivesAShorterExtension() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(50)).tryOnce()));
         world.runMs(1);
         node(2).crash();
         world.runMs(1);
-        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMillis(300)), "two answers decide");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMillis(300)), "two replies decide");
         release(lease);
         world.runMs(1_000);
         node(2).start();
         world.runMs(2_000);
-        assertNull(key(2), "its key would have stood for most of a minute");
+        assertNull(key(2), "its key would have lasted for most of a minute");
     }
 
     @Test
-    void debtIsOwedForAKeyThatAnExtensionPutBack() {
+    void aReleaseIsRetainedForAKeyThatAnExtensionSetAgain() {
         final VirtualWorld.Client client = world(3);
         node(2).redis().set("orders", "foreign", -1);
-        // Node 2 answers late, so its refusal arrives when the extension is on its way.
+        // Node 2 replies late, so its refusal arrives while the extension is in flight.
         node(2).delay(() -> 5_000_000);
         final Lease lease = lease(client);
         world.runMs(3);
@@ -314,16 +311,16 @@ class ReleaseRegressionTest extends VirtualTest {
         node(2).redis().delete("orders");
         world.runMs(8);
         assertEquals(ExtendOutcome.EXTENDED, get(extended), "by two nodes");
-        assertEquals(key(0), key(2), "put back on the third");
+        assertEquals(key(0), key(2), "set again on the third");
         lease.releaseAsync();
         world.settle();
         node(2).breakConnections();
         world.runMs(1_000);
-        assertNull(key(2), "what may stand is owed");
+        assertNull(key(2), "a release for a possible key is retained");
     }
 
     @Test
-    void debtIsBounded() {
+    void undeliveredReleasesAreLimited() {
         world = new VirtualWorld(1);
         final VirtualWorld.Client client = client(context().undeliveredReleasesMax(3));
         for (int i = 0; i < 5; i++) {
@@ -361,24 +358,24 @@ class ReleaseRegressionTest extends VirtualTest {
                 "NOSCRIPT came after the timeout");
         world.runMs(1_000);
         eachNode(node -> assertTrue(node.redis().log().stream().noneMatch(line -> line.startsWith("acquire")),
-                "an acquire behind its release would stay: " + node.redis().log()));
+                "an acquire after its release would stay: " + node.redis().log()));
         assertEquals(0, keyCount(), "nothing is left");
     }
 
     @Test
-    void cancellingRollsBackWithTheClientsOwnMeans() {
+    void cancelRollsBackTheAttempt() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<AcquireOutcome> outcome = begin(client, options());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
         world.runMs(7);
-        assertEquals(3, keyCount(), "the nodes have granted, the answers are on their way");
+        assertEquals(3, keyCount(), "the nodes have granted, the replies are in flight");
         outcome.cancel(true);
         world.runMs(20);
-        assertEquals(0, keyCount(), "rolled back although its caller has gone");
+        assertEquals(0, keyCount(), "rolled back although its caller has left");
     }
 
     @Test
-    void closingTheClientReleasesAndSaysWhatItCouldNot() {
+    void closeReleasesAndReportsUnreleasedResources() {
         final VirtualWorld.Client client = world(3);
         lease(client);
         node(0).pause();

@@ -22,24 +22,24 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A caller that tries again from its callback, at once and without end: it must not keep its event loop from the
- * sockets and timers on which the end of the outage hangs.
+ * A caller retries from its callback, immediately and without end: it must not starve the sockets and timers that end
+ * the outage.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class RetryAtOnceTest extends VirtualTest {
 
-    /** What each round of the caller takes. */
+    /** The time of one retry of the caller. */
     private static final long ROUND_NS = 20_000;
-    /** Far more than a turn of the loop may serve, and less than the world has patience for. */
+    /** Far more than a turn of the loop may execute, and less than the limit of the world. */
     private static final int ROUNDS_MAX = 50_000;
-    /** At this round the cause of the outage goes away, where it does not by itself. */
+    /** The retry after which the outage ends, if it has no other end. */
     private static final int ROUND_OF_RECOVERY = 1_000;
 
     private VirtualWorld.Client client;
     private int rounds;
     private final List<AcquireOutcome.Kind> kinds = new ArrayList<>();
 
-    /** Counts a round, which takes some time; false if the caller gives up. */
+    /** Counts a retry, which takes some time; returns false when the caller stops. */
     private boolean isNextRound(final Runnable recovery) {
         world.pass(ROUND_NS);
         if (++rounds == ROUND_OF_RECOVERY) {
@@ -48,7 +48,7 @@ class RetryAtOnceTest extends VirtualTest {
         return rounds < ROUNDS_MAX;
     }
 
-    /** Acquires again and again, until it has the lock or another outcome than the expected one. */
+    /** Acquires repeatedly, until it has the lock or an unexpected outcome. */
     private Lease acquireAgainAndAgain(final AcquireOutcome.Kind expected, final Runnable recovery) {
         final Lease lease = client.redlock().newLease();
         final AcquireCallback[] again = new AcquireCallback[1];
@@ -67,11 +67,11 @@ class RetryAtOnceTest extends VirtualTest {
     private void assertAcquiredAfter(final AcquireOutcome.Kind expected) {
         world.settle();
         assertEquals(List.of(expected, AcquireOutcome.Kind.ACQUIRED), kinds, rounds + " rounds");
-        assertTrue(rounds > 10, "again and again: " + rounds);
+        assertTrue(rounds > 10, "repeatedly: " + rounds);
     }
 
     @Test
-    void nodesConnectAndShakeHandsMeanwhile() {
+    void nodesConnectWhileCallersRetryImmediately() {
         client = world(3);
         eachNode(node -> node.breakConnections());
         world.settle();
@@ -93,7 +93,7 @@ class RetryAtOnceTest extends VirtualTest {
     }
 
     @Test
-    void anOverloadedClientGetsTheAnswersThatItWaitsFor() {
+    void anOverloadedClientStillReadsReplies() {
         world = new VirtualWorld(3);
         client = client(context().inFlightMax(1));
         eachNode(node -> node.pause());
@@ -103,7 +103,7 @@ class RetryAtOnceTest extends VirtualTest {
     }
 
     @Test
-    void aClientThatIsClosedGivesBackWhatIsHeld() {
+    void closeReleasesLocksWhileCallersRetryImmediately() {
         client = world(3);
         lease(client);
         eachNode(node -> node.pause());
@@ -113,13 +113,13 @@ class RetryAtOnceTest extends VirtualTest {
         acquireAgainAndAgain(AcquireOutcome.Kind.CLOSED, () -> eachNode(node -> node.resume()));
         world.settle();
         assertEquals(new CloseReport(1, List.of()), report.getNow(null), "rounds " + rounds);
-        assertTrue(closedIn.get(0) < ROUND_OF_RECOVERY + 100, "at once: in round " + closedIn);
+        assertTrue(closedIn.get(0) < ROUND_OF_RECOVERY + 100, "immediately: in round " + closedIn);
         assertEquals(List.of(AcquireOutcome.Kind.CLOSED), kinds);
         assertEquals(ROUNDS_MAX, rounds, "each round has its outcome");
     }
 
     @Test
-    void anExtensionThatCannotBeSentIsTriedAgainWhileNodesConnect() {
+    void extensionRetriesDoNotKeepNodesFromConnecting() {
         client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.breakConnections());
@@ -137,17 +137,17 @@ class RetryAtOnceTest extends VirtualTest {
         lease.extend(10_000, again[0]);
         world.settle();
         assertEquals(List.of(ExtendOutcome.EXTENDED), outcomes, rounds + " rounds");
-        assertTrue(rounds > 10, "again and again: " + rounds);
+        assertTrue(rounds > 10, "repeatedly: " + rounds);
     }
 
-    /** Each release and each extension of a lease that has ended is answered at once. */
+    /** Each release and each extension of an ended lease completes immediately. */
     @Test
-    void callsOnAnEndedLeaseLetOthersGoOn() {
+    void callsOnAnEndedLeaseDoNotStarveTheLoop() {
         client = world(3);
         final Lease lease = lease(client);
         release(lease);
         eachNode(node -> node.pause());
-        final CompletableFuture<AcquireOutcome> other = begin(client, options());
+        final CompletableFuture<AcquireOutcome> other = acquireAsync(client, options());
         final ReleaseCallback[] again = new ReleaseCallback[1];
         again[0] = (released, outcome) -> {
             if (!other.isDone() && isNextRound(() -> eachNode(node -> node.resume()))) {
@@ -156,13 +156,13 @@ class RetryAtOnceTest extends VirtualTest {
         };
         lease.release(again[0]);
         world.settle();
-        assertTrue(other.isDone(), "answered in round " + rounds);
-        assertTrue(rounds < ROUND_OF_RECOVERY + 100, "at once: in round " + rounds);
+        assertTrue(other.isDone(), "completed in round " + rounds);
+        assertTrue(rounds < ROUND_OF_RECOVERY + 100, "immediately: in round " + rounds);
     }
 
-    /** A cancellation is delivered inside of the call that cancels, up to a depth. */
+    /** A cancellation completes inside its call, up to a nesting depth. */
     @Test
-    void acquisitionsThatAreCancelledAtOnceLetOthersGoOn() {
+    void cancelledAcquisitionsDoNotStarveTheLoop() {
         client = world(3);
         eachNode(node -> node.pause());
         final CompletableFuture<AcquireOutcome> other = client.redlock()
@@ -180,16 +180,15 @@ class RetryAtOnceTest extends VirtualTest {
         client.redlock().acquire(client.redlock().key("orders"), options().waitUpTo(TTL), lease, again[0]);
         lease.close();
         world.settle();
-        assertTrue(other.isDone(), "answered in round " + rounds);
-        assertTrue(rounds < ROUND_OF_RECOVERY + 100, "at once: in round " + rounds);
+        assertTrue(other.isDone(), "completed in round " + rounds);
+        assertTrue(rounds < ROUND_OF_RECOVERY + 100, "immediately: in round " + rounds);
     }
 
-    /** The same on a thread of the client's own, where a deadline that nobody looks at is all it takes. */
+    /** The same on the client's own thread, in real time. */
     @ParameterizedTest
     @EnumSource
-    void aLoopOfTheClientsOwnGoesOn(final IdlePolicy policy) {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
-                "retry-at-once");
+    void immediateRetriesDoNotStarveTheClientsOwnLoop(final IdlePolicy policy) {
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
         try (LiveNodes nodes = new LiveNodes(1)) {
             final TestClient live = new TestClient(new RedlockContext().nodes(nodes.addresses())
                     .restartGuard(RestartGuardMode.OFF), thread.loop(), nodes.newTransport(), NanoClock.system(), 1);
@@ -199,7 +198,7 @@ class RetryAtOnceTest extends VirtualTest {
                 return null;
             });
             Await.until("disconnected", () -> live.redlock().nodes().get(0).state() != NodeState.READY);
-            final AtomicInteger told = new AtomicInteger();
+            final AtomicInteger received = new AtomicInteger();
             final AtomicReference<AcquireOutcome.Kind> last = new AtomicReference<>();
             final AtomicBoolean isOver = new AtomicBoolean();
             final ResourceKey key = live.redlock().key("orders");
@@ -207,14 +206,14 @@ class RetryAtOnceTest extends VirtualTest {
             final AcquireCallback[] again = new AcquireCallback[1];
             again[0] = outcome -> {
                 last.set(outcome.kind());
-                told.incrementAndGet();
+                received.incrementAndGet();
                 if (!outcome.isAcquired() && !isOver.get()) {
                     live.redlock().acquire(key, options(), lease, again[0]);
                 }
             };
             live.redlock().acquire(key, options(), lease, again[0]);
             try {
-                Await.until("refused", () -> told.get() > 100);
+                Await.until("refused", () -> received.get() > 100);
                 nodes.onLoop(() -> {
                     nodes.node(0).restart(true);
                     return null;
@@ -229,15 +228,16 @@ class RetryAtOnceTest extends VirtualTest {
         }
     }
 
-    /** What is asked for after the end is answered elsewhere, so the loop has an end although the caller has none. */
+    /**
+     * Requests after the end of the loop complete on another thread, so the loop ends although the caller never stops.
+     */
     @ParameterizedTest
     @EnumSource
-    void aLoopEndsAlthoughItsCallerGoesOn(final IdlePolicy policy) {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
-                "retry-at-once");
+    void aLoopTerminatesDespiteImmediateRetries(final IdlePolicy policy) {
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
         final AtomicBoolean isOver = new AtomicBoolean();
         final AtomicInteger inside = new AtomicInteger();
-        final AtomicInteger told = new AtomicInteger();
+        final AtomicInteger received = new AtomicInteger();
         try (LiveNodes nodes = new LiveNodes(1)) {
             final TestClient live = new TestClient(new RedlockContext().nodes(nodes.addresses()), thread.loop(),
                     nodes.newTransport(), NanoClock.system(), 1);
@@ -247,7 +247,7 @@ class RetryAtOnceTest extends VirtualTest {
             final ThreadLocal<Boolean> isCalling = ThreadLocal.withInitial(() -> false);
             final AcquireCallback[] again = new AcquireCallback[1];
             again[0] = outcome -> {
-                told.incrementAndGet();
+                received.incrementAndGet();
                 inside.addAndGet(isCalling.get() ? 1 : 0);
                 if (!isOver.get()) {
                     isCalling.set(true);
@@ -258,10 +258,10 @@ class RetryAtOnceTest extends VirtualTest {
             live.redlock().close();
             live.redlock().acquire(key, options(), lease, again[0]);
             thread.shutDown();
-            final int toldBefore = told.get();
-            Await.until("told after the end too", () -> told.get() > toldBefore + 100);
+            final int receivedBefore = received.get();
+            Await.until("completed after the end too", () -> received.get() > receivedBefore + 100);
             isOver.set(true);
-            assertEquals(0, inside.get(), "told inside of the call that asks");
+            assertEquals(0, inside.get(), "completed inside its call");
         } finally {
             isOver.set(true);
         }

@@ -14,7 +14,7 @@ class RetryPolicyTest {
     private static final long MS = 1_000_000;
 
     @Test
-    void refusesAnEmptyOrNegativeRange() {
+    void jitteredRejectsAnEmptyOrNegativeRange() {
         Refusal.ofArgument("retry delay range 2 to 1 ns is empty or negative: 0 <= min <= max is needed",
                 () -> RetryPolicy.jittered(2, 1));
         Refusal.ofArgument("retry delay range -1 to 1 ns is empty or negative: 0 <= min <= max is needed",
@@ -23,7 +23,7 @@ class RetryPolicyTest {
     }
 
     @Property
-    void staysInItsRange(@ForAll @LongRange(min = 0) final long a, @ForAll @LongRange(min = 0) final long b,
+    void delaysStayInTheirRange(@ForAll @LongRange(min = 0) final long a, @ForAll @LongRange(min = 0) final long b,
             @ForAll final long random) {
         final long min = Math.min(a, b);
         final long max = Math.max(a, b);
@@ -32,7 +32,7 @@ class RetryPolicyTest {
     }
 
     @Test
-    void reachesBothEndsOfItsRange() {
+    void delaysReachBothEndsOfTheirRange() {
         final RetryPolicy policy = RetryPolicy.jittered(10, 13);
         final SplittableRandom random = new SplittableRandom(0x5EED_0002L);
         final boolean[] seen = new boolean[14];
@@ -43,7 +43,7 @@ class RetryPolicyTest {
     }
 
     @Test
-    void comesBackWhenTheLockExpiresIfThatIsSooner() {
+    void delayEndsAtTheExpiryOfTheLockIfThatIsSooner() {
         final RetryPolicy policy = RetryPolicy.jittered(100 * MS, 100 * MS);
         assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 100, 0));
         assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, Long.MAX_VALUE, 0));

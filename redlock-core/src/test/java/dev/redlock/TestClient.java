@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-/** A client over given loops, transports, a clock and a seed, and a view of its internal state. */
+/** Runs a client on given loops, transports, a clock and a seed, and gives tests access to its internal state. */
 public final class TestClient {
 
     private final TestEngine engine;
@@ -25,7 +25,7 @@ public final class TestClient {
         redlock = new Redlock(engine.lockEngine());
     }
 
-    /** Port 1 and its neighbours are reserved, so that the connection is refused at once. */
+    /** Returns a client whose nodes refuse every connection: port 1 and its neighbours are reserved. */
     public static Redlock unreachable() {
         return Redlock.connect(
                 new RedlockContext().nodes("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3").transport(TransportKind.NIO));
@@ -49,27 +49,27 @@ public final class TestClient {
         engine.execute(task);
     }
 
-    /** Starts to close; what {@link Redlock#closeWithin} waits for. */
+    /** Starts to close, without the wait of {@link Redlock#closeWithin}. */
     public CompletableFuture<CloseReport> close(final Duration timeout) {
         return engine.close(timeout);
     }
 
-    /** @return attempts that are not back in their pool */
+    /** @return claims that are not in their pool */
     public int claimsOut() {
         return engine.claimsOut();
     }
 
-    /** @return attempts in the pool */
+    /** @return claims in the pool */
     public int pooledClaims() {
         return engine.pooledClaims();
     }
 
-    /** @return leases that the keeper believes to be held */
+    /** @return leases that the keeper tracks */
     public int heldCount() {
         return engine.heldCount();
     }
 
-    /** From now on the system's random source gives this process other bytes, as it does a copy of a machine. */
+    /** Reseeds the random source of tokens, as the system does for a copied process. */
     public void reseed(final long seed) {
         engine.reseed(seed);
     }

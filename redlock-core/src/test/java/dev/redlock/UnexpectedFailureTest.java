@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Something throws in the middle of a request, as the allocator does where memory is used up: whoever waits for the
- * request gets an outcome. The clock stands for all of it, because each request reads it somewhere in its middle.
+ * An exception in the middle of a request, as from an allocator without memory: the caller still gets an outcome. The
+ * clock throws it, because each request reads the clock somewhere in its middle.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class UnexpectedFailureTest {
@@ -46,20 +46,20 @@ class UnexpectedFailureTest {
 
         @Override
         public void flush() {
-            // nothing is kept back
+            // Nothing is buffered.
         }
 
         @Override
         public void close() {
-            // nothing to close
+            // There is nothing to close.
         }
     };
-    /** At which reading of the clock in the middle of a request, from now on, it throws; never below 1. */
+    /** The number of clock reads until the clock throws; never below 1. */
     private volatile int readingsLeft;
     private TestClient client;
     private Redlock redlock;
 
-    /** What the clock throws. */
+    /** The exception of the clock. */
     private static final class UsedUp extends OutOfMemoryError {
         private static final long serialVersionUID = 1L;
 
@@ -84,7 +84,7 @@ class UnexpectedFailureTest {
         nodes.close();
     }
 
-    @SuppressWarnings("NonAtomicOperationOnVolatileField") // only the loop counts
+    @SuppressWarnings("NonAtomicOperationOnVolatileField") // Only reads of the loop count.
     private long nowNs() {
         if (readingsLeft > 0 && nodes.clientLoop().inEventLoop() && isInRequest() && --readingsLeft == 0) {
             throw new UsedUp();
@@ -111,7 +111,7 @@ class UnexpectedFailureTest {
         return task.get(20, TimeUnit.SECONDS);
     }
 
-    private void assertTheClientGoesOn() throws Exception {
+    private void assertTheClientStillWorks() throws Exception {
         readingsLeft = 0;
         Await.until("it is logged", () -> !logged.isEmpty());
         final AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("next", TTL));
@@ -119,72 +119,72 @@ class UnexpectedFailureTest {
     }
 
     @Test
-    void anAcquisition() throws Exception {
+    void anAcquireThatThrowsCompletes() throws Exception {
         throwAtReading(1);
         final AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("r", TTL));
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
-        assertTheClientGoesOn();
+        assertTheClientStillWorks();
         Await.until("rolled back", () -> nodes.access(0).get("r") == null);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2})
-    void anAcquisitionThatWaits(final int reading) throws Exception {
+    void aWaitingAcquireThatThrowsCompletes(final int reading) throws Exception {
         throwAtReading(reading);
         final AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("r", TTL, TTL));
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
-        assertTheClientGoesOn();
-        assertTrue(resultOf(() -> redlock.tryAcquire("r", TTL, TTL)).isAcquired(), "nobody stands in its line");
+        assertTheClientStillWorks();
+        assertTrue(resultOf(() -> redlock.tryAcquire("r", TTL, TTL)).isAcquired(), "its queue is empty");
     }
 
-    /** Its timer has had its call, and nothing else would ever end it. */
+    /** The timer of the acquisition has fired, so no other event would end it. */
     @Test
-    void anAcquisitionThatTriesAgain() throws Exception {
+    void aRetryThatThrowsCompletes() throws Exception {
         nodes.access(0).setIfAbsent("r", "foreign", 3_600_000);
         final AcquireOptions often = OPTIONS.waitUpTo(TTL).retryPolicy((attempts, reason, ttl, random) -> {
-            // The next one is read for the attempt behind the delay, which its timer starts.
+            // The next read belongs to the attempt after the delay, which the timer starts.
             readingsLeft = 1;
             return 1_000_000;
         });
         final AcquireOutcome outcome = resultOf(() -> redlock.acquire(redlock.key("r"), often));
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
-        assertTheClientGoesOn();
+        assertTheClientStillWorks();
     }
 
     @Test
-    void aRelease() throws Exception {
+    void aReleaseThatThrowsCompletes() throws Exception {
         final Lease lease = resultOf(() -> redlock.tryAcquire("r", TTL)).lease();
         throwAtReading(1);
         assertEquals(ReleaseOutcome.UNKNOWN, resultOf(lease::release));
         assertEquals(LeaseState.RELEASED, lease.state());
-        assertTheClientGoesOn();
-        Await.until("the node is owed the release", () -> nodes.access(0).get("r") == null);
+        assertTheClientStillWorks();
+        Await.until("the release is undelivered", () -> nodes.access(0).get("r") == null);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2})
-    void anExtension(final int reading) throws Exception {
+    void anExtensionThatThrowsCompletes(final int reading) throws Exception {
         final Lease lease = resultOf(() -> redlock.tryAcquire("r", TTL)).lease();
         throwAtReading(reading);
         assertEquals(ExtendOutcome.NOT_EXTENDED, resultOf(() -> lease.extend(TTL)));
-        assertTrue(lease.isHeld(), "the validity that it had stands");
-        assertTheClientGoesOn();
-        assertEquals(ExtendOutcome.EXTENDED, resultOf(() -> lease.extend(TTL)), "another one is not in its way");
+        assertTrue(lease.isHeld(), "its validity remains");
+        assertTheClientStillWorks();
+        assertEquals(ExtendOutcome.EXTENDED, resultOf(() -> lease.extend(TTL)), "another extension works");
         assertEquals(ReleaseOutcome.RELEASED, resultOf(lease::release));
     }
 
-    /** On the loop the outcome comes behind the call, as any other. */
+    /** On the loop, the callback runs after the call, as for other outcomes. */
     @Test
-    void anAcquisitionWithACallbackOnTheLoop() throws Exception {
-        final CompletableFuture<AcquireOutcome.Kind> told = new CompletableFuture<>();
-        final CompletableFuture<AcquireOutcome.Kind> toldInside = new CompletableFuture<>();
+    void anAcquireOnTheLoopThatThrowsRunsItsCallback() throws Exception {
+        final CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+        final CompletableFuture<AcquireOutcome.Kind> receivedInside = new CompletableFuture<>();
         nodes.clientLoop().execute(() -> {
             readingsLeft = 1;
-            redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(), outcome -> told.complete(outcome.kind()));
-            toldInside.complete(told.getNow(null));
+            redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(), outcome -> received.complete(outcome.kind()));
+            receivedInside.complete(received.getNow(null));
         });
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, told.orTimeout(20, TimeUnit.SECONDS).join());
-        assertNull(toldInside.orTimeout(20, TimeUnit.SECONDS).join(), "told inside of the call");
-        assertTheClientGoesOn();
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, received.orTimeout(20, TimeUnit.SECONDS).join());
+        assertNull(receivedInside.orTimeout(20, TimeUnit.SECONDS).join(), "completed inside its call");
+        assertTheClientStillWorks();
     }
 }

@@ -19,19 +19,21 @@ import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** What tests in virtual time have in common: a world, clients over all its nodes, and short words for both. */
+/** The base of tests in virtual time: a world, clients over all its nodes, and short methods for both. */
 public abstract class VirtualTest {
 
     protected static final Duration TTL = Duration.ofSeconds(10);
     /** The node timeout of a ttl of ten seconds. */
     protected static final long NODE_TIMEOUT_MS = 50;
-    /** One percent of twice the second between two clock samples and 100 ms. */
+    /** One percent of two clock sample periods (2 s) and 100 ms. */
     protected static final long CLOCK_UNSEEN_MS = 22;
 
-    /** Kept, because a logger that nobody keeps forgets its level. What is logged for people is noise here. */
+    /** A field, because a logger without references loses its level. Its lines are noise in tests. */
     private static final Logger LOG = Logger.getLogger("dev.redlock");
 
-    /** What was logged with an exception: a bug that the engine survived. Tests that throw on purpose log nothing. */
+    /**
+     * The exceptions in the log, each a bug that the engine has survived. Tests that throw on purpose disable the log.
+     */
     private static final List<String> THROWN = new ArrayList<>();
 
     static {
@@ -46,12 +48,12 @@ public abstract class VirtualTest {
 
             @Override
             public void flush() {
-                // nothing is kept back
+                // Nothing is buffered.
             }
 
             @Override
             public void close() {
-                // nothing to close
+                // There is nothing to close.
             }
         });
     }
@@ -61,7 +63,7 @@ public abstract class VirtualTest {
     private int clientCount;
 
     @AfterEach
-    protected void everyAttemptIsBackInItsPool() {
+    protected void everyClaimIsBackInItsPool() {
         if (world == null) {
             return;
         }
@@ -71,16 +73,16 @@ public abstract class VirtualTest {
         });
         world.runMs(1_000);
         clients.forEach(
-                client -> assertEquals(0, client.engine().claimsOut(), "attempts out of the pool after close"));
-        assertEquals(List.of(), THROWN, "logged with an exception");
+                client -> assertEquals(0, client.engine().claimsOut(), "claims outside their pool after close"));
+        assertEquals(List.of(), THROWN, "exceptions in the log");
     }
 
     @BeforeEach
-    protected void forgetWhatWasThrownBefore() {
+    protected void clearRecordedExceptions() {
         THROWN.clear();
     }
 
-    /** Runs what throws on purpose. */
+    /** Runs a task that throws on purpose. */
     protected static void quietly(final Runnable test) {
         LOG.setLevel(Level.OFF);
         try {
@@ -95,7 +97,7 @@ public abstract class VirtualTest {
         return client();
     }
 
-    /** A world whose client asks by scripts alone. */
+    /** Creates a world whose client uses scripts only. */
     protected VirtualWorld.Client scriptedWorld(final int nodeCount) {
         world = new VirtualWorld(nodeCount);
         return client(context().commands(CommandMode.SCRIPTS));
@@ -120,7 +122,7 @@ public abstract class VirtualTest {
         return client;
     }
 
-    /** What is left of a ttl when a lock has been acquired in no time, with the default drift and clock watch. */
+    /** Returns the validity of a ttl after an acquire without delay, with the default drift and clock watch. */
     protected static long validityMs(final long ttlMs) {
         return ttlMs - ttlMs / 100 - CLOCK_UNSEEN_MS - 2;
     }
@@ -129,12 +131,12 @@ public abstract class VirtualTest {
         return AcquireOptions.ofTtl(TTL).tryOnce();
     }
 
-    protected CompletableFuture<AcquireOutcome> begin(final VirtualWorld.Client client, final AcquireOptions options) {
+    protected CompletableFuture<AcquireOutcome> acquireAsync(final VirtualWorld.Client client, final AcquireOptions options) {
         return client.redlock().acquireAsync("orders", options).toCompletableFuture();
     }
 
     protected AcquireOutcome acquire(final VirtualWorld.Client client, final AcquireOptions options) {
-        return get(begin(client, options));
+        return get(acquireAsync(client, options));
     }
 
     protected Lease lease(final VirtualWorld.Client client) {
@@ -154,7 +156,7 @@ public abstract class VirtualTest {
         return get(lease.extendAsync(ttl));
     }
 
-    /** Lets virtual time pass until a stage is complete. */
+    /** Runs until a stage is complete. */
     protected <T> T get(final CompletionStage<T> stage) {
         final CompletableFuture<T> future = stage.toCompletableFuture();
         world.await("completion", 60_000, future::isDone);

@@ -15,28 +15,28 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Traps of identity and waiting. */
+/** Mistakes of other lock libraries in reentrancy and waiting. */
 class WaitingRegressionTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(5);
 
     @Test
-    void theSameThreadDoesNotEnterTwice() {
+    void locksAreNotReentrant() {
         final VirtualWorld.Client client = world(3);
         lease(client);
         assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind(),
-                "a lease is the proof, not a thread");
+                "the lease is the proof, not the thread");
     }
 
     @Test
-    void waitersOfOneProcessTakeTurnsAndOnlyTheHeadAsks() {
+    void waitersOfOneProcessQueueAndOnlyTheHeadMakesAttempts() {
         final VirtualWorld.Client client = world(3);
         final Lease holder = lease(client);
         final List<Integer> served = new ArrayList<>();
         final List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
             final int place = i;
-            waiting.add(begin(client, options().waitUpTo(WAIT)));
+            waiting.add(acquireAsync(client, options().waitUpTo(WAIT)));
             waiting.get(i).thenAccept(outcome -> {
                 served.add(place);
                 outcome.lease().close();
@@ -44,20 +44,20 @@ class WaitingRegressionTest extends VirtualTest {
         }
         world.runMs(30);
         final long asked = client.redlock().counters().contendedAttemptCount();
-        assertTrue(asked <= 6, "only the head asks, at the pace of its delays: " + asked + " attempts in 30 ms");
+        assertTrue(asked <= 6, "only the head makes attempts, with its retry delays: " + asked + " attempts in 30 ms");
         final long atMs = nowMs();
         release(holder);
         world.runMs(1);
-        assertEquals(List.of(0, 1, 2, 3, 4), served, "in order, the turn handed on at once");
+        assertEquals(List.of(0, 1, 2, 3, 4), served, "in order, with immediate handoffs");
         assertTrue(nowMs() - atMs <= 1, "without waiting");
     }
 
     @Test
-    void aWaiterThatGivesUpDoesNotBlockTheNext() {
+    void aWaiterThatTimesOutDoesNotBlockTheNext() {
         final VirtualWorld.Client client = world(3);
         final Lease holder = lease(client);
-        final CompletableFuture<AcquireOutcome> first = begin(client, options().waitUpTo(WAIT));
-        final CompletableFuture<AcquireOutcome> second = begin(client, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> first = acquireAsync(client, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
         first.cancel(true);
         release(holder);
         world.runMs(1);
@@ -65,11 +65,11 @@ class WaitingRegressionTest extends VirtualTest {
     }
 
     @Test
-    void aWaiterNeedsNoWakeUpMessage() {
+    void aWaiterNeedsNoNotificationFromTheNodes() {
         final VirtualWorld.Client client = world(3);
         final VirtualWorld.Client other = client();
         final Lease holder = lease(client);
-        final CompletableFuture<AcquireOutcome> waiting = begin(other, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(WAIT));
         world.runMs(500);
         release(holder);
         world.runMs(60);
@@ -77,7 +77,7 @@ class WaitingRegressionTest extends VirtualTest {
     }
 
     @Test
-    void waitingIsNoBusyLoopAndHasJitter() {
+    void retriesHaveJitteredDelays() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", -1));
         final Set<Long> gaps = new HashSet<>();
@@ -94,7 +94,7 @@ class WaitingRegressionTest extends VirtualTest {
     }
 
     @Test
-    void aHandOverToAReusedLeaseOfAnotherResourceStillHappens() {
+    void handoffStartsEvenIfTheReleasedLeaseIsReused() {
         final VirtualWorld.Client client = world(3);
         final Lease reused = client.redlock().newLease();
         final AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2))
@@ -106,36 +106,36 @@ class WaitingRegressionTest extends VirtualTest {
         client.redlock().acquire(client.redlock().key("orders"), shortOnes, reused, outcome -> {
         });
         world.runMs(1);
-        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT)
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT)
                 .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L));
         world.runMs(1_990);
-        assertEquals("other", reused.resource(), "the listener used the lease again");
-        assertTrue(waiting.isDone(), "the waiter for the first resource was handed the turn");
+        assertEquals("other", reused.resource(), "the listener has reused the lease");
+        assertTrue(waiting.isDone(), "the waiter for the first resource got the handoff");
     }
 
     @Test
-    void limitsRefuseAtOnceAndSendNothing() {
+    void limitsRejectImmediatelyAndSendNothing() {
         world = new VirtualWorld(1);
         final VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
         lease(client);
-        begin(client, options().waitUpTo(WAIT));
-        begin(client, options().waitUpTo(WAIT));
-        final CompletableFuture<AcquireOutcome> third = begin(client, options().waitUpTo(WAIT));
+        acquireAsync(client, options().waitUpTo(WAIT));
+        acquireAsync(client, options().waitUpTo(WAIT));
+        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, options().waitUpTo(WAIT));
         world.settle();
-        assertEquals(AcquireOutcome.Kind.OVERLOADED, third.join().kind(), "one waiter may stand behind the head");
+        assertEquals(AcquireOutcome.Kind.OVERLOADED, third.join().kind(), "one waiter is allowed besides the head");
         get(client.redlock().acquireAsync("auto-1", options().autoExtend()));
         assertEquals(AcquireOutcome.Kind.OVERLOADED,
                 get(client.redlock().acquireAsync("auto-2", options().autoExtend())).kind(), "auto-extended leases");
         eachNode(node -> node.delay(() -> 1_000_000));
-        final CompletableFuture<AcquireOutcome> one = begin(client, options());
-        final CompletableFuture<AcquireOutcome> two = begin(client, options());
-        assertFalse(one.isDone() || two.isDone(), "two may be under way");
-        assertEquals(AcquireOutcome.Kind.OVERLOADED, get(begin(client, options())).kind(), "attempts in flight");
+        final CompletableFuture<AcquireOutcome> one = acquireAsync(client, options());
+        final CompletableFuture<AcquireOutcome> two = acquireAsync(client, options());
+        assertFalse(one.isDone() || two.isDone(), "two attempts in flight are allowed");
+        assertEquals(AcquireOutcome.Kind.OVERLOADED, get(acquireAsync(client, options())).kind(), "attempts in flight");
     }
 
-    /** A limit that is not given back shuts the client down in the end, and one given back twice is none. */
+    /** A limit that is not freed finally blocks the client, and one that is freed twice has no effect. */
     @Test
-    void limitsAreGivenBackWhateverBecomesOfAnAcquisition() {
+    void everyOutcomeFreesItsLimits() {
         world = new VirtualWorld(1);
         final VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
         assertLimits(client, "at first");
@@ -146,29 +146,29 @@ class WaitingRegressionTest extends VirtualTest {
         acquire(client, options().autoExtend());
         assertLimits(client, "refused");
         acquire(client, options().waitUpTo(Duration.ofMillis(200)));
-        assertLimits(client, "timed out at the head of the line");
-        final CompletableFuture<AcquireOutcome> head = begin(client, options().waitUpTo(WAIT).autoExtend());
+        assertLimits(client, "timed out at the head of the queue");
+        final CompletableFuture<AcquireOutcome> head = acquireAsync(client, options().waitUpTo(WAIT).autoExtend());
         final long startMs = nowMs();
         assertEquals(AcquireOutcome.Kind.TIMED_OUT,
-                acquire(client, options().waitUpTo(Duration.ofMillis(200))).kind(), "behind the head");
-        assertEquals(200, nowMs() - startMs, "when its own budget ends, not when its turn comes");
-        begin(client, options().waitUpTo(WAIT)).cancel(true);
-        final CompletableFuture<AcquireOutcome> second = begin(client, options().waitUpTo(WAIT));
+                acquire(client, options().waitUpTo(Duration.ofMillis(200))).kind(), "in the queue");
+        assertEquals(200, nowMs() - startMs, "when its own budget ends, not when it becomes the head");
+        acquireAsync(client, options().waitUpTo(WAIT)).cancel(true);
+        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
         head.cancel(true);
         world.runMs(100);
         release(holder);
         release(acquired(get(second)));
-        assertLimits(client, "timed out and cancelled in the line, cancelled at its head, moved up and acquired");
+        assertLimits(client, "timed out and cancelled in the queue, cancelled at its head, promoted and acquired");
         eachNode(node -> node.delay(() -> 1_000_000));
-        begin(client, options().autoExtend()).cancel(true);
+        acquireAsync(client, options().autoExtend()).cancel(true);
         world.runMs(10);
-        assertLimits(client, "cancelled while it was under way");
+        assertLimits(client, "cancelled during its attempt");
         acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce().autoExtend(1, Duration.ZERO)));
         world.runMs(2_000);
         assertLimits(client, "expired");
     }
 
-    /** Two attempts may be under way, one waiter may stand behind the head, one lease be extended automatically. */
+    /** The limits: two attempts in flight, one waiter besides the head, one lease with automatic extension. */
     private void assertLimits(final VirtualWorld.Client client, final String after) {
         final List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
         final java.util.function.BiConsumer<String, AcquireOptions> ask = (resource, options) -> all
@@ -201,9 +201,9 @@ class WaitingRegressionTest extends VirtualTest {
         eachNode(node -> node.delay(() -> 0));
     }
 
-    /** The budget ends while an attempt waits for silent nodes: that attempt is the last. */
+    /** The wait budget ends while an attempt waits for silent nodes: that attempt is the last. */
     @Test
-    void aBudgetThatEndsDuringAnAttemptIsUsedUp() {
+    void aWaitBudgetThatEndsDuringAnAttemptTimesOut() {
         final VirtualWorld.Client client = world(3);
         node(0).pause();
         node(1).pause();
@@ -215,30 +215,30 @@ class WaitingRegressionTest extends VirtualTest {
         assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "within one node timeout");
     }
 
-    /** The attempt was on its way when this process gave the lock back: its refusal is out of date. */
+    /** The attempt was in flight when this process released the lock, so its refusal is outdated. */
     @Test
-    void aTurnThatIsHandedOnDuringAnAttemptIsTakenBehindIt() {
+    void aHandoffDuringAnAttemptStartsTheNextAttemptImmediately() {
         final VirtualWorld.Client client = world(3);
         final Lease holder = lease(client);
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<AcquireOutcome> waiting = begin(client, options().waitUpTo(WAIT)
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT)
                 .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L));
         world.runMs(1);
         holder.releaseAsync();
         world.runMs(25);
         assertEquals(2, acquired(waiting.getNow(null)).isHeld() ? waiting.join().attemptCount() : 0,
-                "refused, then at once again");
+                "refused, then an immediate attempt");
     }
 
-    /** The one before had just been told to come back in four seconds; that is no matter of the next. */
+    /** The previous head was about to wait four seconds; the next one does not inherit this delay. */
     @Test
-    void whoMovesUpBehindOneThatGaveUpAsksAtOnce() {
+    void aWaiterPromotedAfterATimeoutStartsItsAttemptImmediately() {
         final VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", -1));
         final AcquireOptions slowly = options().waitUpTo(WAIT)
                 .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L);
-        final CompletableFuture<AcquireOutcome> first = begin(client, slowly);
-        final CompletableFuture<AcquireOutcome> second = begin(client, slowly);
+        final CompletableFuture<AcquireOutcome> first = acquireAsync(client, slowly);
+        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, slowly);
         world.runMs(100);
         eachNode(node -> node.redis().delete("orders"));
         first.cancel(true);
@@ -246,9 +246,9 @@ class WaitingRegressionTest extends VirtualTest {
         acquired(second.getNow(null));
     }
 
-    /** What is asked on the event loop is sent at once, not behind the tasks that are queued already. */
+    /** A request on the event loop is sent immediately, before the tasks that are queued already. */
     @Test
-    void callsOnTheEventLoopNeedNoHop() {
+    void callsOnTheEventLoopRunImmediately() {
         final VirtualWorld.Client client = world(3);
         final java.util.List<Integer> underWay = new java.util.ArrayList<>();
         client.engine().execute(() -> {
@@ -257,16 +257,16 @@ class WaitingRegressionTest extends VirtualTest {
             client.redlock()
                     .acquire(client.redlock().key("callback"), options(), client.redlock().newLease(),
                             outcome -> {
-                                // only that it is under way matters
+                                // The outcome does not matter here.
                             });
             underWay.add(client.engine().claimsOut());
         });
         world.runMs(5);
-        assertEquals(java.util.List.of(1, 2), underWay, "attempts under way inside of the call");
+        assertEquals(java.util.List.of(1, 2), underWay, "attempts in flight inside the call");
     }
 
     @Test
-    void callbacksNeverRunInsideTheCallThatAsked() {
+    void callbacksNeverRunInsideTheirCall() {
         final VirtualWorld.Client client = world(1);
         node(0).crash();
         world.runMs(1);
@@ -276,7 +276,7 @@ class WaitingRegressionTest extends VirtualTest {
                         outcome -> order.add("callback"));
         order.add("returned");
         world.settle();
-        assertNotEquals(0, order.size(), "told");
+        assertNotEquals(0, order.size(), "callbacks ran");
         assertEquals(List.of("returned", "callback"), order, "order");
     }
 }

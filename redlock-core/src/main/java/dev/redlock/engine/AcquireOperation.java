@@ -12,14 +12,15 @@ import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Vote;
 
 /**
- * The acquire round: sends, counts, decides as early as the answer is certain, and rolls back whatever did not succeed.
+ * Runs the acquire round of an attempt. It decides as soon as the votes allow one outcome only, and rolls back an
+ * attempt that fails.
  *
  * @threading event-loop-confined
  */
 final class AcquireOperation {
 
-    /** What the script answers for a key without expiry: the largest integer that Lua can count to, negated. */
-    private static final long NO_EXPIRY = -9_007_199_254_740_991L;
+    /** The reply of the script for a key without expiry: the largest exact integer of Lua, negated. */
+    private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
 
     private final Conductor conductor;
 
@@ -27,7 +28,7 @@ final class AcquireOperation {
         this.conductor = conductor;
     }
 
-    /** Sends the round of a new attempt, under a token of its own. */
+    /** Starts the round of a new attempt, with a new token. */
     void start(final PendingAcquire pending) {
         final LeaseHandle lease = pending.lease;
         final Claim claim = conductor.claims().take();
@@ -39,25 +40,25 @@ final class AcquireOperation {
         claim.isRemainingTtlWanted = isRemainingTtlWanted(lease);
         claim.ttlMsMax = lease.ttlMs;
         pending.claim = claim;
-        // t1: sampled before the first byte is handed to any socket.
+        // t1: read before the first byte goes to a socket.
         final long t1Ns = conductor.nowNs();
         conductor.tokens().next(claim.token, t1Ns);
         claim.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
         conductor.startTimer(claim.roundTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(lease.ttlMs));
         final int nodeCount = conductor.nodeCount();
-        claim.expect(nodeCount);
-        claim.mayHoldMask = Quorum.allOf(nodeCount);
+        claim.addPendingReplies(nodeCount);
+        claim.possibleHolderMask = Quorum.allOf(nodeCount);
         final CommandKind kind = lease.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE;
-        // Decided after all nodes have been asked, so that a roll-back knows which ones were never sent anything.
-        claim.isSending = true;
+        // The decision waits for the last send, so that a rollback has the result of every send.
+        claim.isFanOutInProgress = true;
         conductor.fanOut().send(claim, kind, 0, Quorum.allOf(nodeCount));
-        claim.isSending = false;
+        claim.isFanOutInProgress = false;
         decide(claim);
     }
 
     void onReply(final Claim claim, final int nodeIndex, final long value) {
         if (claim.assumedFenceToken != 0 && value < claim.assumedFenceToken) {
-            conductor.releasing().onCounterLagging(claim, nodeIndex);
+            conductor.releaseOperation().onCounterLagging(claim, nodeIndex);
         }
         if (value > 0) {
             onGrant(claim, nodeIndex, value);
@@ -65,15 +66,12 @@ final class AcquireOperation {
         }
         recordNotHeld(claim, nodeIndex);
         if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
-            claim.recordRemainingTtl(value == NO_EXPIRY ? Long.MAX_VALUE : -value);
+            claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         }
         vote(claim, nodeIndex, Vote.REFUSED);
     }
 
-    /**
-     * Whether the script is worth its cost to the nodes: every refusal after the first shall say for how long, for the
-     * retry policy's sake.
-     */
+    /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */
     private boolean isRemainingTtlWanted(final LeaseHandle lease) {
         return switch (conductor.config().commandMode()) {
             case SCRIPTS -> true;
@@ -82,7 +80,7 @@ final class AcquireOperation {
         };
     }
 
-    /** Whether this refusal ends an acquisition that shall tell for how long, and has not been told so itself. */
+    /** A refusal that ends the acquisition reports the holder's ttl, and a refused {@code SET} does not contain it. */
     private boolean isHolderTtlQueryDue(final Claim claim) {
         return conductor.config().commandMode() == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
                 && !claim.isFenced && !claim.isRemainingTtlWanted;
@@ -93,7 +91,7 @@ final class AcquireOperation {
             vote(claim, nodeIndex, Vote.GRANTED);
             return;
         }
-        // The lock stands there all the same, so the release goes there too.
+        // The node has set the key, so it still gets the release.
         if (claim.phase == Claim.Phase.ACQUIRING) {
             claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
         }
@@ -101,10 +99,10 @@ final class AcquireOperation {
         conductor.fenceGuard().log(nodeIndex, value);
     }
 
-    /** False if the value is known to be out of range. Before the round is decided nothing is known but the end. */
+    /** Returns false for a value out of range. Until the round is decided, only the absolute limit applies. */
     private boolean recordFence(final Claim claim, final int nodeIndex, final long value) {
         if (value > FenceRule.VALUE_MAX) {
-            // No script of ours answers that.
+            // The scripts of this client never return such a value.
             return false;
         }
         if (claim.phase == Claim.Phase.ACQUIRING) {
@@ -114,7 +112,7 @@ final class AcquireOperation {
         return value == claim.fence.highest() || recordLateFence(claim, value);
     }
 
-    /** The release brings counters up to a value that came late, if it can come from a clock. */
+    /** The release raises the other counters to a late value, if a clock can have produced it. */
     private boolean recordLateFence(final Claim claim, final long value) {
         claim.isCounterLagging = true;
         final long clockLimit = conductor.fenceGuard().clockLimit();
@@ -129,7 +127,7 @@ final class AcquireOperation {
         if (vote == Vote.FAILED) {
             recordNotHeld(claim, nodeIndex);
             if (claim.assumedFenceToken != 0) {
-                conductor.releasing().onCounterLagging(claim, nodeIndex);
+                conductor.releaseOperation().onCounterLagging(claim, nodeIndex);
             }
         }
         if (claim.phase == Claim.Phase.ACQUIRING) {
@@ -138,17 +136,17 @@ final class AcquireOperation {
         vote(claim, nodeIndex, vote);
     }
 
-    /** The acquire did not set the key; an extension behind it may have put it there all the same. */
+    /** The acquire did not set the key, but a later extension may have. */
     private static void recordNotHeld(final Claim claim, final int nodeIndex) {
         if (claim.extendSequence == 0) {
-            claim.mayHoldMask &= ~(1L << nodeIndex);
+            claim.possibleHolderMask &= ~(1L << nodeIndex);
         }
     }
 
     void onTimeout(final Claim claim) {
-        long silent = claim.acquireRound.pending();
-        for (; silent != 0; silent &= silent - 1) {
-            claim.recordFailure(Long.numberOfTrailingZeros(silent), VoteFailure.SILENT);
+        long pendingMask = claim.acquireRound.pending();
+        for (; pendingMask != 0; pendingMask &= pendingMask - 1) {
+            claim.recordFailure(Long.numberOfTrailingZeros(pendingMask), VoteFailure.SILENT);
         }
         claim.acquireRound.onTimeout();
         decide(claim);
@@ -157,7 +155,7 @@ final class AcquireOperation {
     private void vote(final Claim claim, final int nodeIndex, final Vote answer) {
         Vote vote = answer;
         if (answer == Vote.GRANTED && conductor.node(nodeIndex).state() == NodeState.QUARANTINED) {
-            // A grant that arrives after the node's clock was seen to jump may stand on a key that expired early.
+            // After a clock jump of the node, the granted key may have expired early.
             vote = Vote.UNKNOWN;
             claim.recordFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
         }
@@ -167,24 +165,24 @@ final class AcquireOperation {
                 decide(claim);
             }
             case HELD, RAISING -> {
-                // A straggler: it changes nothing that was decided, but one more node is known to hold the token.
+                // A late vote does not change the decision, but a late grant adds a holder.
                 claim.acquireRound.onLateVote(nodeIndex, vote);
                 if (vote == Vote.GRANTED && !isExtended(claim)) {
                     claim.holderMask |= 1L << nodeIndex;
                 }
             }
             default -> {
-                // The release that follows on the same connection undoes whatever the straggler did.
+                // The release follows on the same connection and undoes a late grant.
             }
         }
     }
 
-    /** Whether the lease is valid for longer than a grant of the acquire can prove. */
+    /** An extended lease outlives the keys that the acquire has set, so a late grant proves too little. */
     private static boolean isExtended(final Claim claim) {
         return claim.phase == Claim.Phase.HELD && claim.lease.validUntilNs() - claim.validUntilNs > 0;
     }
 
-    /** A node's clock has jumped: what it granted in a round that is not over is worth nothing any more. */
+    /** A node's clock has jumped: revokes its vote in a round that is not decided. */
     void revoke(final Claim claim, final int nodeIndex) {
         if (claim.acquireRound.revoke(nodeIndex)) {
             claim.recordFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
@@ -192,13 +190,13 @@ final class AcquireOperation {
     }
 
     private void decide(final Claim claim) {
-        if (claim.isSending) {
+        if (claim.isFanOutInProgress) {
             return;
         }
         final Decision decision = claim.acquireRound.decision();
         switch (decision) {
             case OPEN -> {
-                // wait for more votes or the timeout
+                // Wait for more votes or the timeout.
             }
             case WON -> onWon(claim);
             case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
@@ -225,22 +223,22 @@ final class AcquireOperation {
 
     private void raiseOrFail(final Claim claim) {
         switch (claim.acquireRound.decision()) {
-            case WON -> conductor.raising().start(claim);
+            case WON -> conductor.raiseOperation().start(claim);
             case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
             case OPEN, NO_QUORUM -> fail(claim, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 
-    /** A quorum granted, and for a fenced lock it has a fencing token: the lock is held, if enough validity is left. */
+    /** A quorum has granted and any fencing token is agreed: succeeds if enough validity is left. */
     void succeed(final Claim claim, final long fencingToken) {
-        // t2: read anew, so that a pause of this thread since the answer arrived counts against the validity.
+        // t2: read again, so that a pause of this thread after the reply reduces the validity.
         final long t2Ns = conductor.nowNs();
         if (claim.validUntilNs - t2Ns < Math.max(1, claim.pending.lease.minValidityNs)) {
             fail(claim, AcquireOutcome.Kind.TOO_SLOW);
             return;
         }
         if (claim.acquireRound.decision() != Decision.WON) {
-            // While counters were raised, a clock jumped and took its node's grant with it.
+            // A clock jump during the raise has revoked a grant.
             fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             return;
         }
@@ -251,7 +249,7 @@ final class AcquireOperation {
         claim.holderMask = claim.acquireRound.granted();
         pending.lease.recordVotes(claim);
         pending.lease.setFencingToken(fencingToken);
-        conductor.acquires().onAcquired(pending, claim, t2Ns);
+        conductor.scheduler().onAcquired(pending, claim, t2Ns);
     }
 
     void fail(final Claim claim, final AcquireOutcome.Kind reason) {
@@ -265,14 +263,14 @@ final class AcquireOperation {
         try {
             rollBack(claim);
         } finally {
-            conductor.acquires().onAttemptFailed(pending, reason);
+            conductor.scheduler().onAttemptFailed(pending, reason);
         }
     }
 
-    /** Undoes an attempt on every node, also on those that refused, failed or did not answer. */
+    /** Releases the token on every node, including those that refused, failed or did not reply. */
     void rollBack(final Claim claim) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
-            // That has been done.
+            // The query has sent the release already.
             conductor.holderTtlQuery().untrack(claim);
             return;
         }
@@ -280,6 +278,6 @@ final class AcquireOperation {
         claim.pending.claim = null;
         claim.pending = null;
         conductor.counters().onRolledBack();
-        conductor.releasing().abandon(claim);
+        conductor.releaseOperation().abandon(claim);
     }
 }

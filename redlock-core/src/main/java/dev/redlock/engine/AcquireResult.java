@@ -4,8 +4,8 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.node.VoteFailure;
 
 /**
- * The outcome of an acquisition: its kind, and the votes of the attempt that decided it. Written by the event loop
- * before it stores the state of the lease, read by callers after they have read the state.
+ * Holds the outcome of an acquisition: its kind, and the votes of the last attempt. The event loop writes it before the
+ * state of the lease; callers read the state first.
  *
  * @threading any thread
  */
@@ -15,10 +15,10 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     private Kind kind = Kind.CANCELLED;
     private Kind lastReason = Kind.CANCELLED;
     private int attemptCount;
-    private long granted;
-    private long refused;
-    private long failed;
-    private long unknown;
+    private long grantedMask;
+    private long refusedMask;
+    private long failedMask;
+    private long unknownMask;
     private long shortestRemainingTtlMs = -1;
     private byte[] failures;
 
@@ -34,22 +34,22 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         kind = Kind.CANCELLED;
         lastReason = Kind.CONTENDED;
         attemptCount = 0;
-        granted = 0;
-        refused = 0;
-        failed = 0;
-        unknown = 0;
+        grantedMask = 0;
+        refusedMask = 0;
+        failedMask = 0;
+        unknownMask = 0;
         shortestRemainingTtlMs = -1;
     }
 
-    /** Records the votes of an attempt that is decided. */
+    /** Records the votes of an attempt that has ended. */
     final void recordVotes(final Claim decided) {
         attemptCount++;
-        granted = decided.acquireRound.granted();
-        refused = decided.acquireRound.refused();
-        failed = decided.acquireRound.failed();
-        unknown = decided.acquireRound.unknown();
+        grantedMask = decided.acquireRound.granted();
+        refusedMask = decided.acquireRound.refused();
+        failedMask = decided.acquireRound.failed();
+        unknownMask = decided.acquireRound.unknown();
         shortestRemainingTtlMs = decided.shortestRemainingTtlMs;
-        if ((failed | unknown) != 0) {
+        if ((failedMask | unknownMask) != 0) {
             if (failures == null) {
                 failures = new byte[decided.failures.length];
             }
@@ -57,7 +57,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         }
     }
 
-    /** Records why the acquisition has not succeeded so far. */
+    /** Records the failure of the last attempt; the outcome reports it if no later attempt succeeds. */
     final void recordReason(final Kind reason) {
         lastReason = reason;
     }
@@ -96,22 +96,22 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
 
     @Override
     public final int grantedCount() {
-        return Long.bitCount(granted);
+        return Long.bitCount(grantedMask);
     }
 
     @Override
     public final int refusedCount() {
-        return Long.bitCount(refused);
+        return Long.bitCount(refusedMask);
     }
 
     @Override
     public final int failedCount() {
-        return Long.bitCount(failed);
+        return Long.bitCount(failedMask);
     }
 
     @Override
     public final int unknownCount() {
-        return Long.bitCount(unknown);
+        return Long.bitCount(unknownMask);
     }
 
     @Override
@@ -126,17 +126,17 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
                     + (engine.nodeCount() - 1) + " are the nodes in configured order");
         }
         final long bit = 1L << nodeIndex;
-        if ((granted & bit) != 0) {
+        if ((grantedMask & bit) != 0) {
             return "granted";
         }
-        if ((refused & bit) != 0) {
+        if ((refusedMask & bit) != 0) {
             return "refused";
         }
         final String reason = failures == null ? "" : ": " + VoteFailure.of(failures[nodeIndex]).text();
-        if ((failed & bit) != 0) {
+        if ((failedMask & bit) != 0) {
             return "failed" + reason;
         }
-        return (unknown & bit) != 0 ? "unknown" + reason : "pending";
+        return (unknownMask & bit) != 0 ? "unknown" + reason : "pending";
     }
 
     final void appendResult(final StringBuilder text) {
@@ -159,8 +159,8 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
             text.append(", shortest remaining ttl ")
                     .append(shortestRemainingTtlMs == Long.MAX_VALUE ? "unlimited" : shortestRemainingTtlMs + " ms");
         }
-        for (long silent = failed | unknown; silent != 0; silent &= silent - 1) {
-            final int nodeIndex = Long.numberOfTrailingZeros(silent);
+        for (long unansweredMask = failedMask | unknownMask; unansweredMask != 0; unansweredMask &= unansweredMask - 1) {
+            final int nodeIndex = Long.numberOfTrailingZeros(unansweredMask);
             text.append(", node ").append(nodeIndex).append(' ').append(voteText(nodeIndex));
         }
     }

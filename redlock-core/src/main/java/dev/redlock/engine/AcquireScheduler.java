@@ -6,8 +6,8 @@ import dev.redlock.node.FreeList;
 import io.netty.channel.EventLoop;
 
 /**
- * Pending acquisitions from the call to the outcome: when each of them makes its attempts, retries, and ends. Only the
- * head of a local queue makes attempts, and at most {@link Limits#inFlightMax} do at the same time.
+ * Schedules the attempts of pending acquisitions, from the call to the outcome. Only the head of a local queue makes
+ * attempts, and at most {@link Limits#inFlightMax} attempts are in flight at the same time.
  *
  * @threading event-loop-confined
  */
@@ -83,7 +83,7 @@ final class AcquireScheduler {
 
     private void enqueueWaiter(final PendingAcquire pending, final WaitQueue existing) {
         if (existing == null) {
-            queues.open(pending.lease.key).append(pending);
+            queues.create(pending.lease.key).append(pending);
             return;
         }
         waiterCount++;
@@ -102,18 +102,18 @@ final class AcquireScheduler {
         if (pending.queue != null) {
             pending.queue.isPausing = false;
         }
-        if (!inFlight.tryEnter(pending)) {
-            awaitInFlightSlot(pending);
+        if (!inFlight.tryTakeSlot(pending)) {
+            awaitSlot(pending);
             return;
         }
         pending.state = PendingAcquire.State.ATTEMPTING;
         pending.retryImmediately = false;
-        pending.turn++;
-        conductor.acquiring().start(pending);
+        pending.generation++;
+        conductor.acquireOperation().start(pending);
     }
 
-    /** One with a wait budget waits until the budget ends; a new one only if one more waiter is allowed. */
-    private void awaitInFlightSlot(final PendingAcquire pending) {
+    /** Waits for a slot until the wait budget ends. A new acquisition also needs room for one more waiter. */
+    private void awaitSlot(final PendingAcquire pending) {
         final LeaseHandle lease = pending.lease;
         if (lease.waitNs <= 0 || lease.isStarting && waiterCount >= limits.waitersMax()) {
             pending.state = PendingAcquire.State.BACKING_OFF;
@@ -127,9 +127,9 @@ final class AcquireScheduler {
         conductor.startTimer(pending.timer, pending.deadlineNs);
     }
 
-    /** An attempt has ended: the first that waits for its slot gets it, in a turn of its own. */
-    private void leaveInFlight() {
-        final PendingAcquire next = inFlight.leave();
+    /** Passes the slot of an ended attempt to the first waiter. It starts by timer, after the current call. */
+    private void releaseSlot() {
+        final PendingAcquire next = inFlight.releaseSlot();
         if (next != null) {
             waiterCount--;
             next.state = PendingAcquire.State.BACKING_OFF;
@@ -137,10 +137,10 @@ final class AcquireScheduler {
         }
     }
 
-    void leaveInFlightUnused(final PendingAcquire pending) {
-        if (pending.hasSlot) {
-            pending.hasSlot = false;
-            leaveInFlight();
+    void releaseReservedSlot(final PendingAcquire pending) {
+        if (pending.hasReservedSlot) {
+            pending.hasReservedSlot = false;
+            releaseSlot();
         }
     }
 
@@ -156,10 +156,10 @@ final class AcquireScheduler {
 
     void onAttemptFailed(final PendingAcquire pending, final AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
-        leaveInFlight();
+        releaseSlot();
         conductor.counters().onAttemptFailed(reason);
         if (loop.isShuttingDown()) {
-            // That is why the connections are gone.
+            // The shutdown of the loop has closed the connections.
             finish(pending, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
             return;
         }
@@ -183,9 +183,9 @@ final class AcquireScheduler {
         } else if (pending.retryImmediately) {
             conductor.startTimer(pending.timer, nowNs);
         } else {
-            final long turn = pending.turn;
+            final long generation = pending.generation;
             final long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
-            if (pending.turn == turn) {
+            if (pending.generation == generation) {
                 conductor.startTimer(pending.timer, nowNs + Math.min(leftNs, delayNs));
             }
         }
@@ -196,14 +196,14 @@ final class AcquireScheduler {
         if (pending.deadlineNs - nowNs <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, lease.lastReason());
         } else if (pending.state == PendingAcquire.State.BACKING_OFF) {
-            final long turn = pending.turn;
+            final long generation = pending.generation;
             try {
                 startAttempt(pending);
             } catch (final RuntimeException | Error e) {
-                // Its timer has fired: nothing else would ever end it.
-                final boolean isSame = pending.turn - turn <= 1 && lease.pending == pending;
+                // Its timer has fired, so no other event would end it.
+                final boolean isSame = pending.generation - generation <= 1 && lease.pending == pending;
                 if (isSame) {
-                    giveUp(lease);
+                    abortAfterFailure(lease);
                 }
                 throw e;
             }
@@ -212,7 +212,7 @@ final class AcquireScheduler {
 
     // ---- ending -----------------------------------------------------------------------------------------------------
 
-    /** Ends an acquisition, promotes the next waiter, then notifies the caller, even if something throws. */
+    /** Ends an acquisition, promotes the next waiter, then notifies the caller, even if the promotion throws. */
     private void finish(final PendingAcquire pending, final AcquireOutcome.Kind kind,
             final AcquireOutcome.Kind reason) {
         final LeaseHandle lease = pending.lease;
@@ -230,7 +230,7 @@ final class AcquireScheduler {
 
     private void leaveQueues(final PendingAcquire pending, final LeaseHandle holder) {
         conductor.stopTimer(pending.timer);
-        stopWaiting(pending);
+        releaseLimits(pending);
         final WaitQueue queue = pending.queue;
         if (queue != null) {
             final boolean wasHead = queue.head() == pending;
@@ -241,16 +241,16 @@ final class AcquireScheduler {
         }
     }
 
-    /** Gives up the slot that an acquisition has or waits for. */
-    private void stopWaiting(final PendingAcquire pending) {
+    /** Frees the slot of an acquisition, or its place among the waiters. */
+    private void releaseLimits(final PendingAcquire pending) {
         switch (pending.state) {
-            case ATTEMPTING -> leaveInFlight();
+            case ATTEMPTING -> releaseSlot();
             case QUEUED -> waiterCount--;
             case AWAITING_SLOT -> {
                 waiterCount--;
                 inFlight.remove(pending);
             }
-            default -> leaveInFlightUnused(pending);
+            default -> releaseReservedSlot(pending);
         }
     }
 
@@ -272,19 +272,19 @@ final class AcquireScheduler {
         if (lease.pending != null) {
             abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
         } else if (lease.state() == LeaseState.HELD) {
-            conductor.releasing().release(lease);
+            conductor.releaseOperation().release(lease);
         }
     }
 
-    /** A request of an acquisition threw: the acquisition ends, and its commands are rolled back. */
-    void giveUp(final LeaseHandle lease) {
+    /** A request of an acquisition threw: ends the acquisition and rolls back its commands. */
+    void abortAfterFailure(final LeaseHandle lease) {
         if (lease.pending != null) {
             abort(lease.pending, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 
-    boolean hasPending() {
-        return firstActive != null;
+    PendingAcquire firstPending() {
+        return firstActive;
     }
 
     void abortFirst(final AcquireOutcome.Kind kind) {
@@ -295,7 +295,7 @@ final class AcquireScheduler {
         try {
             if (pending.claim != null) {
                 pending.lease.recordVotes(pending.claim);
-                conductor.acquiring().rollBack(pending.claim);
+                conductor.acquireOperation().rollBack(pending.claim);
             }
         } finally {
             pending.claim = null;
@@ -303,11 +303,11 @@ final class AcquireScheduler {
         }
     }
 
-    /** A node's clock has jumped: its votes in rounds that are not decided are revoked. */
+    /** A node's clock has jumped: revokes its votes in rounds that are not decided. */
     void revoke(final int nodeIndex) {
         for (PendingAcquire pending = firstActive; pending != null; pending = pending.nextActive) {
             if (pending.claim != null) {
-                conductor.acquiring().revoke(pending.claim, nodeIndex);
+                conductor.acquireOperation().revoke(pending.claim, nodeIndex);
             }
         }
     }
@@ -340,7 +340,7 @@ final class AcquireScheduler {
         pending.previousActive = null;
         pending.nextActive = null;
         pending.lease = null;
-        pending.turn++;
+        pending.generation++;
         pending.state = PendingAcquire.State.FREE;
         free.push(pending);
     }

@@ -19,7 +19,7 @@ import dev.redlock.RetryPolicy;
 public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPolicy retryPolicy, LeaseListener listener,
         int extensionCountMax, long holdNsMax, boolean isFenced) {
 
-    /** The client's configuration applies. */
+    /** Selects the value of the client's configuration. */
     public static final long UNSET = -1;
 
     /**

@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The lowest layer of a lease: a caller that blocks until the event loop has an outcome for it. The first thread that
- * blocks is woken; a second one on the same lease polls, because one field holds one thread.
+ * Blocks a caller until the event loop has an outcome for it; the lowest layer of a lease. The event loop wakes the first
+ * blocked thread. A second thread on the same lease polls, because one field holds one thread.
  *
  * @threading any thread
  */
@@ -35,7 +35,7 @@ abstract class CallerParking {
         ACQUIRED, RELEASED, EXTENDED
     }
 
-    /** Whether the outcome is there. The lease may be in its next use by then, which counts as done. */
+    /** Returns whether the outcome exists. A lease in its next use counts as done. */
     abstract boolean isDone(Awaited awaited, short use);
 
     /**
@@ -43,7 +43,7 @@ abstract class CallerParking {
      *
      * @param awaited         the outcome
      * @param use             the use of the lease that it belongs to
-     * @param isInterruptible whether an interrupt ends the wait; otherwise the flag is set again at its end
+     * @param isInterruptible whether an interrupt ends the wait; if not, the flag is set again afterwards
      * @param owner           supplies the clock and the time to spin
      */
     final void await(final Awaited awaited, final short use, final boolean isInterruptible, final Conductor owner) {
@@ -62,7 +62,7 @@ abstract class CallerParking {
             if (isInterruptible && current.isInterrupted()) {
                 break;
             }
-            // park() returns at once while the interrupt flag is set, so the flag is cleared until the end.
+            // park() returns immediately while the interrupt flag is set, so the flag is cleared until the end.
             wasInterrupted |= !isInterruptible && Thread.interrupted();
         }
         if (isFirst) {
@@ -88,7 +88,7 @@ abstract class CallerParking {
         return true;
     }
 
-    /** Wakes the blocked caller, if any. Call it behind a full barrier: the outcome is stored as a volatile. */
+    /** Wakes the blocked caller, if any. It needs a full barrier before it: a volatile store of the outcome. */
     final void wakeWaiter() {
         final Thread blocked = waiter;
         if (blocked != null) {

@@ -11,33 +11,32 @@ import dev.redlock.quorum.Vote;
 import dev.redlock.time.DeadlineTimer;
 
 /**
- * The life of one token: an acquire round, extension rounds if it won, and the release that ends it in any case. Pooled
- * by the conductor; it goes back to the pool when nobody owns it any more and every node has answered every command, so
- * a late answer always finds the attempt that it belongs to.
+ * Tracks the life of one token: the acquire round, extension rounds while a lease holds it, and the release. The pool
+ * reuses a claim after its last pending reply, so a late reply never reaches another claim.
  *
  * @threading event-loop-confined
  */
 final class Claim extends LockRequest {
 
     /**
-     * Where the token stands.
+     * The phase of a token's life.
      *
      * @threading immutable
      */
     enum Phase {
         /** In the pool. */
         FREE,
-        /** Acquire sent, not decided. */
+        /** The acquire round is in progress. */
         ACQUIRING,
-        /** A quorum granted a fenced lock, but the counters differ: the lower ones are being raised. */
+        /** A quorum has granted a fenced lock with different counters; the raise round is in progress. */
         RAISING,
-        /** Refused and released; those who refused are asked how long the holder's key will stand. */
+        /** The attempt is refused and released; a query for the ttl of the holder's key is in progress. */
         QUERYING_TTL,
-        /** A quorum granted; a lease owns it. */
+        /** A lease holds the lock. */
         HELD,
-        /** Release sent for a lease that waits for its outcome. */
+        /** The release round of a lease is in progress. */
         RELEASING,
-        /** Release sent, nobody waits; answers are still out. */
+        /** No pending acquire or lease owns it; replies are pending. */
         ABANDONED
     }
 
@@ -48,54 +47,54 @@ final class Claim extends LockRequest {
     final FenceRule fence;
     final LateExtensions lateExtensions = new LateExtensions();
     final Token token = new Token();
-    /** The run of hand-overs that its lease belongs to, while it is held. */
+    /** The handoff streak of its lease. */
     final HandoffStreak streak = new HandoffStreak();
-    /** Reason of each node's failed or unknown vote in the acquire round, as ordinals of VoteFailure; else stale. */
+    /** Why each failed or unknown vote of the acquire round failed, as ordinals of VoteFailure; stale for other votes. */
     final byte[] failures;
     final DeadlineTimer roundTimer;
     final DeadlineTimer extendTimer;
     final DeadlineTimer holdTimer;
 
     Phase phase = Phase.FREE;
-    /** Who wants the lock, while it is being acquired. */
+    /** Its owner while the lock is being acquired. */
     PendingAcquire pending;
-    /** Who holds the lock, while it is held or being released. */
+    /** Its owner while the lock is held or being released. */
     LeaseHandle lease;
     LockKey key;
     long ttlMs;
-    /** Local end of validity if the acquire round wins. */
+    /** Local end of the validity if the acquire round wins. */
     long validUntilNs;
-    /** Local end of validity if the extension round wins. */
+    /** Local end of the validity if the extension round wins. */
     long extendedUntilNs;
-    /** Local end of validity before the extension round. */
+    /** Local end of the validity before the extension round. */
     long validBeforeExtensionNs;
     long shortestRemainingTtlMs;
-    /** Nodes on which the token may stand. */
-    long mayHoldMask;
+    /** Nodes that may have a key with the token. */
+    long possibleHolderMask;
     /**
-     * Nodes that the lease rests on: each has proved that its key stands for the validity at least. They change by
-     * proof alone, and fewer than a quorum of them end the lease.
+     * Nodes that have proved that their key outlives the validity of the lease. With fewer than a quorum of them, the
+     * lease is lost.
      */
     long holderMask;
-    /** Nodes that have been asked how long the holder's key will stand, and have not answered. */
-    long askedMask;
+    /** Nodes whose reply to the holder ttl query is pending. */
+    long queriedMask;
     int extendSequence;
     boolean isFenced;
-    /** A refusal shall tell how long the holder's key will stand, which costs the nodes a script. */
+    /** Refusals contain the ttl of the holder's key, which takes a script on the nodes. */
     boolean isRemainingTtlWanted;
-    /** The value that lower counters are raised to. */
-    long raiseTo;
-    /** A node that answered late stands at another number than the others. */
+    /** The value to which the raise round raises lower counters. */
+    long raiseTarget;
+    /** A late reply has shown a counter that differs from the others. */
     boolean isCounterLagging;
-    /** The number at which all counters were presumed to stand when the release was sent without it; else 0. */
+    /** The value that a plain release assumed for all counters; 0 if none was sent. */
     long assumedFenceToken;
     boolean isExtending;
-    /** The acquire is being handed to the nodes: nothing is decided yet. */
-    boolean isSending;
-    /** The longest ttl that was sent: how long a key can stand on a node that missed what came later. */
+    /** Commands are being sent to the nodes: the round waits for the last send before it decides. */
+    boolean isFanOutInProgress;
+    /** The longest ttl that was sent: a node that missed later commands may keep its key for that long. */
     long ttlMsMax;
     private final Conductor conductor;
-    private int unanswered;
+    private int pendingReplyCount;
 
     Claim(final Conductor conductor, final int nodeCount) {
         this.conductor = conductor;
@@ -106,16 +105,16 @@ final class Claim extends LockRequest {
         this.fence = new FenceRule(nodeCount);
         this.failures = new byte[nodeCount];
         this.roundTimer = new DeadlineTimer(this::onRoundTimeout);
-        this.extendTimer = new DeadlineTimer(nowNs -> conductor.extending().onTimeout(this));
+        this.extendTimer = new DeadlineTimer(nowNs -> conductor.extendOperation().onTimeout(this));
         this.holdTimer = new DeadlineTimer(nowNs -> conductor.keeper().onHoldTimer(this, nowNs));
     }
 
     void reset() {
-        assert phase == Phase.FREE && unanswered == 0 : "slot is free when it is taken";
+        assert phase == Phase.FREE && pendingReplyCount == 0 : "a claim in the pool is free and has no pending replies";
         acquireRound.reset();
         fence.reset();
         shortestRemainingTtlMs = -1;
-        mayHoldMask = 0;
+        possibleHolderMask = 0;
         holderMask = 0;
         if (extendSequence != 0) {
             extendSequence = 0;
@@ -126,26 +125,27 @@ final class Claim extends LockRequest {
         assumedFenceToken = 0;
     }
 
-    /** Counts answers that will come, before the command is sent. */
-    void expect(final int answerCount) {
-        unanswered += answerCount;
+    /** Call it before the send, because a send may complete with a failure. */
+    void addPendingReplies(final int count) {
+        pendingReplyCount += count;
     }
 
-    boolean isAnswered() {
-        return unanswered == 0;
+    boolean hasPendingReplies() {
+        return pendingReplyCount != 0;
     }
 
     private void onRoundTimeout(final long nowNs) {
         switch (phase) {
-            case ACQUIRING -> conductor.acquiring().onTimeout(this);
-            case RAISING -> conductor.raising().onTimeout(this);
+            case ACQUIRING -> conductor.acquireOperation().onTimeout(this);
+            case RAISING -> conductor.raiseOperation().onTimeout(this);
             case QUERYING_TTL -> conductor.holderTtlQuery().end(this);
-            default -> conductor.releasing().onTimeout(this);
+            default -> conductor.releaseOperation().onTimeout(this);
         }
     }
 
-    private void answered() {
-        unanswered--;
+    /** One reply less is pending; after the last one, an abandoned claim returns to its pool. */
+    void removePendingReply() {
+        pendingReplyCount--;
         conductor.claims().recycleIfDone(this);
     }
 
@@ -163,15 +163,15 @@ final class Claim extends LockRequest {
     public void onReply(final int nodeIndex, final CommandKind kind, final int sequence, final long value) {
         try {
             switch (kind) {
-                case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onReply(this, nodeIndex, value);
-                case RAISE -> conductor.raising().onReply(this, nodeIndex, value);
+                case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onReply(this, nodeIndex, value);
+                case RAISE -> conductor.raiseOperation().onReply(this, nodeIndex, value);
                 case REMAINING_TTL -> conductor.holderTtlQuery().onReply(this, nodeIndex, value);
-                case EXTEND -> conductor.extending().onReply(this, nodeIndex, sequence, value);
-                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
+                case EXTEND -> conductor.extendOperation().onReply(this, nodeIndex, sequence, value);
+                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
                         .onReply(this, nodeIndex, sequence, value);
             }
         } finally {
-            answered();
+            removePendingReply();
         }
     }
 
@@ -182,7 +182,7 @@ final class Claim extends LockRequest {
 
     @Override
     public void onRefusedAhead(final int nodeIndex) {
-        conductor.extending().onNotHeld(this, nodeIndex);
+        conductor.extendOperation().onNotHeld(this, nodeIndex);
     }
 
     @Override
@@ -204,15 +204,15 @@ final class Claim extends LockRequest {
             final VoteFailure failure) {
         try {
             switch (kind) {
-                case ACQUIRE, ACQUIRE_FENCED -> conductor.acquiring().onNoReply(this, nodeIndex, vote, failure);
-                case RAISE -> conductor.raising().onNoReply(this, nodeIndex, vote);
+                case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onNoReply(this, nodeIndex, vote, failure);
+                case RAISE -> conductor.raiseOperation().onNoReply(this, nodeIndex, vote);
                 case REMAINING_TTL -> conductor.holderTtlQuery().onNoReply(this, nodeIndex);
-                case EXTEND -> conductor.extending().onNoReply(this, nodeIndex, sequence, vote, failure);
-                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releasing()
+                case EXTEND -> conductor.extendOperation().onNoReply(this, nodeIndex, sequence, vote, failure);
+                case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
                         .onNoReply(this, nodeIndex, sequence, vote);
             }
         } finally {
-            answered();
+            removePendingReply();
         }
     }
 
@@ -222,7 +222,7 @@ final class Claim extends LockRequest {
             case ACQUIRE, ACQUIRE_FENCED -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
             case REMAINING_TTL -> false;
-            // Also when the others have decided the round: one more node that holds the token is worth its message.
+            // Also after the decision: one more holder is worth a message.
             case EXTEND -> phase == Phase.HELD && sequence == extendSequence;
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;
         };
@@ -255,7 +255,7 @@ final class Claim extends LockRequest {
 
     @Override
     public long highestFence() {
-        return phase == Phase.RAISING ? raiseTo : fence.highest();
+        return phase == Phase.RAISING ? raiseTarget : fence.highest();
     }
 
     @Override

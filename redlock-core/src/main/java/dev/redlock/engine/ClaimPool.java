@@ -3,8 +3,8 @@ package dev.redlock.engine;
 import dev.redlock.node.FreeList;
 
 /**
- * The claims of one conductor. A claim returns when nobody owns it and every node has answered every command, so that a
- * late answer always finds the claim that it belongs to.
+ * Pools the claims of one conductor. A claim returns when it has no owner and no pending replies, so that a late reply
+ * never reaches another claim.
  *
  * @threading event-loop-confined
  */
@@ -27,7 +27,7 @@ final class ClaimPool {
     }
 
     void recycleIfDone(final Claim claim) {
-        if (claim.phase == Claim.Phase.ABANDONED && claim.isAnswered()) {
+        if (claim.phase == Claim.Phase.ABANDONED && !claim.hasPendingReplies()) {
             claim.phase = Claim.Phase.FREE;
             claim.key = null;
             free.push(claim);
@@ -42,7 +42,7 @@ final class ClaimPool {
         free.trim();
     }
 
-    /** Claims that are not in the pool. */
+    /** Claims in use: owned, or with pending replies. */
     int outCount() {
         return outCount;
     }

@@ -7,7 +7,7 @@ import dev.redlock.transport.NodeAddress;
 import java.util.List;
 
 /**
- * The configuration of a client: checked, complete, and final.
+ * The configuration of a client, validated and complete.
  *
  * @param nodes             addresses in configured order
  * @param nodeOptions       options of each connection
@@ -15,11 +15,11 @@ import java.util.List;
  * @param limits            bounds for each event loop
  * @param loops             event loops
  * @param commandMode       scripts, or cheaper commands where nodes have them
- * @param retryPolicy       delays between attempts, where an acquisition has no policy of its own
+ * @param retryPolicy       delays between attempts, for acquisitions without a policy of their own
  * @param keyPrefix         prefix of every key
  * @param resourceLengthMax bytes of a resource name with its prefix, in UTF-8
- * @param defaultWaitNs     wait budget where a call has none
- * @param closeTimeoutNs    time that closing may take
+ * @param defaultWaitNs     wait budget of calls without one
+ * @param closeTimeoutNs    timeout of {@code close()}
  * @param spinNs            time that a blocking call spins before it parks
  * @threading               immutable
  */
@@ -28,7 +28,7 @@ public record ClientConfig(List<NodeAddress> nodes, NodeOptions nodeOptions, Lea
         long defaultWaitNs, long closeTimeoutNs, long spinNs) {
 
     /**
-     * Copies the addresses.
+     * Copies the list of addresses, so that the configuration is immutable.
      */
     public ClientConfig {
         nodes = List.copyOf(nodes);

@@ -21,17 +21,23 @@ import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 
 /**
- * The owner of all state of one event loop. It wires the parts together and passes the events of the nodes to them:
- * {@link AcquireScheduler} decides when attempts start, one operation for each command runs its rounds,
- * {@link LeaseKeeper} watches held leases, and {@link Shutdown} ends everything. Callers reach it through
- * {@link LeaseHandle} alone.
+ * Owns all state of one event loop. It wires the parts together and passes the events of the nodes to them:
  *
- * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #isClosed}, {@link #open},
+ * <ul>
+ * <li>{@link AcquireScheduler} starts attempts;
+ * <li>one operation for each command runs its rounds;
+ * <li>{@link LeaseKeeper} watches held leases;
+ * <li>{@link Shutdown} ends acquisitions, leases and nodes.
+ * </ul>
+ *
+ * <p>Callers reach it through {@link LeaseHandle} alone.
+ *
+ * @threading event-loop-confined, except {@link #execute}, {@link #isOwnThread}, {@link #isClosed}, {@link #start},
  *            {@link #nowNs} and {@link #counters}
  */
 final class Conductor implements NodeListener {
 
-    /** Objects that each pool keeps: about a megabyte of claims. */
+    /** Objects that each pool keeps at least: about a megabyte of claims. */
     static final int POOLED_MIN = 1024;
     private static final long TRIM_PERIOD_NS = 1_000_000_000;
 
@@ -44,12 +50,12 @@ final class Conductor implements NodeListener {
     private final TokenStream tokens;
     private final ConductorCounters counters = new ConductorCounters();
     private final ClaimPool claims = new ClaimPool(this);
-    private final AcquireScheduler acquires;
-    private final AcquireOperation acquiring = new AcquireOperation(this);
-    private final RaiseOperation raising = new RaiseOperation(this);
+    private final AcquireScheduler scheduler;
+    private final AcquireOperation acquireOperation = new AcquireOperation(this);
+    private final RaiseOperation raiseOperation = new RaiseOperation(this);
     private final HolderTtlQuery holderTtlQuery = new HolderTtlQuery(this);
-    private final ExtendOperation extending = new ExtendOperation(this);
-    private final ReleaseOperation releasing = new ReleaseOperation(this);
+    private final ExtendOperation extendOperation = new ExtendOperation(this);
+    private final ReleaseOperation releaseOperation = new ReleaseOperation(this);
     private final LeaseKeeper keeper = new LeaseKeeper(this);
     private final FenceGuard fenceGuard;
     private final Shutdown shutdown;
@@ -78,16 +84,16 @@ final class Conductor implements NodeListener {
         this.fenceGuard = new FenceGuard(this);
         this.shutdown = new Shutdown(this, loop);
         this.nextTurn = new NextTurn(loop, shutdown);
-        this.acquires = new AcquireScheduler(this, loop, new RetryDelays(random));
+        this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random));
     }
 
     // ---- connecting -------------------------------------------------------------------------------------------------
 
-    /** Starts to connect to every node; the future completes when each of them has answered or failed once. */
-    CompletableFuture<Void> open() {
+    /** Starts to connect to every node. The future completes after the first reply or failure of each node. */
+    CompletableFuture<Void> start() {
         executeUnlessEnding(this::connect);
         if (loop.isShuttingDown()) {
-            // It may not run the task.
+            // A loop that is shutting down may not run the task.
             shutdown.markClosed();
             settle();
         }
@@ -105,7 +111,7 @@ final class Conductor implements NodeListener {
         }
     }
 
-    /** Nobody waits any longer for the first answers of the nodes. */
+    /** Stops the wait for the first replies of the nodes. */
     void settle() {
         settled.complete(null);
     }
@@ -115,7 +121,7 @@ final class Conductor implements NodeListener {
     @Override
     public void onStateChange(final NodeView node, final NodeState state) {
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
-            // A copy of this process has no connections of its own: over new ones it draws tokens of its own.
+            // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the original's.
             tokens.rekey();
             settledMask |= 1L << node.index();
             if (settledMask == Quorum.allOf(nodes.length)) {
@@ -129,7 +135,7 @@ final class Conductor implements NodeListener {
 
     @Override
     public void onClockJump(final NodeView node) {
-        acquires.revoke(node.index());
+        scheduler.revoke(node.index());
         keeper.revoke(node.index());
     }
 
@@ -147,12 +153,12 @@ final class Conductor implements NodeListener {
         loop.execute(task);
     }
 
-    /** As {@link #execute}; a loop that rejects tasks is ending, and {@link Shutdown#onLoopEnding} does the rest. */
+    /** As {@link #execute}, but ignores a rejection: the loop is ending, and {@link Shutdown#onLoopEnding} cleans up. */
     void executeUnlessEnding(final Runnable task) {
         try {
             loop.execute(task);
         } catch (final RejectedExecutionException e) {
-            // see above
+            // See above.
         }
     }
 
@@ -176,14 +182,14 @@ final class Conductor implements NodeListener {
         timers.wheel().stop(timer);
     }
 
-    /** Pools that an outage has filled shrink again. Timers run in an idle client too: it watches its nodes. */
+    /** Shrinks the pools after an outage. An idle client has timers too, because it watches its nodes. */
     private void trimIfDue(final long nowNs) {
         if (nowNs - trimmedNs < TRIM_PERIOD_NS) {
             return;
         }
         trimmedNs = nowNs;
         claims.trim();
-        acquires.trim();
+        scheduler.trim();
         fanOut.trim();
         for (final Node node : nodes) {
             node.trim();
@@ -224,28 +230,28 @@ final class Conductor implements NodeListener {
         return claims;
     }
 
-    AcquireScheduler acquires() {
-        return acquires;
+    AcquireScheduler scheduler() {
+        return scheduler;
     }
 
-    AcquireOperation acquiring() {
-        return acquiring;
+    AcquireOperation acquireOperation() {
+        return acquireOperation;
     }
 
-    RaiseOperation raising() {
-        return raising;
+    RaiseOperation raiseOperation() {
+        return raiseOperation;
     }
 
     HolderTtlQuery holderTtlQuery() {
         return holderTtlQuery;
     }
 
-    ExtendOperation extending() {
-        return extending;
+    ExtendOperation extendOperation() {
+        return extendOperation;
     }
 
-    ReleaseOperation releasing() {
-        return releasing;
+    ReleaseOperation releaseOperation() {
+        return releaseOperation;
     }
 
     LeaseKeeper keeper() {

@@ -7,13 +7,13 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Counters of one conductor. One thread writes, any thread reads; neither allocates nor waits.
+ * Counts the outcomes of one conductor. One thread writes, any thread reads; neither allocates nor blocks.
  *
  * @threading any thread may read
  */
 public final class ConductorCounters {
 
-    /** What is counted beside the outcomes. */
+    /** Index of the first acquire outcome; the others follow by ordinal. The constants below are indexes too. */
     public static final int OUTCOME_FIRST = 0;
     public static final int ATTEMPT_CONTENDED = AcquireOutcome.Kind.values().length;
     public static final int ATTEMPT_NO_QUORUM = ATTEMPT_CONTENDED + 1;

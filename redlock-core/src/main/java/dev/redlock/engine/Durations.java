@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * Converts the durations of the public API to the engine's integers, and rejects those that have none.
+ * Converts the durations of the public API to the integers of the engine, and rejects durations out of range.
  *
  * @threading any thread
  */
@@ -19,7 +19,7 @@ public final class Durations {
      * Whole milliseconds of a duration.
      *
      * @param  name                     the option or argument, for the error message
-     * @param  duration                 at least a millisecond; one that exceeds the range counts as the longest
+     * @param  duration                 at least a millisecond; longer than the range of a long counts as the maximum
      * @return                          milliseconds, 1 or more
      * @throws IllegalArgumentException if it is shorter than a millisecond
      * @throws NullPointerException     if it is null
@@ -36,7 +36,7 @@ public final class Durations {
      * Nanoseconds of a duration.
      *
      * @param  name                     the option or argument, for the error message
-     * @param  duration                 zero or more; one that exceeds the range counts as the longest
+     * @param  duration                 zero or more; longer than the range of a long counts as the maximum
      * @return                          nanoseconds, 0 or more
      * @throws IllegalArgumentException if it is negative
      * @throws NullPointerException     if it is null

@@ -8,17 +8,17 @@ import io.netty.util.concurrent.FastThreadLocalThread;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A thread of the client's own that runs one event loop with the idle policy of the user's choice. Conductor and I/O
- * share the thread, so nothing is handed over between them.
+ * Runs one event loop on a thread of the client, with the configured idle policy. The conductor and its I/O share the
+ * thread, so they need no queue between them.
  *
  * @threading any thread
  */
 final class EventLoopRunner implements Runnable {
 
-    /** About what a caller that was woken needs until it calls again. */
+    /** About the time from the wake-up of a caller to its next call. */
     static final long BACK_OFF_NS = TimeUnit.MICROSECONDS.toNanos(50);
     private static final long WAIT_NS_MAX = TimeUnit.SECONDS.toNanos(1);
-    /** How long tasks may run before the loop looks at its sockets and timers again, however many more there are. */
+    /** Longest time that tasks run before the loop polls its sockets and timers again. */
     static final long TASKS_NS_MAX = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final ManualIoEventLoop loop;
@@ -29,13 +29,13 @@ final class EventLoopRunner implements Runnable {
 
     private EventLoopRunner(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
         this.idlePolicy = idlePolicy;
-        // Netty's object pools are cheap, and pool at all, only on a thread of its own kind.
+        // Netty pools objects only on threads of this class.
         this.thread = new FastThreadLocalThread(this, name);
         this.thread.setDaemon(true);
         this.loop = new ManualIoEventLoop(thread, factory);
     }
 
-    /** A loop that runs until it is shut down. */
+    /** Starts a loop that runs until its shutdown. */
     static EventLoopRunner start(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
         final EventLoopRunner started = new EventLoopRunner(factory, idlePolicy, name);
         started.thread.start();
@@ -52,7 +52,7 @@ final class EventLoopRunner implements Runnable {
             try {
                 runOnce();
             } catch (final RuntimeException | Error e) {
-                Log.error("the event loop threw; it goes on", e);
+                Log.error("the event loop threw; it continues", e);
             }
         }
     }
@@ -92,7 +92,7 @@ final class EventLoopRunner implements Runnable {
         }
     }
 
-    /** Ends the loop and waits for its thread, unless this is its thread. */
+    /** Shuts the loop down and waits for its thread, unless this is its thread. */
     void shutDown() {
         loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         boolean wasInterrupted = false;

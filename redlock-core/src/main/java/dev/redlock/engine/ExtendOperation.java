@@ -10,20 +10,19 @@ import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Vote;
 
 /**
- * The extension round. Only nodes that still held the token count; one that had lost it sets it again, which helps the
- * next round but not this one. One round at a time for a lease; answers to an older one are told apart by their
- * sequence.
+ * Runs the extension rounds of a lease, one at a time; the sequence identifies the replies of older rounds. A node counts
+ * only if it still held the token. A node that had lost it sets the key again, which helps the next round only.
  *
- * <p>An answer that the node does not hold the token takes it out of the lease's holders, whichever round it belongs to
- * and whether or not that is decided: what made the node a holder was executed before. Below a quorum of holders the
- * lease is lost at once.
+ * <p>A reply that the node does not hold the token removes it from the holder nodes, also if its round is older or
+ * decided: the node executed the commands in order, so the reply is newer than its grant. With fewer than a quorum of
+ * holder nodes the lease is lost immediately.
  *
  * @threading event-loop-confined
  */
 final class ExtendOperation {
 
     private static final long HELD_REPLY = 1;
-    /** As many bits as come back with each answer; 0 is no extension. */
+    /** A reply carries the low 24 bits of its sequence; 0 means no extension. */
     private static final int SEQUENCE_MAX = (1 << 24) - 1;
 
     private final Conductor conductor;
@@ -32,7 +31,7 @@ final class ExtendOperation {
         this.conductor = conductor;
     }
 
-    /** Sends an extension of a held lease. */
+    /** Starts the extension round of a held lease. */
     void start(final Claim claim, final long ttlMs) {
         final LeaseHandle lease = claim.lease;
         claim.isExtending = true;
@@ -45,13 +44,13 @@ final class ExtendOperation {
         claim.validBeforeExtensionNs = lease.validUntilNs();
         claim.extendedUntilNs = conductor.config().terms().validUntilNs(t1Ns, ttlMs);
         if (claim.extendedUntilNs - lease.validUntilNs() < 0) {
-            // The holder asked for less, and a conditional set shortens the key as soon as it arrives.
+            // The new ttl ends earlier, and each node shortens its key as soon as the command arrives.
             lease.setValidUntilNs(claim.extendedUntilNs);
             conductor.startTimer(claim.holdTimer, claim.extendedUntilNs);
         }
         conductor.startTimer(claim.extendTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(ttlMs));
-        claim.mayHoldMask = Quorum.allOf(conductor.nodeCount());
-        claim.expect(conductor.nodeCount());
+        claim.possibleHolderMask = Quorum.allOf(conductor.nodeCount());
+        claim.addPendingReplies(conductor.nodeCount());
         conductor.fanOut().send(claim, CommandKind.EXTEND, claim.extendSequence, Quorum.allOf(conductor.nodeCount()));
     }
 
@@ -60,9 +59,9 @@ final class ExtendOperation {
             vote(claim, nodeIndex, sequence, Vote.GRANTED);
             return;
         }
-        // A later extension may have put the key there in the meantime.
+        // After an older extension, a later one may have set the key again.
         if (value == 0 && sequence == claim.extendSequence) {
-            claim.mayHoldMask &= ~(1L << nodeIndex);
+            claim.possibleHolderMask &= ~(1L << nodeIndex);
         }
         onNotHeld(claim, nodeIndex);
         vote(claim, nodeIndex, sequence, Vote.REFUSED);
@@ -71,13 +70,13 @@ final class ExtendOperation {
     void onNoReply(final Claim claim, final int nodeIndex, final int sequence, final Vote vote,
             final VoteFailure failure) {
         if (failure == VoteFailure.WRONGTYPE) {
-            // Somebody has put something else in the place of the key.
+            // Another client has replaced the key by a value of another type.
             onNotHeld(claim, nodeIndex);
         }
         vote(claim, nodeIndex, sequence, vote);
     }
 
-    /** A node has proved that it does not hold the token. */
+    /** Removes a node that has proved that it does not hold the token. */
     void onNotHeld(final Claim claim, final int nodeIndex) {
         if (claim.phase == Claim.Phase.HELD) {
             conductor.keeper().dropHolder(claim, nodeIndex);
@@ -95,7 +94,7 @@ final class ExtendOperation {
         }
         final Vote vote = answer == Vote.GRANTED && !isProof(claim, nodeIndex) ? Vote.UNKNOWN : answer;
         if (claim.phase == Claim.Phase.HELD && vote == Vote.GRANTED) {
-            // Also before or behind the decision: the validity that the lease has is never longer than this proves.
+            // Also without a decision: the current validity never exceeds the one that this reply proves.
             claim.holderMask |= 1L << nodeIndex;
         }
         if (claim.isExtending) {
@@ -104,7 +103,7 @@ final class ExtendOperation {
         }
     }
 
-    /** Whether a renewed key is sure to stand for the ttl. */
+    /** Returns whether a renewed key certainly lasts for the ttl. */
     private boolean isProof(final Claim claim, final int nodeIndex) {
         return conductor.node(nodeIndex).state() != NodeState.QUARANTINED
                 && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
@@ -136,7 +135,7 @@ final class ExtendOperation {
         conductor.keeper().onExtended(claim, outcome);
     }
 
-    /** Ends a round without an outcome, because the lease ends: late answers are not counted any more. */
+    /** Ends a round without an outcome, because the lease ends: later replies do not count. */
     void stop(final Claim claim) {
         conductor.stopTimer(claim.extendTimer);
         claim.isExtending = false;

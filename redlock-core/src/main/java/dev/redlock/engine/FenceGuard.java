@@ -7,9 +7,9 @@ import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.Quorum;
 
 /**
- * Keeps a node whose fencing counter is out of range from pushing the other nodes' counters: leaves its grant out of
- * the round and its value out of what is raised to and passed on. The clock that it measures by is one that so many
- * nodes have reached that one of them is not at fault; the client's own clock is not asked.
+ * Rejects fencing counters that are out of range, so that a faulty node does not raise the counters of the others. It
+ * ignores the grant and the value of such a node. The limit comes from the clocks of the nodes: enough of them have
+ * reached it that at least one of these clocks is right. The client's own clock does not count.
  *
  * @threading event-loop-confined
  */
@@ -20,7 +20,7 @@ final class FenceGuard {
     private final Conductor conductor;
     private final long[] wallUs;
     private final long[] loggedNs;
-    private long logged;
+    private long loggedMask;
 
     FenceGuard(final Conductor conductor) {
         this.conductor = conductor;
@@ -28,7 +28,7 @@ final class FenceGuard {
         this.loggedNs = new long[conductor.nodeCount()];
     }
 
-    /** The highest value that can come from the nodes' clocks now. */
+    /** Returns the highest value that the clocks of the nodes allow now. */
     long clockLimit() {
         final long nowNs = conductor.nowNs();
         for (int i = 0; i < wallUs.length; i++) {
@@ -38,29 +38,29 @@ final class FenceGuard {
                 FenceRule.reachedBy(wallUs, Quorum.allOf(wallUs.length), FenceRule.supportOf(wallUs.length)));
     }
 
-    /** Takes the grants that are out of range out of an attempt. Nothing to do where nodes agree. */
+    /** Revokes the grants of an attempt whose counters are out of range. */
     void dropOutOfRange(final Claim claim) {
-        final long dropped = claim.fence.dropOutOfRange(clockLimit());
-        for (long left = dropped; left != 0; left &= left - 1) {
-            final int nodeIndex = Long.numberOfTrailingZeros(left);
+        final long droppedMask = claim.fence.dropOutOfRange(clockLimit());
+        for (long leftMask = droppedMask; leftMask != 0; leftMask &= leftMask - 1) {
+            final int nodeIndex = Long.numberOfTrailingZeros(leftMask);
             if (claim.acquireRound.revoke(nodeIndex)) {
                 claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
             }
         }
-        for (long left = dropped; left != 0; left &= left - 1) {
-            final int nodeIndex = Long.numberOfTrailingZeros(left);
+        for (long leftMask = droppedMask; leftMask != 0; leftMask &= leftMask - 1) {
+            final int nodeIndex = Long.numberOfTrailingZeros(leftMask);
             log(nodeIndex, claim.fence.valueOf(nodeIndex));
         }
     }
 
-    /** At most once a minute for each node: a counter that is out of range comes with every grant. */
+    /** Logs at most once a minute for each node: every grant repeats the counter. */
     void log(final int nodeIndex, final long value) {
         final long nowNs = conductor.nowNs();
         final long bit = 1L << nodeIndex;
-        if ((logged & bit) != 0 && nowNs - loggedNs[nodeIndex] < LOG_PERIOD_NS) {
+        if ((loggedMask & bit) != 0 && nowNs - loggedNs[nodeIndex] < LOG_PERIOD_NS) {
             return;
         }
-        logged |= bit;
+        loggedMask |= bit;
         loggedNs[nodeIndex] = nowNs;
         final NodeView node = conductor.node(nodeIndex).view();
         Log.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.address()

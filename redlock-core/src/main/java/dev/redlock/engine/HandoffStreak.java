@@ -1,18 +1,17 @@
 package dev.redlock.engine;
 
 /**
- * Leases on one resource that waiters of this client had one behind the other, each handed on by the one before. It
- * stays with the lease while that is held, and with the waiting line until the attempt of the next has ended.
+ * Counts consecutive local handoffs: leases on one resource that one waiter of this client hands to the next. The streak
+ * belongs to the lease while it is held, then to the queue until the attempt of the next waiter has ended.
  *
- * <p>Other clients hardly get the lock during a run, because each release is followed by an acquire at once. So it ends
- * with a pause in which the lock is free for them. That is time in which nobody may hold it, so the run has to be long
- * enough first.
+ * <p>During a streak, other clients rarely get the lock, because an acquire follows each release immediately. So a streak
+ * ends with a pause that leaves the lock free for them. The pause may be idle time, so only a long streak ends with one.
  *
  * @threading event-loop-confined
  */
 final class HandoffStreak {
 
-    /** A run lasts at least so many times its pause: if nobody else comes, pauses take a tenth of the time. */
+    /** A streak lasts at least ten times its pause, so that pauses take at most a tenth of the time. */
     private static final int PAUSE_MULTIPLE = 10;
     private static final long NOT_DRAWN = -1;
 
@@ -20,20 +19,20 @@ final class HandoffStreak {
     private long startNs;
     private long pauseNs;
 
-    /** The first lease of a run was won. */
+    /** Starts with the first lease of a streak. */
     void start(final long nowNs) {
         end();
         startNs = nowNs;
     }
 
-    /** Goes on as another one. */
+    /** Takes over the state of another streak. */
     void continueFrom(final HandoffStreak streak) {
         handoffCount = streak.handoffCount;
         startNs = streak.startNs;
         pauseNs = streak.pauseNs;
     }
 
-    /** Whoever wins the lock next begins a new one. */
+    /** Ends the streak: the next lease starts a new one. */
     void end() {
         handoffCount = 0;
         pauseNs = NOT_DRAWN;
@@ -47,7 +46,7 @@ final class HandoffStreak {
         return handoffCount;
     }
 
-    /** Drawn once for a run: of many draws the shortest would win. */
+    /** The random pause is drawn once for a streak, because the shortest of many draws would win. */
     boolean hasPause() {
         return pauseNs != NOT_DRAWN;
     }

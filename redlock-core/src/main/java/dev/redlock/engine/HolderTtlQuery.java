@@ -4,9 +4,8 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.node.CommandKind;
 
 /**
- * The second trip of an acquisition that a plain {@code SET} was refused, and that ends with it: asks the nodes that
- * refused how long the holder's key will stand, which the refusal did not tell. Meanwhile the attempt is rolled back,
- * so nobody else waits for the answer.
+ * Queries the ttl of the holder's key for an acquisition that ends with a refusal, because a refused {@code SET} does not
+ * contain it. The rollback follows the query on each connection, so other clients do not wait for the reply.
  *
  * @threading event-loop-confined
  */
@@ -20,22 +19,21 @@ final class HolderTtlQuery {
         this.conductor = conductor;
     }
 
-    /** Asks, and releases behind the question. */
+    /** Sends the query to the nodes that refused, then the release to all. */
     void start(final Claim claim) {
         claim.phase = Claim.Phase.QUERYING_TTL;
-        claim.askedMask = claim.acquireRound.refused();
-        conductor.startTimer(claim.roundTimer,
-                conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
-        claim.expect(Long.bitCount(claim.askedMask));
-        // Ended after all of them have been asked and sent the release.
-        claim.isSending = true;
-        conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, claim.askedMask);
-        conductor.releasing().send(claim);
-        claim.isSending = false;
+        claim.queriedMask = claim.acquireRound.refused();
+        conductor.startTimer(claim.roundTimer, conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+        claim.addPendingReplies(Long.bitCount(claim.queriedMask));
+        // The query ends after the last send at the earliest.
+        claim.isFanOutInProgress = true;
+        conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, claim.queriedMask);
+        conductor.releaseOperation().send(claim);
+        claim.isFanOutInProgress = false;
         endIfAnswered(claim);
     }
 
-    /** Milliseconds; -1 says that the key never expires, -2 that there is none any more. */
+    /** The value is in milliseconds: -1 for a key without expiry, -2 for a missing key. */
     void onReply(final Claim claim, final int nodeIndex, final long value) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
             claim.recordRemainingTtl(remainingTtlMs(value));
@@ -52,26 +50,26 @@ final class HolderTtlQuery {
 
     void onNoReply(final Claim claim, final int nodeIndex) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
-            claim.askedMask &= ~(1L << nodeIndex);
+            claim.queriedMask &= ~(1L << nodeIndex);
             endIfAnswered(claim);
         }
     }
 
     private void endIfAnswered(final Claim claim) {
-        if (claim.askedMask == 0 && !claim.isSending) {
+        if (claim.queriedMask == 0 && !claim.isFanOutInProgress) {
             end(claim);
         }
     }
 
-    /** All have answered, or the time is up: the acquisition goes on with what is known. */
+    /** Ends the query after the last reply or the timeout, with the shortest ttl so far. */
     void end(final Claim claim) {
         final PendingAcquire pending = claim.pending;
         pending.lease.recordVotes(claim);
         untrack(claim);
-        conductor.acquires().onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
+        conductor.scheduler().onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
     }
 
-    /** Nobody waits for the answers any more. */
+    /** Detaches the claim from its acquisition: later replies do not count. */
     void untrack(final Claim claim) {
         conductor.stopTimer(claim.roundTimer);
         claim.pending.claim = null;

@@ -1,8 +1,8 @@
 package dev.redlock.engine;
 
 /**
- * Counts the acquisitions that talk to the nodes, and keeps those that wait until there is a place for one more: first
- * come, first served. A place that is given back goes to the first that waits, so nobody overtakes it.
+ * Limits the attempts in flight, and queues the acquisitions that wait for a slot. A free slot is reserved for the first
+ * waiter, so no later acquisition overtakes it.
  *
  * @threading event-loop-confined
  */
@@ -17,10 +17,10 @@ final class InFlightLimit {
         this.max = max;
     }
 
-    /** Takes a place, or the one that is kept for this acquisition; false if there is none. */
-    boolean tryEnter(final PendingAcquire pending) {
-        if (pending.hasSlot) {
-            pending.hasSlot = false;
+    /** Takes the reserved slot of this acquisition, or a free one; returns false if there is none. */
+    boolean tryTakeSlot(final PendingAcquire pending) {
+        if (pending.hasReservedSlot) {
+            pending.hasReservedSlot = false;
             return true;
         }
         if (count >= max) {
@@ -31,17 +31,17 @@ final class InFlightLimit {
     }
 
     /**
-     * A place is free.
+     * Frees a slot, or reserves it for the first waiter.
      *
-     * @return the acquisition that it is kept for from now on, which does not wait here any more; null if none waits
+     * @return the waiter, which has left the queue; null if none waits
      */
-    PendingAcquire leave() {
+    PendingAcquire releaseSlot() {
         final PendingAcquire next = head;
         if (next == null) {
             count--;
         } else {
             remove(next);
-            next.hasSlot = true;
+            next.hasReservedSlot = true;
         }
         return next;
     }

@@ -21,15 +21,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A lease and the outcome of its acquisition in one object, so that a lock costs one allocation, or none if the handle
- * is used again. Its layers are {@link CallerParking}, {@link RequestMailbox} and {@link AcquireResult}.
+ * Implements a lease and the outcome of its acquisition in one object. A lock costs one allocation, or none if the caller
+ * reuses the handle. Its layers are {@link CallerParking}, {@link RequestMailbox} and {@link AcquireResult}.
  *
- * <p>The caller writes the request fields before it sets a request bit. The event loop writes everything else, the
- * volatile state last. Fields written before the state use release stores; full barriers at each of a dozen stores
- * would take a twentieth of the client's CPU. An outcome that wakes a blocked caller uses a full barrier: either the
- * caller sees the outcome, or the event loop sees the waiter.
+ * <p>The caller writes the request fields before it sets a request bit. The event loop writes all other fields, the
+ * volatile state last. Fields written before the state use release stores: a full barrier at each of a dozen stores would
+ * take 5 % of the client's CPU. An outcome that wakes a blocked caller uses a full barrier: either the caller sees the
+ * outcome, or the event loop sees the waiter.
  *
- * @threading any thread; the event loop alone uses the fields without volatile
+ * @threading any thread; only the event loop uses the fields without volatile
  */
 public final class LeaseHandle extends AcquireResult implements Lease {
 
@@ -53,16 +53,16 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     /**
-     * The life of an extension that a caller asked for.
+     * The state of an extension that a caller has requested.
      *
      * @threading immutable
      */
     enum ExtendState {
-        /** No caller waits for an extension. */
+        /** No request. */
         NONE,
-        /** A caller asked for one; the event loop has not seen it. */
+        /** A caller has requested an extension; the event loop has not taken the request. */
         REQUESTED,
-        /** The event loop has seen it, and an automatic extension is in progress first. */
+        /** The event loop has taken the request; it starts after the automatic extension in progress. */
         ACCEPTED,
         /** Its round is in progress. */
         STARTED
@@ -89,14 +89,14 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     long extendTtlMs;
     private AcquireCallback acquireCallback;
 
-    // The event loop's.
+    // The state of the event loop.
     Claim claim;
     PendingAcquire pending;
     LeaseHandle previousHeld;
     LeaseHandle nextHeld;
     long acquiredNs;
     int extensionCount;
-    /** The acquisition runs inside the call that asked for it, so its outcome is delivered in the next turn. */
+    /** The acquisition runs inside the call of its caller, so an outcome now is delivered in the next turn. */
     boolean isStarting;
     private long fencingToken;
 
@@ -105,7 +105,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     /**
-     * Whether a client created this lease.
+     * Returns whether a client created this lease.
      *
      * @param client the client
      * @return true if so
@@ -116,10 +116,10 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
-    /** Starts an acquisition: claims the handle, then hands it to the conductor. */
+    /** Starts an acquisition: reserves the handle, then submits it to the conductor. */
     void start(final Conductor owner, final LockKey newKey, final AcquireSpec spec, final long newWaitNs,
             final AcquireCallback callback) {
-        claimHandle();
+        reserveHandle();
         startUse(owner);
         key = newKey;
         ttlMs = spec.ttlMs();
@@ -134,7 +134,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         submit(ACQUIRE);
     }
 
-    private void claimHandle() {
+    private void reserveHandle() {
         final LeaseState before = state;
         final boolean isFree = before == LeaseState.IDLE || before.isFinal();
         if (!isFree || releaseCallback != null || extendState != ExtendState.NONE
@@ -143,13 +143,13 @@ public final class LeaseHandle extends AcquireResult implements Lease {
                     + ": release it and wait for the outcome before it is used again");
         }
         countUse();
-        // isHeld() reads this before the state, and must not take the end of the previous lease for that of the next.
+        // isHeld() must not combine the validity of the previous lease with the state of the next one.
         VALID_UNTIL.setRelease(this, 0L);
         RELEASE_OUTCOME.setRelease(this, null);
         resetResult();
     }
 
-    /** Blocks until the acquisition ends; an interrupt cancels it. */
+    /** Blocks until the outcome; an interrupt cancels the acquisition. */
     AcquireOutcome awaitAcquired() throws InterruptedException {
         await(Awaited.ACQUIRED, useCount(), true, conductor());
         if (Thread.interrupted()) {
@@ -187,7 +187,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
                     "this lease was never used for an acquisition: there is nothing to release");
         }
         if (!RELEASE_CALLBACK.compareAndSet(this, null, callback)) {
-            throw new IllegalStateException("a release of \"" + key + "\" with a callback is under way: wait for it");
+            throw new IllegalStateException("a release of \"" + key + "\" with a callback is in progress: wait for its outcome");
         }
         submit(RELEASE);
     }
@@ -222,7 +222,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         ExtendOutcome outcome;
         do {
             await(Awaited.EXTENDED, useCount(), false, conductor());
-            // A request of another thread between the two lines clears the outcome; then its outcome is returned.
+            // A request of another thread in between clears the outcome; then the loop waits for that request.
             outcome = extendOutcome;
         } while (outcome == null);
         return outcome;
@@ -248,7 +248,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         }
         engine().config().terms().checkTtl(newTtlMs, 0);
         if (!EXTEND_STATE.compareAndSet(this, ExtendState.NONE, ExtendState.REQUESTED)) {
-            throw new IllegalStateException("an extension of \"" + key + "\" is under way: wait for its outcome");
+            throw new IllegalStateException("an extension of \"" + key + "\" is in progress: wait for its outcome");
         }
         extendOutcome = null;
         extendCallback = callback;
@@ -267,9 +267,9 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     @Override
     void execute(final Conductor owner, final int request) {
         switch (request) {
-            case ACQUIRE -> owner.acquires().acquire(this);
+            case ACQUIRE -> owner.scheduler().acquire(this);
             case DELIVER -> complete(kind(), lastReason(), LeaseState.NOT_ACQUIRED);
-            case CANCEL -> owner.acquires().cancel(this);
+            case CANCEL -> owner.scheduler().cancel(this);
             case EXTEND -> owner.keeper().extend(this);
             default -> release(owner);
         }
@@ -277,14 +277,14 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     private void release(final Conductor owner) {
         if (isInCall() && claim == null && releaseCallback != null) {
-            // The lease has ended, and a callback is never called inside the call.
+            // The lease has ended, and the client never runs a callback inside the call that passed it.
             deferToNextTurn(owner, RELEASE);
         } else {
-            owner.releasing().release(this);
+            owner.releaseOperation().release(this);
         }
     }
 
-    /** Defers an extension of a lease that has ended to the next turn if its caller is still inside the call. */
+    /** Defers an extension of an ended lease to the next turn if its caller is still inside the call. */
     boolean deferExtension() {
         if (isInCall()) {
             deferToNextTurn(conductor(), EXTEND);
@@ -304,7 +304,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     private void recoverAcquisition(final Conductor owner) {
         try {
             isStarting = isInCall();
-            owner.acquires().giveUp(this);
+            owner.scheduler().abortAfterFailure(this);
         } finally {
             isStarting = false;
             if (pending == null && state == LeaseState.ACQUIRING && isTaken(DELIVER)) {
@@ -335,7 +335,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
             complete(Kind.CLOSED, Kind.CLOSED, LeaseState.NOT_ACQUIRED);
         }
         if ((requests & DELIVER) != 0) {
-            // The loop has ended the acquisition in the meantime; this call took its outcome before the delivery.
+            // The ending loop has completed the acquisition, but not delivered the outcome.
             complete(kind(), lastReason(), LeaseState.NOT_ACQUIRED);
         }
         if ((requests & EXTEND) != 0) {
@@ -359,7 +359,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     boolean isDone(final Awaited awaited, final short use) {
         return switch (awaited) {
             case ACQUIRED -> state != LeaseState.ACQUIRING;
-            // A release callback may use the lease again before a blocked thread looks.
+            // A release callback may reuse the lease before the blocked thread reads its state.
             case RELEASED -> state.isFinal() || useCount() != use;
             case EXTENDED -> extendOutcome != null;
         };
@@ -367,7 +367,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     // ---- outcomes ---------------------------------------------------------------------------------------------------
 
-    /** Ends the acquisition; inside the call that asked for it, the outcome is delivered in the next turn. */
+    /** Ends the acquisition. During the call of its caller, it defers the outcome to the next turn. */
     void completeAcquire(final Kind outcome, final Kind reason) {
         pending = null;
         if (isStarting) {
@@ -389,17 +389,15 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         }
     }
 
-    /** The release has started. */
     void markReleasing() {
         STATE.setRelease(this, LeaseState.RELEASING);
     }
 
-    /** The release is decided. */
     void completeRelease(final ReleaseOutcome outcome) {
         RELEASE_OUTCOME.setRelease(this, outcome);
         final ReleaseCallback callback = releaseCallback;
         if (callback != null) {
-            // Not if there was none: a callback that is set behind the check has a release of its own.
+            // Conditional, because a callback set after the read belongs to a later release request.
             RELEASE_CALLBACK.setRelease(this, null);
         }
         if (state == LeaseState.RELEASING) {
@@ -418,7 +416,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         wakeWaiter();
     }
 
-    /** The event loop has seen the extension, or its round has started. */
     void setExtendState(final ExtendState next) {
         EXTEND_STATE.setRelease(this, next);
     }
@@ -427,17 +424,16 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         return extendState;
     }
 
-    /** Whether a caller waits for an extension that the event loop has seen. */
+    /** Returns whether the event loop has taken a requested extension that has no outcome yet. */
     boolean isExtensionAccepted() {
         final ExtendState now = extendState;
         return now == ExtendState.ACCEPTED || now == ExtendState.STARTED;
     }
 
-    /** An extension that a caller asked for is decided. */
     void completeExtend(final ExtendOutcome outcome) {
         final ExtendCallback callback = extendCallback;
         extendCallback = null;
-        // In this order: the next request clears this outcome, and not the other way round.
+        // The outcome first, because the next request clears it as soon as the state is NONE.
         extendOutcome = outcome;
         extendState = ExtendState.NONE;
         wakeWaiter();
@@ -488,8 +484,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         while (state == LeaseState.HELD) {
             final long untilNs = validUntilNs;
             final long leftNs = Validity.remainingNs(untilNs, conductor().nowNs());
-            // The state again behind the time: a lease that was lost in between must not look held. The end again: if
-            // it has changed, the handle was used again in between, and the state may be that of the next lease.
+            // Both are read again: a lost lease must not look held, and the state must belong to the same use.
             if (state == LeaseState.HELD && untilNs == validUntilNs) {
                 return leftNs;
             }

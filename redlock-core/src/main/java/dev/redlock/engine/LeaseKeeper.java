@@ -10,16 +10,16 @@ import dev.redlock.node.Log;
 import dev.redlock.quorum.Quorum;
 
 /**
- * Looks after held leases: ends them when their validity ends, extends them automatically within their limits, and
- * takes their grants back when a node's clock has jumped.
+ * Tracks held leases. It ends them with their validity, extends them automatically within their limits, and revokes the
+ * grants of a node whose clock has jumped.
  *
  * @threading event-loop-confined
  */
 final class LeaseKeeper {
 
-    /** The share of the ttl after which a lease is extended automatically. */
+    /** An automatic extension starts after a third of the ttl. */
     private static final int EXTEND_AFTER_DIVISOR = 3;
-    /** The share of the ttl after which a failed automatic extension is tried again. */
+    /** The client retries a failed automatic extension after a tenth of the ttl. */
     private static final int EXTEND_AGAIN_DIVISOR = 10;
 
     private final Conductor conductor;
@@ -38,7 +38,7 @@ final class LeaseKeeper {
         return firstHeld;
     }
 
-    /** A lease is held from now on. */
+    /** Starts to track a lease that is held from now on. */
     void hold(final LeaseHandle lease, final Claim claim, final long nowNs) {
         claim.lease = lease;
         lease.claim = claim;
@@ -55,11 +55,11 @@ final class LeaseKeeper {
         scheduleNext(claim, nowNs, lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR);
     }
 
-    /** A lease is not held any more, for whatever reason; its timers stop and an extension under way is dropped. */
+    /** Stops tracking a lease that is no longer held, with its timers and its extension round. */
     void untrack(final LeaseHandle lease) {
         final Claim claim = lease.claim;
         conductor.stopTimer(claim.holdTimer);
-        conductor.extending().stop(claim);
+        conductor.extendOperation().stop(claim);
         if (lease.previousHeld == null) {
             firstHeld = lease.nextHeld;
         } else {
@@ -71,13 +71,13 @@ final class LeaseKeeper {
         lease.previousHeld = null;
         lease.nextHeld = null;
         heldCount--;
-        conductor.acquires().onUntracked(lease);
+        conductor.scheduler().onUntracked(lease);
     }
 
     private void scheduleNext(final Claim claim, final long nowNs, final long extendInNs) {
         final LeaseHandle lease = claim.lease;
         final long leftNs = lease.validUntilNs() - nowNs;
-        // A validity that a caller has made longer than the ttl is used up first: extended by the ttl it would shrink.
+        // A caller may have extended beyond the ttl: an automatic extension by the ttl would shorten the validity.
         final long ttlNs = lease.ttlMs * NS_PER_MS;
         final long dueInNs = Math.max(extendInNs, leftNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR));
         final boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
@@ -101,7 +101,7 @@ final class LeaseKeeper {
         }
     }
 
-    /** A caller asks for an extension; one that is under way is waited for. */
+    /** Starts an extension for a caller; an extension in progress ends first. */
     void extend(final LeaseHandle lease) {
         final Claim claim = lease.claim;
         final boolean isHeld = claim != null && claim.phase == Claim.Phase.HELD;
@@ -122,16 +122,16 @@ final class LeaseKeeper {
 
     private void startExtension(final Claim claim, final long ttlMs) {
         try {
-            conductor.extending().start(claim, ttlMs);
+            conductor.extendOperation().start(claim, ttlMs);
         } catch (final RuntimeException | Error e) {
-            // An extension that nobody ends would keep all later ones from starting.
-            conductor.extending().stop(claim);
+            // An extension without an end would block all later ones.
+            conductor.extendOperation().stop(claim);
             onExtended(claim, ExtendOutcome.NOT_EXTENDED);
             throw e;
         }
     }
 
-    /** An extension round has ended and the lease is still held. */
+    /** An extension round has ended, and the lease is still held. */
     void onExtended(final Claim claim, final ExtendOutcome outcome) {
         final LeaseHandle lease = claim.lease;
         final long nowNs = conductor.nowNs();
@@ -155,46 +155,46 @@ final class LeaseKeeper {
         }
     }
 
-    /** The lease has lost the lock: what is left of it is given back, and its listener is told. */
+    /** Ends a lost or expired lease: releases its keys and notifies its listener. */
     void lose(final Claim claim, final LeaseState state) {
         lose(claim, state, ReleaseOutcome.EXPIRED,
                 state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
     }
 
-    /** The loop ends: the lease can neither be extended nor given back, so its holder shall not rely on it. */
-    void loseWithLoop(final Claim claim) {
+    /** Ends a lease because its loop ends: the client can neither extend nor release it. */
+    void loseWithoutNodes(final Claim claim) {
         lose(claim, LeaseState.LOST, ReleaseOutcome.UNKNOWN, ExtendOutcome.NOT_HELD);
     }
 
     private void lose(final Claim claim, final LeaseState state, final ReleaseOutcome releaseOutcome,
             final ExtendOutcome extendOutcome) {
         final LeaseHandle lease = claim.lease;
-        // Whoever is told may use the lease again, for another resource and with another listener.
+        // A callback may reuse the lease, for another resource and with another listener.
         final LockKey key = lease.key;
         final LeaseListener listener = lease.listener;
         untrack(lease);
         lease.claim = null;
-        // Before the release is sent: from then on somebody else may have the lock.
+        // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
-            conductor.acquires().queues().passStreak(claim);
-            conductor.releasing().abandon(claim);
+            conductor.scheduler().queues().passStreak(claim);
+            conductor.releaseOperation().abandon(claim);
         } finally {
             conductor.counters().onLost(state);
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(extendOutcome);
             }
             UserCallbacks.notifyLost(listener, lease, state);
-            conductor.acquires().queues().handOff(key);
+            conductor.scheduler().queues().handOff(key);
         }
     }
 
-    /** Whatever goes wrong with the clean-up of one lease, the others have to be looked at. */
+    /** A failed release of one lease must not keep the keeper from the others. */
     private void loseGuarded(final Claim claim) {
         try {
             lose(claim, LeaseState.LOST);
         } catch (final RuntimeException | Error e) {
-            Log.error("a lost lease could not be given back; its keys end with their ttl", e);
+            Log.error("the release of a lost lease threw; its keys expire with their ttl", e);
         }
     }
 
@@ -202,7 +202,7 @@ final class LeaseKeeper {
         return lease.claim != null && lease.claim.phase == Claim.Phase.HELD;
     }
 
-    /** A held lease does not rest on a node any more; without a quorum of others it is lost. */
+    /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
     void dropHolder(final Claim claim, final int nodeIndex) {
         claim.holderMask &= ~(1L << nodeIndex);
         if (Long.bitCount(claim.holderMask) < Quorum.sizeOf(conductor.nodeCount())) {
@@ -210,7 +210,7 @@ final class LeaseKeeper {
         }
     }
 
-    /** A node's grants are worth nothing any more: leases that need them are lost. */
+    /** Revokes the grants of a node: leases without a quorum of other holder nodes are lost. */
     void revoke(final int nodeIndex) {
         LeaseHandle lease = firstHeld;
         while (lease != null) {
@@ -220,8 +220,7 @@ final class LeaseKeeper {
                 claim.extendRound.revoke(nodeIndex);
             }
             dropHolder(claim, nodeIndex);
-            // A listener may have let go of the next one, whose release can be under way still: then start over; what
-            // was looked at is looked at again for nothing.
+            // A listener may have released the next lease: then the scan starts again, which is harmless.
             lease = next != null && !isHeld(next) ? firstHeld : next;
         }
     }

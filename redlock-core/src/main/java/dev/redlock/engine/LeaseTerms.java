@@ -6,12 +6,11 @@ import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Validity;
 
 /**
- * The rules that each lease of a client follows: how long it may last, how much of that counts, and how long its rounds
- * wait for an answer.
+ * The time rules for the leases of a client: their ttl, their validity, and the timeout of their rounds.
  *
  * @param maxTtlMs          longest ttl
- * @param nodeTimeoutNs     time that a round waits for a node; {@link AcquireSpec#UNSET} to derive it from the ttl
- * @param minValidityNs     validity that must be left for a success; {@link AcquireSpec#UNSET} for a tenth of the ttl
+ * @param nodeTimeoutNs     timeout of a round; {@link AcquireSpec#UNSET} to derive it from the ttl
+ * @param minValidityNs     validity that a success must have left; {@link AcquireSpec#UNSET} for a tenth of the ttl
  * @param fenceCounterTtlMs time that a fencing counter stays on a node after it was last written
  * @param clockAllowance    the part of a ttl that unequal clocks may consume
  * @threading               immutable
@@ -22,11 +21,11 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
     private static final long NODE_TIMEOUT_NS_MAX = 50 * NS_PER_MS;
 
     /**
-     * Checks a ttl against the rules.
+     * Validates a ttl.
      *
      * @param  ttlMs                    milliseconds
      * @param  ownMinValidityNs         the acquisition's minimum validity, or {@link AcquireSpec#UNSET}
-     * @throws IllegalArgumentException if it is out of range, with both numbers
+     * @throws IllegalArgumentException if it is out of range; the message has the value and the limit
      */
     public void checkTtl(final long ttlMs, final long ownMinValidityNs) {
         if (ttlMs > maxTtlMs) {
@@ -43,7 +42,7 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
     }
 
     /**
-     * The minimum validity of an acquisition: its own, else the client's, else a tenth of the ttl.
+     * Returns the minimum validity of an acquisition: its own, else the client's, else a tenth of the ttl.
      *
      * @param  ttlMs            milliseconds
      * @param  ownMinValidityNs the acquisition's own, or {@link AcquireSpec#UNSET}
@@ -57,7 +56,7 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
     }
 
     /**
-     * The node timeout for a ttl: the configured one, else the shorter of 50 ms and ttl/20, but a millisecond at least.
+     * Returns the node timeout for a ttl: the configured one, else the shorter of 50 ms and ttl/20, at least 1 ms.
      *
      * @param  ttlMs milliseconds
      * @return       nanoseconds
@@ -69,7 +68,7 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
         return Math.max(NS_PER_MS, Math.min(NODE_TIMEOUT_NS_MAX, ttlMs * NS_PER_MS / 20));
     }
 
-    /** The instant at which a ttl that was sent at t1 stops to count: t1 + ttl - clock allowance. */
+    /** Returns the end of the validity of a ttl that was sent at t1: t1 + ttl - clock allowance. */
     long validUntilNs(final long t1Ns, final long ttlMs) {
         final long ttlNs = ttlMs * NS_PER_MS;
         return Validity.validUntilNs(t1Ns, ttlNs, clockAllowance.ofNs(ttlNs));

@@ -1,12 +1,12 @@
 package dev.redlock.engine;
 
 /**
- * The bounds on the work of each event loop.
+ * The limits of each event loop.
  *
- * @param inFlightMax           attempts that talk to the nodes at once
- * @param waitersMax            acquisitions that wait behind others of this process
- * @param localHandoffsMax      handoffs among local waiters before a pause; 0 for no bound
- * @param autoExtendedLeasesMax leases that are extended automatically
+ * @param inFlightMax           attempts in flight
+ * @param waitersMax            acquisitions that wait in a queue of this process
+ * @param localHandoffsMax      handoffs among local waiters before a pause; 0 for no limit
+ * @param autoExtendedLeasesMax leases with automatic extension
  * @threading                   immutable
  */
 public record Limits(int inFlightMax, int waitersMax, int localHandoffsMax, int autoExtendedLeasesMax) {

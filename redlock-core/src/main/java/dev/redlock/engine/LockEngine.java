@@ -26,7 +26,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * The client behind the public API: its event loops, each with a conductor, and the calls that reach them.
+ * Implements the client behind the public API: it owns the conductors, one for each event loop, and routes calls to them.
  *
  * @threading any thread
  */
@@ -54,11 +54,11 @@ public final class LockEngine {
     }
 
     /**
-     * Creates a client on loops of its own or on the user's. It does not connect yet.
+     * Creates a client on its own loops or on the given ones. It does not connect yet.
      *
      * @param config the configuration
      * @return the client
-     * @throws IllegalArgumentException if the transport cannot be used here
+     * @throws IllegalArgumentException if the configured transport is not available
      */
     public static LockEngine create(final ClientConfig config) {
         return config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
@@ -72,7 +72,7 @@ public final class LockEngine {
     }
 
     /**
-     * Creates a client on loops of its own over given transports.
+     * Creates a client on its own loops, over given transports.
      *
      * @param config      the configuration, except for its loops
      * @param transports  one for each event loop
@@ -112,7 +112,7 @@ public final class LockEngine {
         final String refusal = transport.refusal(needsUnixSockets);
         if (refusal != null) {
             throw new IllegalArgumentException("transport " + kind + " cannot be used here: " + refusal
-                    + "; use AUTO or another one");
+                    + "; use AUTO or another transport");
         }
         return new NettyTransport.Choice(transport, transport + " as configured");
     }
@@ -126,13 +126,13 @@ public final class LockEngine {
     }
 
     /**
-     * Connects, and waits until each node has answered or failed once, at most the connect timeout. On one of its event
+     * Connects, and waits for the first reply or failure of each node, at most the connect timeout. On one of its event
      * loops it does not wait.
      */
     public void connect() {
         final CompletableFuture<?>[] settled = new CompletableFuture<?>[conductors.length];
         for (int i = 0; i < conductors.length; i++) {
-            settled[i] = conductors[i].open();
+            settled[i] = conductors[i].start();
         }
         if (!isOnLoop()) {
             awaitSettled(CompletableFuture.allOf(settled));
@@ -145,7 +145,7 @@ public final class LockEngine {
         } catch (final InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (final TimeoutException | ExecutionException e) {
-            Log.log(System.Logger.Level.DEBUG, "some nodes have not answered yet: {0}", nodes);
+            Log.log(System.Logger.Level.DEBUG, "some nodes have not replied within the connect timeout: {0}", nodes);
         }
     }
 
@@ -154,7 +154,7 @@ public final class LockEngine {
     /**
      * Acquires and blocks until the outcome.
      *
-     * @param key    what to lock
+     * @param key    resource to lock
      * @param spec   options
      * @param waitNs wait budget
      * @return the outcome
@@ -202,7 +202,7 @@ public final class LockEngine {
      * Acquires with a given lease; allocates nothing.
      *
      * @param lease    a lease of this client, not in use
-     * @param key      what to lock
+     * @param key      resource to lock
      * @param spec     options
      * @param waitNs   wait budget
      * @param callback receives the outcome on the event loop, never during this call; null for none
@@ -215,7 +215,7 @@ public final class LockEngine {
         lease.start(conductorOf(key), key, spec, waitNs, callback);
     }
 
-    /** A resource always maps to the same event loop. */
+    /** A resource always maps to the same event loop, whose local queue serves all its waiters. */
     private Conductor conductorOf(final LockKey key) {
         if (conductors.length == 1) {
             return conductors[0];
@@ -246,7 +246,7 @@ public final class LockEngine {
         return nodes;
     }
 
-    /** @return nodes that vote on each lock */
+    /** @return number of nodes */
     public int nodeCount() {
         return config.nodes().size();
     }
@@ -279,13 +279,13 @@ public final class LockEngine {
      * Rejects a blocking call on any of the client's loops: a blocked loop would stall every resource that maps to it.
      *
      * @param call    the call
-     * @param instead what to call there
+     * @param instead the call to use there
      * @throws IllegalStateException on the client's event loop
      */
     public void refuseOnLoop(final String call, final String instead) {
         if (isOnLoop()) {
             throw new IllegalStateException("blocking call " + call
-                    + " on the client's event loop, which nothing may block: use " + instead + " there");
+                    + " on the client's event loop, which must not block: use " + instead + " there");
         }
     }
 
@@ -302,9 +302,9 @@ public final class LockEngine {
     // ---- closing ----------------------------------------------------------------------------------------------------
 
     /**
-     * Starts to close every conductor, once; own loops end behind the report.
+     * Starts to close every conductor, once; the client's own loops end after the report.
      *
-     * @param timeoutNs time that the releases may take
+     * @param timeoutNs timeout of the releases
      * @return completed with the report
      */
     public CompletableFuture<CloseReport> close(final long timeoutNs) {
@@ -325,7 +325,7 @@ public final class LockEngine {
     }
 
     /**
-     * Blocks until the report, and until the own loops have ended.
+     * Blocks until the report, and until the client's own loops have ended.
      *
      * @param report from {@link #close}
      * @return the report

@@ -6,16 +6,16 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The name of a lock and the name of its fencing counter, each encoded once as a RESP bulk string.
+ * The keys of a lock and of its fencing counter, each encoded once as a RESP bulk string.
  *
  * @threading immutable
  */
 public final class LockKey {
 
-    /** What the counter's key has behind the lock's. No lock's key may contain it, so none is a counter. */
+    /** Follows the lock's key in the counter's key. No lock's key may contain it, so no lock's key is a counter. */
     public static final String COUNTER_MARK = ":redlock:fence";
 
-    /** How much of a name that is too long its error shows. */
+    /** Characters of a too long name in its error message. */
     private static final int SHOWN_LENGTH_MAX = 32;
 
     private final String prefix;
@@ -33,23 +33,23 @@ public final class LockKey {
     }
 
     /**
-     * Encodes a name.
+     * Encodes the keys of a resource.
      *
      * @param  prefix                   prefix of every key of the client
      * @param  resource                 name of the resource
-     * @param  lengthBytesMax           bytes of both together, at most
+     * @param  lengthBytesMax           limit of both together, bytes
      * @return                          the key
      * @throws IllegalArgumentException if it is empty or too long, is not valid UTF-16, or names a fencing counter
      */
     public static LockKey of(final String prefix, final String resource, final int lengthBytesMax) {
         if (resource == null) {
-            throw new NullPointerException("resource is null: name what is to be locked");
+            throw new NullPointerException("resource is null: give the name of the resource to lock");
         }
         if (resource.isEmpty()) {
-            throw new IllegalArgumentException("resource \"\" is empty: name what is to be locked");
+            throw new IllegalArgumentException("resource \"\" is empty: give the name of the resource to lock");
         }
         checkEncodable("resource", resource);
-        // Counted before it is encoded: a name may be as long as a user makes it.
+        // Checked before it is encoded: a name may be very long.
         final int lengthBytes = ByteBufUtil.utf8Bytes(prefix) + ByteBufUtil.utf8Bytes(resource);
         if (lengthBytes > lengthBytesMax) {
             throw new IllegalArgumentException("resource \"" + SafeText.of(resource, SHOWN_LENGTH_MAX) + "\" is "
@@ -66,17 +66,17 @@ public final class LockKey {
     }
 
     /**
-     * The counter of a lock, by the lock's complete key and by nothing else: clients with different prefixes may mean
-     * the same lock. It begins with that key, so that a key pattern that allows the lock allows its counter. It has the
-     * hash tag that keeps it in the lock's slot of a cluster: the lock's own, or the whole key where that has none. A
-     * key that has a brace but no tag can have no such counter.
+     * Returns the counter's key. It depends on the complete key of the lock alone, so clients with different prefixes
+     * agree on it. It starts with the lock's key, so an ACL key pattern that allows the lock allows its counter. Its hash
+     * tag keeps it in the lock's cluster slot: the tag of the lock's key, or the whole key. A key with a brace but
+     * without a tag has no such counter.
      */
     public static String counterName(final String key) {
         final boolean hasBrace = key.indexOf('{') >= 0 || key.indexOf('}') >= 0;
         return hasBrace ? key + COUNTER_MARK : key + COUNTER_MARK + ":{" + key + "}";
     }
 
-    /** Half a character has no bytes of its own: the encoder would put a question mark, and two names would be one. */
+    /** Rejects unpaired surrogates: the encoder replaces each by a question mark, so two names could share one key. */
     public static void checkEncodable(final String what, final String text) {
         for (int i = 0; i < text.length(); i++) {
             final char c = text.charAt(i);
@@ -85,8 +85,8 @@ public final class LockKey {
             }
             if (Character.isLowSurrogate(c) || i + 1 == text.length()
                     || !Character.isLowSurrogate(text.charAt(i + 1))) {
-                throw new IllegalArgumentException(what + " has half a surrogate pair at index " + i
-                        + ", which UTF-8 cannot hold: give whole characters");
+                throw new IllegalArgumentException(what + " has an unpaired surrogate at index " + i
+                        + ", which UTF-8 cannot encode: use complete characters");
             }
             i++;
         }
@@ -120,12 +120,12 @@ public final class LockKey {
         return resource;
     }
 
-    /** The complete bulk string, borrowed. */
+    /** Returns the key as a complete bulk string, borrowed. */
     byte[] bulk() {
         return bulk;
     }
 
-    /** The counter's key as a complete bulk string, borrowed. */
+    /** Returns the counter's key as a complete bulk string, borrowed. */
     byte[] counterBulk() {
         return counterBulk;
     }
@@ -140,7 +140,7 @@ public final class LockKey {
         return hash;
     }
 
-    /** The resource as text for people: escaped, and cut where it is long; {@link #resource} is the name itself. */
+    /** Returns the resource for messages: escaped and truncated; {@link #resource} is the name itself. */
     @Override
     public String toString() {
         return SafeText.of(resource);

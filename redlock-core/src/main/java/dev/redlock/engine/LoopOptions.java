@@ -6,12 +6,12 @@ import io.netty.channel.EventLoop;
 import java.util.List;
 
 /**
- * The event loops of a client.
+ * The options of a client's event loops.
  *
- * @param given      the user's loops; empty if the client runs its own
+ * @param given      the given loops; empty if the client runs its own
  * @param count      number of loops, given or own
- * @param idlePolicy behaviour of own loops without work
- * @param transport  transport of own loops
+ * @param idlePolicy idle policy of the client's own loops
+ * @param transport  transport of the client's own loops
  * @threading        immutable
  */
 public record LoopOptions(List<EventLoop> given, int count, IdlePolicy idlePolicy, TransportKind transport) {

@@ -5,9 +5,8 @@ import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Requests that wait for the next turn of the event loop: behind a look at its sockets and timers. A caller that asks
- * again from its callback does not keep the loop from them, however fast its requests fail, and a long chain of
- * callbacks needs no deep stack.
+ * Defers requests to the next turn of the event loop, after it has polled its sockets and timers. A caller that retries
+ * from its callback does not starve them, however fast its requests fail. A long chain of callbacks needs no deep stack.
  *
  * @threading event-loop-confined
  */
@@ -28,8 +27,8 @@ final class NextTurn {
     }
 
     /**
-     * Whether a call on the event loop may be executed inside the call. Not if it comes out of a callback out of a call
-     * out of a callback, and so on: then it waits for the next turn.
+     * Returns whether a request on the event loop may run inside its call. Too deep a nesting of calls and callbacks
+     * defers it to the next turn.
      */
     boolean enterCall() {
         if (callDepth == CALL_DEPTH_MAX) {
@@ -45,7 +44,7 @@ final class NextTurn {
 
     void add(final RequestMailbox lease) {
         if (shutdown.isClosed() && loop.isShuttingDown()) {
-            // A next turn may not come; and if it did, the caller could ask once more, and the loop would never end.
+            // The next turn may never come, and requests from its callbacks could keep the loop from ending.
             lease.completeElsewhere();
             return;
         }
@@ -55,7 +54,7 @@ final class NextTurn {
         }
     }
 
-    /** A loop looks for scheduled tasks once per turn; a task that is executed runs in the same turn. */
+    /** Uses a scheduled task, because the loop polls them once per turn; a plain task would run in the same turn. */
     private void schedule() {
         loop.schedule(task, 0, TimeUnit.NANOSECONDS).addListener(shutdown::onCancelled);
         isScheduled = true;
@@ -63,13 +62,13 @@ final class NextTurn {
 
     private void run() {
         isScheduled = false;
-        // The requests so far; those that they lead to are executed in the turn behind.
+        // Only the requests so far; requests from their callbacks run in a later turn.
         for (int left = deferred.size(); left > 0 && !deferred.isEmpty(); left--) {
             deferred.remove().run();
         }
     }
 
-    /** The loop is ending: completes the requests without it. */
+    /** The loop is ending: completes the deferred requests without it. */
     void completeElsewhere() {
         while (!deferred.isEmpty()) {
             deferred.remove().completeElsewhere();

@@ -3,28 +3,28 @@ package dev.redlock.engine;
 import dev.redlock.time.DeadlineTimer;
 
 /**
- * One caller's wish for a lock, from the call to its outcome: it waits its turn, makes attempts, waits between them.
- * Pooled by the conductor.
+ * Tracks one acquisition from the call to its outcome: its queue, its attempts, and the delays between them. Pooled by the
+ * scheduler.
  *
  * @threading event-loop-confined
  */
 final class PendingAcquire {
 
     /**
-     * What it is doing.
+     * The state of an acquisition, which refines {@link dev.redlock.LeaseState#ACQUIRING}.
      *
      * @threading immutable
      */
     enum State {
         /** In the pool. */
         FREE,
-        /** Behind others of this process that want the same resource. */
+        /** Waits in the local queue of its resource, not as the head. */
         QUEUED,
-        /** An attempt is under way. */
+        /** An attempt is in progress. */
         ATTEMPTING,
-        /** As many attempts as may be are under way: it waits until one ends. */
+        /** Waits for a slot of {@link InFlightLimit}. */
         AWAITING_SLOT,
-        /** Between two attempts. */
+        /** Waits for its timer, which starts the next attempt. */
         BACKING_OFF
     }
 
@@ -32,7 +32,7 @@ final class PendingAcquire {
     State state = State.FREE;
     LeaseHandle lease;
     Claim claim;
-    /** The line it stands in; null if it does not wait. */
+    /** The queue of its resource; null without a wait budget. */
     WaitQueue queue;
     PendingAcquire previousInQueue;
     PendingAcquire nextInQueue;
@@ -41,24 +41,24 @@ final class PendingAcquire {
     PendingAcquire previousActive;
     PendingAcquire nextActive;
     long deadlineNs;
-    /** The lock was given back while an attempt was under way: try again at once. */
+    /** A lease of this client was released during the attempt: a failed attempt retries without a delay. */
     boolean retryImmediately;
-    /** One of the places of {@link InFlightLimit} is kept for its next attempt. */
-    boolean hasSlot;
-    /** Counts attempts and uses, so that whoever calls out can tell whether it still is what it was. */
-    long turn;
+    /** A slot of {@link InFlightLimit} is reserved for its next attempt. */
+    boolean hasReservedSlot;
+    /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
+    long generation;
 
     PendingAcquire(final AcquireScheduler scheduler) {
         this.timer = new DeadlineTimer(nowNs -> scheduler.onTimer(this, nowNs));
     }
 
     void reset(final LeaseHandle newLease) {
-        assert state == State.FREE : "slot is free when it is taken";
+        assert state == State.FREE : "a pending acquire in the pool is free";
         lease = newLease;
         claim = null;
         queue = null;
         retryImmediately = false;
-        hasSlot = false;
-        turn++;
+        hasReservedSlot = false;
+        generation++;
     }
 }

@@ -6,8 +6,8 @@ import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
 
 /**
- * The second trip of a fenced acquire, needed only when the granting nodes' counters have drifted apart: raises the
- * lower ones to the highest. The token is that value if a quorum stands at exactly it.
+ * Runs the raise round of a fenced acquire, if the counters of the granting nodes differ: it raises the lower counters to
+ * the highest. That value is the fencing token if a quorum of counters has exactly this value.
  *
  * @threading event-loop-confined
  */
@@ -21,26 +21,25 @@ final class RaiseOperation {
 
     void start(final Claim claim) {
         claim.phase = Claim.Phase.RAISING;
-        claim.raiseTo = claim.fence.highest();
+        claim.raiseTarget = claim.fence.highest();
         claim.raiseRound.reset();
-        final long standing = claim.fence.nodesAt(claim.raiseTo);
-        final long lagging = claim.fence.lagging();
+        final long atTargetMask = claim.fence.nodesAt(claim.raiseTarget);
+        final long laggingMask = claim.fence.lagging();
         for (int i = 0; i < conductor.nodeCount(); i++) {
             final long bit = 1L << i;
-            if ((lagging & bit) == 0) {
-                claim.raiseRound.onVote(i, (standing & bit) != 0 ? Vote.GRANTED : Vote.FAILED);
+            if ((laggingMask & bit) == 0) {
+                claim.raiseRound.onVote(i, (atTargetMask & bit) != 0 ? Vote.GRANTED : Vote.FAILED);
             }
         }
         conductor.counters().onRaised();
-        conductor.startTimer(claim.roundTimer,
-                conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
-        claim.expect(Long.bitCount(lagging));
-        conductor.fanOut().send(claim, CommandKind.RAISE, 0, lagging);
+        conductor.startTimer(claim.roundTimer, conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+        claim.addPendingReplies(Long.bitCount(laggingMask));
+        conductor.fanOut().send(claim, CommandKind.RAISE, 0, laggingMask);
     }
 
     void onReply(final Claim claim, final int nodeIndex, final long value) {
         if (value == 1) {
-            claim.fence.onRaised(nodeIndex, claim.raiseTo);
+            claim.fence.onRaised(nodeIndex, claim.raiseTarget);
         }
         vote(claim, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
     }
@@ -65,11 +64,11 @@ final class RaiseOperation {
         final Decision decision = claim.raiseRound.decision();
         switch (decision) {
             case OPEN -> {
-                // wait for more answers or the timeout
+                // Wait for more replies or the timeout.
             }
-            case WON -> conductor.acquiring().succeed(claim, claim.fence.agreed());
-            case CONTENDED -> conductor.acquiring().fail(claim, AcquireOutcome.Kind.CONTENDED);
-            case NO_QUORUM -> conductor.acquiring().fail(claim, AcquireOutcome.Kind.NO_QUORUM);
+            case WON -> conductor.acquireOperation().succeed(claim, claim.fence.agreed());
+            case CONTENDED -> conductor.acquireOperation().fail(claim, AcquireOutcome.Kind.CONTENDED);
+            case NO_QUORUM -> conductor.acquireOperation().fail(claim, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 }

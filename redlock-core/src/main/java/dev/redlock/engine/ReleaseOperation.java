@@ -10,16 +10,15 @@ import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 
 /**
- * The release round: goes to all nodes, whatever they answered to the acquire. On each connection it stands behind the
- * acquire that it undoes, so an acquire that is still on its way is undone too; a node that cannot be sent to is owed
- * it.
+ * Runs the release round, which goes to all nodes, whatever their vote on the acquire. It follows the acquire on the same
+ * connection, so it also undoes an acquire in flight. A failed send becomes an undelivered release of the node.
  *
  * @threading event-loop-confined
  */
 final class ReleaseOperation {
 
-    /** The sequence of a release that is sent for its counter's sake: its answer is no vote. */
-    private static final int FOR_COUNTER = 1;
+    /** The sequence of a release that only raises a counter: its reply is not a vote. */
+    private static final int COUNTER_ONLY_SEQUENCE = 1;
 
     private final Conductor conductor;
 
@@ -27,7 +26,7 @@ final class ReleaseOperation {
         this.conductor = conductor;
     }
 
-    /** Releases a held lease; one that has ended gets the outcome it ended with. */
+    /** Releases a held lease; a lease that has ended reports its earlier outcome again. */
     void release(final LeaseHandle lease) {
         final Claim claim = lease.claim;
         if (claim == null) {
@@ -40,14 +39,14 @@ final class ReleaseOperation {
         }
         conductor.keeper().untrack(lease);
         lease.markReleasing();
-        // A callback may use the lease again, for another resource.
+        // A callback may reuse the lease for another resource.
         final LockKey key = lease.key;
-        conductor.acquires().queues().passStreak(claim);
+        conductor.scheduler().queues().passStreak(claim);
         start(claim);
         if (lease.isExtensionAccepted()) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
         }
-        conductor.acquires().queues().handOff(key);
+        conductor.scheduler().queues().handOff(key);
     }
 
     private void start(final Claim claim) {
@@ -58,13 +57,13 @@ final class ReleaseOperation {
             conductor.startTimer(claim.roundTimer, nowNs + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
             send(claim);
         } catch (final RuntimeException | Error e) {
-            giveUp(claim);
+            onSendFailed(claim);
             throw e;
         }
     }
 
-    /** Which nodes were sent it is not known, so all are owed it; a second release of a token does nothing. */
-    private void giveUp(final Claim claim) {
+    /** Retains the release for all nodes, because some sends may have failed; a second release of a token does nothing. */
+    private void onSendFailed(final Claim claim) {
         if (claim.phase != Claim.Phase.RELEASING) {
             return;
         }
@@ -78,27 +77,25 @@ final class ReleaseOperation {
         }
     }
 
-    /** Gives back a token that nobody waits for. */
+    /** Releases a token without an owner: its outcome is not reported. */
     void abandon(final Claim claim) {
         claim.phase = Claim.Phase.ABANDONED;
         claim.lease = null;
         send(claim);
     }
 
-    /** Sends it to all nodes; whether somebody waits for its answers is the phase's to say. */
+    /** Sends the release to all nodes; the replies count as votes in phase RELEASING only. */
     void send(final Claim claim) {
         final int nodeCount = conductor.nodeCount();
-        // One more than the answers to come, so that it is not recycled while it is being sent.
-        claim.expect(nodeCount + 1);
+        // One more than the replies, so that the claim is not recycled during the sends.
+        claim.addPendingReplies(nodeCount + 1);
         conductor.fanOut().release(claim, releaseKind(claim));
-        claim.expect(-1);
-        conductor.claims().recycleIfDone(claim);
+        claim.removePendingReply();
     }
 
     /**
-     * A fenced release brings up the counters that are behind. Where all answers so far are grants at one number there
-     * is none to bring up, and the plain release, which costs the nodes less, does; who has not answered is presumed to
-     * stand there too, and {@link #onCounterLagging} mends it if not.
+     * A fenced release raises lagging counters. If all replies so far are grants with one value, the cheaper plain
+     * release suffices. It assumes that the silent nodes have this value too; {@link #onCounterLagging} corrects it.
      */
     private CommandKind releaseKind(final Claim claim) {
         if (claim.fence.highest() == 0) {
@@ -123,26 +120,23 @@ final class ReleaseOperation {
                 || (round.refused() | round.failed() | round.unknown()) != 0;
     }
 
-    /**
-     * A node that was presumed to stand where the others do answers its acquire otherwise: its counter is brought up
-     * behind the release.
-     */
+    /** A late reply contradicts {@link Claim#assumedFenceToken}: raises the counter of its node after the release. */
     void onCounterLagging(final Claim claim, final int nodeIndex) {
-        claim.expect(1);
-        conductor.fanOut().send(claim, CommandKind.RELEASE_FENCED, FOR_COUNTER, 1L << nodeIndex);
+        claim.addPendingReplies(1);
+        conductor.fanOut().send(claim, CommandKind.RELEASE_FENCED, COUNTER_ONLY_SEQUENCE, 1L << nodeIndex);
     }
 
     void onReply(final Claim claim, final int nodeIndex, final int sequence, final long value) {
-        if (sequence != FOR_COUNTER) {
+        if (sequence != COUNTER_ONLY_SEQUENCE) {
             vote(claim, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
         }
     }
 
     void onNoReply(final Claim claim, final int nodeIndex, final int sequence, final Vote vote) {
-        if (sequence == FOR_COUNTER) {
+        if (sequence == COUNTER_ONLY_SEQUENCE) {
             return;
         }
-        if ((claim.mayHoldMask & 1L << nodeIndex) != 0) {
+        if ((claim.possibleHolderMask & 1L << nodeIndex) != 0) {
             conductor.node(nodeIndex).retainRelease(claim, conductor.nowNs() + claim.ttlMsMax * NS_PER_MS);
         }
         vote(claim, nodeIndex, vote);

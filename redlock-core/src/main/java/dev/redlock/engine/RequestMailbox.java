@@ -6,9 +6,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * The requests of callers to one lease, as bits of an integer. The lease is its own task: a caller sets a bit, and the
- * caller that sets the first one submits the lease to the event loop, which takes all bits when it runs it. A caller on
- * the event loop is served inside its call.
+ * Passes the requests of callers to the event loop, as bits of an integer. The lease is its own task: the caller that
+ * sets the first bit submits the lease to the event loop, which then takes all bits. On the event loop itself, a request
+ * runs inside its call.
  *
  * <p>A caller writes the arguments of a request before it sets the bit.
  *
@@ -18,7 +18,7 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
 
     // Executed from the lowest bit up.
     static final int ACQUIRE = 1;
-    /** Delivers the outcome of an acquisition that ended inside its own call. */
+    /** Delivers the outcome of an acquisition that ended inside the call of its caller. */
     static final int DELIVER = 1 << 1;
     static final int CANCEL = 1 << 2;
     static final int EXTEND = 1 << 3;
@@ -39,21 +39,21 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
 
     private volatile int requested;
     private volatile Conductor conductor;
-    /** A caller is inside a call on the event loop that is executed at once. Written by the event loop. */
+    /** A request of this lease runs inside its call. Written by the event loop. */
     private boolean isInCall;
-    /** Counts uses, so that no request of one use is executed for the next. Racy, but by one only. */
+    /** Counts uses, so that a request of one use never runs for the next. A racy read is off by one at most. */
     private short useCount;
 
-    /** Executes one request, on the event loop. */
+    /** Executes one request. On the event loop. */
     abstract void execute(Conductor owner, int request);
 
-    /** A request threw: its caller still gets an outcome. */
+    /** Gives the caller of a request that threw its outcome. */
     abstract void recover(Conductor owner, int request);
 
-    /** The event loop has ended: completes the requests without it. */
+    /** Completes requests after the end of the event loop. */
     abstract void completeWithoutLoop(int requests);
 
-    /** Whether an outcome is delivered to a callback, which is never called inside the call that asked for it. */
+    /** Returns whether a callback receives an outcome; the client never runs it inside the call that passed it. */
     abstract boolean hasCallback();
 
     final Conductor conductor() {
@@ -64,7 +64,7 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         return useCount;
     }
 
-    /** A new use starts, with a conductor of its own. */
+    /** Starts a new use, perhaps with another conductor. */
     final void startUse(final Conductor owner) {
         CONDUCTOR.setRelease(this, owner);
     }
@@ -77,14 +77,14 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         return isInCall;
     }
 
-    /** Whether all of the given requests have been taken by the event loop. */
+    /** Returns whether the event loop has taken all given requests. */
     final boolean isTaken(final int requests) {
         return (requested & requests) == 0;
     }
 
-    /** Hands a request to the event loop, or executes it if this is its thread. */
+    /** Submits a request to the event loop, or executes it if this is its thread. */
     final void submit(final int request) {
-        // Read once: a callback may use the lease again, with another conductor.
+        // Read once: a callback may reuse the lease with another conductor.
         final Conductor owner = conductor;
         if (owner.isOwnThread()) {
             submitOnLoop(owner, request);
@@ -104,7 +104,7 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         isInCall = true;
         try {
             if (requested == 0) {
-                // No earlier request has to come first.
+                // No earlier request is pending.
                 process(owner, request);
             } else {
                 REQUESTED.getAndBitwiseOr(this, request);
@@ -133,7 +133,7 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         }
     }
 
-    /** The loop has ended: the calling thread completes the requests itself, unless that would call a callback. */
+    /** The loop has ended: the calling thread completes the requests itself, unless one has a callback. */
     private void onRejected() {
         final int requests = (int) REQUESTED.getAndSet(this, 0);
         if (hasCallback()) {
@@ -143,12 +143,12 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         }
     }
 
-    /** The same, called on the thread of a loop that is ending. */
+    /** As above, on the thread of a loop that is ending. */
     final void completeElsewhere() {
         completeElsewhere((int) REQUESTED.getAndSet(this, 0));
     }
 
-    /** Completes on another thread, because this one may be inside the call that made the request. */
+    /** Completes the requests on another thread, because this thread may be inside the call that passed the callback. */
     private void completeElsewhere(final int requests) {
         if (requests == 0) {
             return;
@@ -162,14 +162,13 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     }
 
     /**
-     * Executes the requests, on the event loop. A task whose requests were executed by a call on that thread can run
-     * when the lease is in use again with another conductor. It then leaves the requests alone, so that none overtakes
-     * another.
+     * Executes the requests, on the event loop. A call on that thread may have executed them before this task runs, and
+     * the lease may have a new use with another conductor. Then that conductor executes the new requests, in order.
      */
     @Override
     public final void run() {
         while (true) {
-            // Read before the conductor: if the lease moves in between, the requests are no longer the same.
+            // Read before the conductor: a new use in between changes the requests, so the compare-and-set fails.
             final int requests = requested;
             if (requests == 0) {
                 return;
@@ -186,11 +185,10 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         }
     }
 
-    /** If one request throws, its caller gets an outcome, and the other requests are executed. */
+    /** If one request throws, its caller gets an outcome, and the other requests still run. */
     private void process(final Conductor owner, final int requests) {
         final short use = useCount;
-        // A callback may use the lease again, perhaps with another conductor: the remaining requests belong to this
-        // use.
+        // A callback may reuse the lease, perhaps with another conductor; the remaining requests belong to the old use.
         for (int left = requests; left != 0 && useCount == use; left &= left - 1) {
             final int request = Integer.lowestOneBit(left);
             try {
@@ -201,7 +199,7 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         }
     }
 
-    /** Logs behind the outcome: a log handler may throw. */
+    /** Logs after the outcome, because a log handler may throw. */
     private void recover(final Conductor owner, final short use, final int request, final Throwable thrown) {
         try {
             if (useCount == use) {

@@ -4,14 +4,14 @@ import dev.redlock.AcquireOutcome;
 import java.util.random.RandomGenerator;
 
 /**
- * Asks retry policies for delays. A policy may be the user's: if it throws, a delay of this class applies, so that the
- * acquisition continues. It may also re-enter the client and end the acquisition, which the caller has to check.
+ * Gets retry delays from retry policies. If a policy throws, a default delay keeps the acquisition alive. A policy may
+ * also re-enter the client and end the acquisition, so the caller checks for that.
  *
  * @threading event-loop-confined
  */
 final class RetryDelays {
 
-    /** Half of the longest delay where a policy throws: 25 ms. */
+    /** Default delays are 25 to 50 ms. */
     private static final long DELAY_NS_MIN = 25_000_000;
 
     private final RandomGenerator random;

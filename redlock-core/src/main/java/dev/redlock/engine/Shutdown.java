@@ -17,15 +17,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * The end of a conductor. It closes in order: it ends pending acquisitions, releases the held leases and waits for the
- * answers. Or its event loop ends first: then every caller gets an outcome without the nodes.
+ * Ends a conductor, in one of two ways:
+ *
+ * <ul>
+ * <li>the client closes: it ends pending acquisitions, releases held leases and waits for the replies;
+ * <li>the event loop ends first: every caller gets an outcome without the nodes.
+ * </ul>
  *
  * @threading event-loop-confined, except {@link #start}, {@link #isClosed}
  */
 final class Shutdown {
 
-    /** Longer than a process lives. */
-    private static final long FAR_DAYS = 36_500;
+    /** 100 years: the sentinel never fires, but the loop cancels it. */
+    private static final long SENTINEL_DELAY_DAYS = 36_500;
 
     private final Conductor conductor;
     private final EventLoop loop;
@@ -34,8 +38,8 @@ final class Shutdown {
     private int releasedCount;
     private volatile boolean isClosing;
     private volatile boolean isClosed;
-    /** Cancelled by the loop when it shuts down; null before the client is open, and when it is closed. */
-    private Future<?> endOfLoop;
+    /** The loop cancels it at its shutdown; null before the start and after the end. */
+    private Future<?> loopEndSentinel;
     private CompletableFuture<CloseReport> report;
 
     Shutdown(final Conductor conductor, final EventLoop loop) {
@@ -48,14 +52,14 @@ final class Shutdown {
     }
 
     /**
-     * Whether the conductor has ended. A task that is executed before this turns true still runs; one that is executed
-     * later may not, because an event loop that has terminated accepts tasks silently.
+     * Returns whether the conductor has ended. A task submitted before still runs. A later one may not, because a
+     * terminated event loop accepts tasks silently.
      */
     boolean isClosed() {
         return isClosed;
     }
 
-    /** The loop was shutting down before the client was open: nobody has asked for anything yet. */
+    /** The loop was shutting down before the start: there are no requests yet. */
     void markClosed() {
         isClosing = true;
         isClosed = true;
@@ -63,13 +67,13 @@ final class Shutdown {
 
     // ---- the loop ends first ----------------------------------------------------------------------------------------
 
-    /** A loop that shuts down closes its channels, cancels its scheduled tasks, runs its tasks, and ends. */
+    /** Detects a shutdown of the loop by a scheduled task, which the loop then cancels. */
     void watchLoop() {
         final Future<?> end = loop.schedule(() -> {
-        }, FAR_DAYS, TimeUnit.DAYS);
-        endOfLoop = end;
+        }, SENTINEL_DELAY_DAYS, TimeUnit.DAYS);
+        loopEndSentinel = end;
         end.addListener(cancelled -> {
-            if (endOfLoop != null) {
+            if (loopEndSentinel != null) {
                 onCancelled(cancelled);
             }
         });
@@ -82,15 +86,15 @@ final class Shutdown {
     }
 
     /**
-     * The loop is shutting down before the client was closed: its connections are closed and its timers are gone, so no
-     * answer will come. Every caller gets an outcome; the keys of held leases last until their ttl.
+     * The loop is shutting down before the client was closed. Its connections and timers are gone, so every caller gets
+     * an outcome now. The keys of held leases expire with their ttl.
      */
     void onLoopEnding() {
         if (!isClosed) {
             isClosing = true;
             final int lostCount = conductor.keeper().heldCount();
             try {
-                endWithLoop();
+                endWithoutNodes();
             } finally {
                 isClosed = true;
                 conductor.settle();
@@ -103,12 +107,12 @@ final class Shutdown {
         conductor.nextTurn().completeElsewhere();
     }
 
-    private void endWithLoop() {
+    private void endWithoutNodes() {
         final LeaseKeeper keeper = conductor.keeper();
         for (LeaseHandle lease = keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
             unreleased.add(lease.resource());
         }
-        endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loseWithLoop(lease.claim));
+        endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loseWithoutNodes(lease.claim));
         for (final Node node : conductor.nodes()) {
             node.end();
         }
@@ -118,18 +122,18 @@ final class Shutdown {
     private static void logEndOfLoop(final int lostCount) {
         if (lostCount > 0) {
             Log.log(System.Logger.Level.WARNING, "the event loop was shut down before the client was closed:"
-                    + " {0} leases are lost, their keys end with their ttl; close the client first", lostCount);
+                    + " {0} leases are lost, their keys expire with their ttl; close the client first", lostCount);
         }
     }
 
     // ---- closing in order -------------------------------------------------------------------------------------------
 
-    /** Starts to close, on the loop. The report is completed in any case, also if the loop ends before. Any thread. */
+    /** Starts to close, from any thread. The report completes even if the loop ends before. */
     void start(final long timeoutNs, final CompletableFuture<CloseReport> newReport) {
         try {
             loop.execute(() -> close(timeoutNs, newReport));
         } catch (final RejectedExecutionException e) {
-            // A given event loop has ended before the client: its connections and timers have ended with it.
+            // A given event loop has ended before the client, with its connections and timers.
             loop.terminationFuture().addListener(future -> conductor.fanOut().free());
             newReport.complete(newReport());
             return;
@@ -141,7 +145,7 @@ final class Shutdown {
         newReport.whenComplete((done, failure) -> termination.removeListener(onTerminated));
     }
 
-    /** Ends pending acquisitions, releases held leases, and ends when every answer is in or the time is over. */
+    /** Ends pending acquisitions and releases held leases; closes the nodes after the last reply or the timeout. */
     void close(final long timeoutNs, final CompletableFuture<CloseReport> newReport) {
         if (isClosed) {
             newReport.complete(newReport());
@@ -149,7 +153,7 @@ final class Shutdown {
         }
         report = newReport;
         isClosing = true;
-        endAll(AcquireOutcome.Kind.CLOSED, conductor.releasing()::release);
+        endAll(AcquireOutcome.Kind.CLOSED, conductor.releaseOperation()::release);
         for (final Node node : conductor.nodes()) {
             node.drain();
         }
@@ -157,14 +161,14 @@ final class Shutdown {
         closeNodesIfQuiet();
     }
 
-    /** Ends all acquisitions and leases; one that throws has ended too, and the others follow. */
+    /** Ends all acquisitions and leases. If the end of one throws, the others still follow. */
     private void endAll(final AcquireOutcome.Kind kind, final Consumer<LeaseHandle> end) {
-        final AcquireScheduler acquires = conductor.acquires();
+        final AcquireScheduler scheduler = conductor.scheduler();
         final LeaseKeeper keeper = conductor.keeper();
-        while (acquires.hasPending() || keeper.firstHeld() != null) {
+        while (scheduler.firstPending() != null || keeper.firstHeld() != null) {
             try {
-                while (acquires.hasPending()) {
-                    acquires.abortFirst(kind);
+                while (scheduler.firstPending() != null) {
+                    scheduler.abortFirst(kind);
                 }
                 while (keeper.firstHeld() != null) {
                     end.accept(keeper.firstHeld());
@@ -186,7 +190,7 @@ final class Shutdown {
         }
     }
 
-    /** A node has closed, or the last claim is back in its pool. */
+    /** A node has closed, or the last claim has returned to its pool. */
     void onProgress() {
         if (isClosing) {
             conductor.executeUnlessEnding(this::closeNodesIfQuiet);
@@ -204,7 +208,7 @@ final class Shutdown {
         for (final Node node : conductor.nodes()) {
             node.close();
         }
-        // Behind the events of the closed channels, which complete the requests that are still open.
+        // After the events of the closed channels, which complete the pending requests.
         conductor.executeUnlessEnding(this::end);
     }
 
@@ -212,8 +216,8 @@ final class Shutdown {
         if (!isClosed) {
             conductor.fanOut().close();
             isClosed = true;
-            final Future<?> watched = endOfLoop;
-            endOfLoop = null;
+            final Future<?> watched = loopEndSentinel;
+            loopEndSentinel = null;
             if (watched != null) {
                 watched.cancel(false);
             }

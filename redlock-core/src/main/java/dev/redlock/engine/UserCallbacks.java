@@ -12,8 +12,8 @@ import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.Log;
 
 /**
- * Calls the user's callbacks and listeners. They may throw, which is logged, and re-enter the client; all state has
- * changed before.
+ * Runs the callbacks and listeners of users. They may throw, which it logs. They may re-enter the client, so the state
+ * change is complete before they run.
  *
  * @threading any thread
  */
@@ -64,7 +64,7 @@ final class UserCallbacks {
         }
     }
 
-    /** A request or a timer threw: a bug of the client, or memory has run out. Its caller has an outcome already. */
+    /** Logs a bug of the client, or an {@code OutOfMemoryError}. The caller of the request has its outcome already. */
     static void logRequestThrown(final Throwable thrown) {
         Log.error("a request threw; it has ended, and the client continues", thrown);
     }

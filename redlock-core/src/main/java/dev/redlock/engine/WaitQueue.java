@@ -1,17 +1,17 @@
 package dev.redlock.engine;
 
 /**
- * The acquisitions of this process that wait for one resource, first come first served. Only the head talks to the
- * nodes.
+ * Queues the acquisitions of one event loop that wait for one resource, in order of arrival. Only the head makes
+ * attempts.
  *
  * @threading event-loop-confined
  */
 final class WaitQueue {
 
-    /** The run that its head goes on with if it wins the attempt that it makes or is about to make; else stale. */
+    /** The streak that the head continues if its current or next attempt succeeds; stale otherwise. */
     final HandoffStreak streak = new HandoffStreak();
     LockKey key;
-    /** The head, whoever it is, waits for the end of the pause behind a run. */
+    /** The head waits for the end of the pause that follows a streak. */
     boolean isPausing;
     long pauseEndNs;
     private PendingAcquire head;

@@ -5,9 +5,9 @@ import dev.redlock.node.FreeList;
 import org.agrona.collections.Object2ObjectHashMap;
 
 /**
- * The local queues, one for each resource with a waiting acquisition, and the handoffs along them. A lock that this
- * client releases goes to the next local waiter, which starts its attempt at once. After some handoffs the queue pauses
- * for one retry delay, in which other clients find the lock free.
+ * Owns the local queues, one for each resource with a waiting acquisition, and runs the handoffs. After this client
+ * releases a lock, the next local waiter starts its attempt immediately. After some handoffs the queue pauses for one
+ * retry delay, during which other clients find the lock free.
  *
  * @threading event-loop-confined
  */
@@ -29,13 +29,13 @@ final class WaitQueues {
         this.handoffsMax = conductor.config().limits().localHandoffsMax();
     }
 
-    /** The queue of a resource; null if no acquisition waits for it. */
+    /** Returns the queue of a resource; null if no acquisition waits for it. */
     WaitQueue get(final LockKey key) {
         return queues.isEmpty() ? null : queues.get(key);
     }
 
-    /** A new queue for a resource that has none. */
-    WaitQueue open(final LockKey key) {
+    /** Creates the queue of a resource. */
+    WaitQueue create(final LockKey key) {
         final WaitQueue pooled = free.poll();
         final WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
         queue.key = key;
@@ -45,8 +45,8 @@ final class WaitQueues {
     }
 
     /**
-     * A queue has lost its head: the next one becomes the head. It tries at once or, if this client has just taken the
-     * lock, when that lease ends.
+     * Promotes the next waiter after a queue has lost its head. It starts its attempt immediately or, if this client has
+     * just acquired the lock, at the end of that lease.
      */
     void promoteNext(final WaitQueue queue, final LeaseHandle holder) {
         final PendingAcquire head = queue.head();
@@ -72,7 +72,7 @@ final class WaitQueues {
 
     // ---- handoffs ---------------------------------------------------------------------------------------------------
 
-    /** A lease is won: it continues the streak of its queue, or starts one. */
+    /** A lease is acquired: continues the streak of its queue, or starts one. */
     static void startOrContinue(final HandoffStreak streak, final WaitQueue queue, final long nowNs) {
         if (queue != null && queue.streak.handoffCount() > 0) {
             streak.continueFrom(queue.streak);
@@ -81,7 +81,7 @@ final class WaitQueues {
         }
     }
 
-    /** A lease of this client is about to be released: its queue continues its streak. */
+    /** Passes the streak of a lease to its queue, before the release. */
     void passStreak(final Claim claim) {
         final WaitQueue queue = get(claim.key);
         if (queue != null) {
@@ -89,17 +89,17 @@ final class WaitQueues {
         }
     }
 
-    /** A lease of this client has ended: the first local waiter tries at once, or behind a pause if one is due. */
+    /** A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. */
     void handOff(final LockKey key) {
         final WaitQueue queue = get(key);
         if (queue == null || queue.isPausing) {
             return;
         }
         final PendingAcquire head = queue.head();
-        final long turn = head.turn;
+        final long generation = head.generation;
         final boolean isPauseDue = isPauseDue(queue.streak, head.lease);
-        if (head.turn != turn) {
-            // The retry policy re-entered the client and ended this acquisition or started its attempt.
+        if (head.generation != generation) {
+            // The retry policy has re-entered the client and ended this acquisition or started its attempt.
             return;
         }
         final boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
@@ -107,7 +107,7 @@ final class WaitQueues {
             if (isBackingOff) {
                 pause(queue, head);
             }
-            // Else its attempt was sent before the release: the delay behind the refusal is the pause.
+            // Otherwise its attempt precedes the release: the delay after the refusal is the pause.
         } else {
             queue.streak.onHandoff();
             if (isBackingOff) {
@@ -128,12 +128,12 @@ final class WaitQueues {
         return streak.isLongEnoughToPause(conductor.nowNs());
     }
 
-    /** Waits as behind a refused attempt, so that an attempt of another client finds the lock free. */
+    /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
     private void pause(final WaitQueue queue, final PendingAcquire head) {
         queue.isPausing = true;
         queue.pauseEndNs = conductor.nowNs() + queue.streak.pauseNs();
         queue.streak.end();
-        scheduler.leaveInFlightUnused(head);
+        scheduler.releaseReservedSlot(head);
         conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
     }
 

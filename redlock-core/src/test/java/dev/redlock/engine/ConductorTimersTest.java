@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A timer whose handler throws must not take the others with it: every deadline of the client hangs on them. */
+/** A timer whose handler throws must not stop the others: every deadline of the client depends on them. */
 class ConductorTimersTest extends VirtualTest {
 
     private static final long MS = 1_000_000;
@@ -34,16 +34,16 @@ class ConductorTimersTest extends VirtualTest {
     }
 
     @Test
-    void othersFireOnTime() {
+    void aTimerThatThrowsDoesNotDelayOthers() {
         final VirtualWorld.Client client = world(3);
         client.engine().execute(() -> startTimers(client));
         quietly(() -> world.runMs(3_000));
         assertEquals(List.of("100 at 100", "101 at 101", "250 at 250", "2000 at 2000"), fired);
     }
 
-    /** After a pause of the process all are due in one poll; none may be left behind by the one that throws. */
+    /** After a pause of the process, all timers are due in one poll; the one that throws must not skip the others. */
     @Test
-    void othersThatAreDueInTheSamePollFireAtOnce() {
+    void aTimerThatThrowsDoesNotStopOthersOfTheSamePoll() {
         final VirtualWorld.Client client = world(3);
         client.engine().execute(() -> startTimers(client));
         world.runMs(1);
@@ -56,13 +56,13 @@ class ConductorTimersTest extends VirtualTest {
         assertEquals("2000 at 2000", fired.get(3));
     }
 
-    /** What the user sees of it: a node timeout, a wait budget and the end of a validity, all due with the bug. */
+    /** The effect on users: a node timeout, a wait budget and the end of a validity are due together with the bug. */
     @Test
-    void deadlinesOfLocksAreKept() {
+    void aTimerThatThrowsDoesNotDelayLocks() {
         final VirtualWorld.Client client = world(3);
         final Lease lease = acquired(get(client.redlock().acquireAsync("other", options())));
         eachNode(node -> node.redis().set("orders", "foreign", -1));
-        final CompletableFuture<AcquireOutcome> waiting = begin(client,
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
                 options().waitUpTo(Duration.ofMillis(500)));
         client.engine().execute(() -> startTimers(client));
         world.runMs(1);

@@ -14,10 +14,10 @@ import net.jqwik.api.Example;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 
-/** Names of fencing counters: no lock's key is one, each belongs to one lock, and to the slot of its lock. */
+/** Keys of fencing counters: no lock's key is one, each belongs to one lock, and to the cluster slot of its lock. */
 class CounterNameProperties {
 
-    /** Pieces of which names are made that look like counters, tags and each other. */
+    /** Parts of names that resemble counters, hash tags and each other. */
     private static final String[] PIECES = {"a", "b", "{", "}", "{}", "{a}", ":", "redlock", "fence", ":redlock",
         ":fence", ":redlock:fence", ":redlock:fence:", ":{", "\u00e9", "\ud83d\udd12", "\r\n"};
 
@@ -34,7 +34,7 @@ class CounterNameProperties {
         return text.substring(text.indexOf('\n') + 1, text.length() - 2);
     }
 
-    /** Keys that a client takes, of any prefix, with their counters. */
+    /** Keys that a client accepts, with any prefix, and their counters. */
     private static Map<String, String> counters(final Random random) {
         final Map<String, String> counters = new HashMap<>();
         for (int i = 0; i < 300; i++) {
@@ -43,7 +43,7 @@ class CounterNameProperties {
             try {
                 final LockKey key = LockKey.of(prefix, resource, 512);
                 final String other = counters.put(text(key.bulk()), text(key.counterBulk()));
-                assertTrue(other == null || other.equals(text(key.counterBulk())), "by the complete key alone");
+                assertTrue(other == null || other.equals(text(key.counterBulk())), "the counter depends on the complete key only");
             } catch (final IllegalArgumentException e) {
                 assertTrue((prefix + resource).contains(":redlock:fence"), e::getMessage);
             }
@@ -52,19 +52,19 @@ class CounterNameProperties {
     }
 
     @Property
-    void noLocksKeyIsACounterAndNoTwoLocksShareOne(@ForAll final long seed) {
+    void noLockKeyIsACounterKeyAndCounterKeysAreUnique(@ForAll final long seed) {
         final Map<String, String> counters = counters(new Random(seed));
         final Map<String, String> owners = new HashMap<>();
         counters.forEach((key, counter) -> {
             assertTrue(!counters.containsKey(counter), () -> counter + " is the counter of " + key + " and a lock");
             final String other = owners.put(counter, key);
             assertEquals(null, other, () -> counter + " is the counter of " + key + " too");
-            assertTrue(counter.startsWith(key), () -> counter + " is outside of the key pattern of " + key);
+            assertTrue(counter.startsWith(key), () -> counter + " is outside the key pattern of " + key);
         });
     }
 
     @Property
-    void aCounterLivesInItsLocksSlot(@ForAll final long seed) {
+    void aCounterIsInTheClusterSlotOfItsLock(@ForAll final long seed) {
         counters(new Random(seed)).forEach((key, counter) -> {
             if (!key.contains("{") && !key.contains("}") || !hashed(key).equals(key)) {
                 assertEquals(slot(key), slot(counter), () -> key + " and " + counter);
@@ -72,9 +72,9 @@ class CounterNameProperties {
         });
     }
 
-    /** The one kind of name of which that cannot be said: a brace, but no tag. */
+    /** The only exception: a key with a brace but without a hash tag. */
     @Example
-    void aKeyWithABraceAndNoTagHasItsCounterElsewhere() {
+    void aKeyWithABraceButNoTagMayHaveItsCounterInAnotherSlot() {
         for (final String key : List.of("a{b", "a}b", "{}", "a{}{b}", "}{")) {
             assertEquals(key, hashed(key), "no tag");
             assertNotEquals(slot(key), slot(LockKey.counterName(key)), key);
@@ -82,7 +82,7 @@ class CounterNameProperties {
     }
 
     @Example
-    void slotsAreThoseOfTheClusterSpecification() {
+    void slotsMatchTheClusterSpecification() {
         assertEquals(0x31C3, slot("123456789"));
         assertEquals("user1000", hashed("{user1000}.following"));
         assertEquals("foo{}{bar}", hashed("foo{}{bar}"));
@@ -93,7 +93,7 @@ class CounterNameProperties {
     }
 
     @Example
-    void namesOfAllKindsAreTried() {
+    void generatedNamesCoverAllKinds() {
         final List<String> keys = new ArrayList<>(counters(new Random(1)).keySet());
         assertTrue(keys.stream().anyMatch(key -> !key.contains("{") && !key.contains("}")), "no brace");
         assertTrue(keys.stream().anyMatch(key -> !hashed(key).equals(key)), "a tag");
@@ -101,7 +101,7 @@ class CounterNameProperties {
         assertTrue(keys.size() > 100, keys::toString);
     }
 
-    /** The part of a key that is hashed: what stands in the first braces, unless that is nothing. */
+    /** Returns the hashed part of a key: the text in the first braces, or the whole key if that is empty. */
     private static String hashed(final String key) {
         final int open = key.indexOf('{');
         final int close = open < 0 ? -1 : key.indexOf('}', open + 1);

@@ -22,12 +22,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a loop does when there is nothing to do, seen from below: whether its looks for events may sleep. */
+/** The idle policies, seen by the I/O handler: whether the loop lets its polls block. */
 @Timeout(30)
 class EventLoopRunnerTest {
 
-    /** Enough looks to see that a policy never sleeps. */
-    private static final int LOOKS = 10_000;
+    /** Enough polls to show that a policy never blocks. */
+    private static final int POLLS = 10_000;
 
     private final Events events = new Events();
     private EventLoopRunner thread;
@@ -42,23 +42,26 @@ class EventLoopRunnerTest {
         thread = EventLoopRunner.start(executor -> events, policy, "test-loop");
     }
 
-    /** Events that never come. It counts the looks that may not sleep, and keeps what happened before each sleep. */
+    /**
+     * An I/O handler without events. It counts the polls that may not block, and records what happened before each
+     * block.
+     */
     private static final class Events implements IoHandler {
         /**
-         * How it came to a sleep.
+         * The polls before a blocking poll.
          *
-         * @param looks  without sleeping, since the sleep before
+         * @param polls  without sleeping, since the sleep before
          * @param spanNs from the first of them
          */
-        record Sleep(int looks, long spanNs) {
+        record Sleep(int polls, long spanNs) {
         }
 
         final LinkedBlockingQueue<Sleep> sleeps = new LinkedBlockingQueue<>();
-        final CountDownLatch manyLooks = new CountDownLatch(LOOKS);
+        final CountDownLatch manyPolls = new CountDownLatch(POLLS);
         private final Semaphore wakeUps = new Semaphore(0);
         private volatile int failures;
-        private int looks;
-        private long firstLookNs;
+        private int polls;
+        private long firstPollNs;
 
         @Override
         public int run(final IoHandlerContext context) {
@@ -68,13 +71,13 @@ class EventLoopRunnerTest {
             }
             final long nowNs = System.nanoTime();
             if (!context.canBlock()) {
-                firstLookNs = looks == 0 ? nowNs : firstLookNs;
-                looks++;
-                manyLooks.countDown();
+                firstPollNs = polls == 0 ? nowNs : firstPollNs;
+                polls++;
+                manyPolls.countDown();
                 return 0;
             }
-            sleeps.add(new Sleep(looks, looks == 0 ? 0 : nowNs - firstLookNs));
-            looks = 0;
+            sleeps.add(new Sleep(polls, polls == 0 ? 0 : nowNs - firstPollNs));
+            polls = 0;
             wakeUps.acquireUninterruptibly();
             wakeUps.drainPermits();
             return 0;
@@ -103,30 +106,30 @@ class EventLoopRunnerTest {
     }
 
     @Test
-    void backOffLooksForItsTimeBeforeItSleepsAndAgainAfterEachTask() throws InterruptedException {
+    void backOffPollsBeforeItBlocksAndAgainAfterEachTask() throws InterruptedException {
         start(IdlePolicy.BACK_OFF);
-        assertLooksBeforeSleep(events.sleeps.take());
+        assertPollsBeforeSleep(events.sleeps.take());
         for (int i = 0; i < 3; i++) {
             runTask();
-            assertLooksBeforeSleep(events.sleeps.take());
+            assertPollsBeforeSleep(events.sleeps.take());
         }
     }
 
-    private static void assertLooksBeforeSleep(final Events.Sleep sleep) {
-        assertTrue(sleep.looks > 1, sleep::toString);
+    private static void assertPollsBeforeSleep(final Events.Sleep sleep) {
+        assertTrue(sleep.polls > 1, sleep::toString);
         assertTrue(sleep.spanNs >= EventLoopRunner.BACK_OFF_NS, sleep::toString);
     }
 
     @Test
-    void blockSleepsAtOnce() throws InterruptedException {
+    void blockBlocksImmediately() throws InterruptedException {
         start(IdlePolicy.BLOCK);
-        assertEquals(0, events.sleeps.take().looks, "looks before the first sleep");
+        assertEquals(0, events.sleeps.take().polls, "polls before the first block");
         runTask();
         final Events.Sleep second = events.sleeps.take();
-        assertTrue(second.looks <= 1, second::toString);
+        assertTrue(second.polls <= 1, second::toString);
     }
 
-    /** A thread that ends with an exception leaves every caller of its loop without an answer. */
+    /** If the thread ended with an exception, no caller of its loop would get an outcome. */
     @Test
     void aLogHandlerThatThrowsDoesNotEndTheThread() throws InterruptedException {
         final Logger log = Logger.getLogger("dev.redlock");
@@ -140,12 +143,12 @@ class EventLoopRunnerTest {
 
             @Override
             public void flush() {
-                // nothing is kept back
+                // Nothing is buffered.
             }
 
             @Override
             public void close() {
-                // nothing to close
+                // There is nothing to close.
             }
         };
         final Level level = log.getLevel();
@@ -171,33 +174,33 @@ class EventLoopRunnerTest {
 
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.INCLUDE, names = {"YIELD", "BUSY_SPIN"})
-    void yieldAndSpinNeverSleep(final IdlePolicy policy) throws InterruptedException {
+    void yieldAndSpinNeverBlock(final IdlePolicy policy) throws InterruptedException {
         start(policy);
         runTask();
-        assertTrue(events.manyLooks.await(20, TimeUnit.SECONDS), "looks go on");
+        assertTrue(events.manyPolls.await(20, TimeUnit.SECONDS), "polls continue");
         assertTrue(events.sleeps.isEmpty(), events.sleeps::toString);
     }
 
-    /** Whatever it comes from: tasks that other threads hand in faster than they are done are no different. */
+    /** Tasks of the loop itself and tasks that other threads submit faster than they run have the same effect. */
     @ParameterizedTest
     @EnumSource
-    void tasksThatNeverRunOutDoNotKeepTheLoopFromItsEvents(final IdlePolicy policy) throws InterruptedException {
+    void endlessTasksDoNotStarveEvents(final IdlePolicy policy) throws InterruptedException {
         start(policy);
-        final CountDownLatch someLooks = new CountDownLatch(3);
+        final CountDownLatch somePolls = new CountDownLatch(3);
         final Runnable[] again = new Runnable[1];
-        final int[] looksBefore = new int[1];
+        final int[] pollsBefore = new int[1];
         again[0] = () -> {
-            if (events.looks != looksBefore[0]) {
-                looksBefore[0] = events.looks;
-                someLooks.countDown();
+            if (events.polls != pollsBefore[0]) {
+                pollsBefore[0] = events.polls;
+                somePolls.countDown();
             }
-            if (someLooks.getCount() > 0 && !isOver) {
+            if (somePolls.getCount() > 0 && !isOver) {
                 thread.loop().execute(again[0]);
             }
         };
         thread.loop().execute(again[0]);
         try {
-            assertTrue(someLooks.await(10, TimeUnit.SECONDS), "looks go on");
+            assertTrue(somePolls.await(10, TimeUnit.SECONDS), "polls continue");
         } finally {
             isOver = true;
         }

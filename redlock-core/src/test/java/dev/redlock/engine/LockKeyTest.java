@@ -18,7 +18,7 @@ class LockKeyTest {
     }
 
     @Test
-    void isTheBulkStringOfItsName() {
+    void keyAndCounterAreBulkStrings() {
         final LockKey key = LockKey.of("", "orders/42", 512);
         assertEquals("$9\r\norders/42\r\n", bulk(key));
         assertEquals("$35\r\norders/42:redlock:fence:{orders/42}\r\n",
@@ -28,7 +28,7 @@ class LockKeyTest {
     }
 
     @Test
-    void carriesThePrefixOnTheWireOnly() {
+    void prefixIsPartOfTheKeyButNotOfTheResource() {
         final LockKey key = LockKey.of("app:", "x", 512);
         assertEquals("$5\r\napp:x\r\n", bulk(key));
         assertEquals("x", key.resource());
@@ -38,19 +38,19 @@ class LockKeyTest {
     @CsvSource(delimiter = '|', value = {
         "order:redlock:fence | ''", "order:redlock:fence:{order} | ''", "{order}:redlock:fence | ''",
         ":redlock:fence | ''", "a:redlock:fences | ''", ":fence | order:redlock", "fence:{order} | order:redlock:"})
-    void isNoNameOfACounter(final String resource, final String prefix) {
+    void keysWithTheCounterMarkAreRejected(final String resource, final String prefix) {
         Refusal.ofArgument("resource \"" + resource + "\" contains \":redlock:fence\" with its prefix, which only names"
                 + " of fencing counters may: choose another name", () -> LockKey.of(prefix, resource, 512));
     }
 
     @Test
-    void noPrefixIsThatOfACounter() {
+    void prefixesWithTheCounterMarkAreRejected() {
         Refusal.ofArgument("key prefix \"a:redlock:fence:\" contains \":redlock:fence\", which only names of fencing"
                 + " counters may: choose another prefix", () -> new RedlockContext().keyPrefix("a:redlock:fence:"));
     }
 
     @Test
-    void countsBytesOfUtf8() {
+    void lengthIsInUtf8Bytes() {
         assertEquals("$2\r\n\u00e9\r\n", bulk(LockKey.of("", "\u00e9", 2)));
         assertEquals("$4\r\n\ud83d\udd12\r\n", bulk(LockKey.of("", "\ud83d\udd12", 4)));
         Refusal.ofArgument("resource \"\u00e9\" is 2 bytes long with its prefix: at most 1 are allowed"
@@ -58,7 +58,7 @@ class LockKeyTest {
     }
 
     @Test
-    void mayBeAsLongAsTheLimitAndNoLonger() {
+    void lengthLimitIsInclusive() {
         assertEquals("r".repeat(512), LockKey.of("", "r".repeat(512), 512).resource());
         Refusal.ofArgument("resource \"" + "r".repeat(32) + "... (481 more characters)\" is 513 bytes long with its"
                 + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
@@ -70,31 +70,31 @@ class LockKeyTest {
     }
 
     @Test
-    void mustNameSomething() {
-        Refusal.ofArgument("resource \"\" is empty: name what is to be locked", () -> LockKey.of("", "", 512));
-        Refusal.ofArgument("resource \"\" is empty: name what is to be locked", () -> LockKey.of("p", "", 512));
-        Refusal.ofNull("resource is null: name what is to be locked", () -> LockKey.of("", null, 512));
+    void emptyNamesAreRejected() {
+        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock", () -> LockKey.of("", "", 512));
+        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock", () -> LockKey.of("p", "", 512));
+        Refusal.ofNull("resource is null: give the name of the resource to lock", () -> LockKey.of("", null, 512));
     }
 
-    /** Java's encoder would put a question mark for each, so that different names were one lock. */
+    /** The encoder of Java replaces each by a question mark, so that different names would share a lock. */
     @ParameterizedTest
     @CsvSource(delimiter = '|',
             value = {"a\ud83d | 1", "\udd12b | 0", "\ud83d\ud83d\udd12 | 0", "\ud83d\udd12\udd12 | 2",
                 "ab\ud83dc | 2"})
-    void halfACharacterIsRefused(final String resource, final int index) {
-        Refusal.ofArgument("resource has half a surrogate pair at index " + index
-                + ", which UTF-8 cannot hold: give whole characters", () -> LockKey.of("", resource, 512));
-        Refusal.ofArgument("key prefix has half a surrogate pair at index " + index
-                + ", which UTF-8 cannot hold: give whole characters", () -> new RedlockContext().keyPrefix(resource));
+    void unpairedSurrogatesAreRejected(final String resource, final int index) {
+        Refusal.ofArgument("resource has an unpaired surrogate at index " + index
+                + ", which UTF-8 cannot encode: use complete characters", () -> LockKey.of("", resource, 512));
+        Refusal.ofArgument("key prefix has an unpaired surrogate at index " + index
+                + ", which UTF-8 cannot encode: use complete characters", () -> new RedlockContext().keyPrefix(resource));
     }
 
     @Test
-    void bytesThatLookLikeTheProtocolStayAName() {
+    void namesWithProtocolBytesAreEncodedAsData() {
         assertEquals("$6\r\na\r\n$1\n\r\n", bulk(LockKey.of("", "a\r\n$1\n", 512)));
     }
 
     @Test
-    void isEqualByWhatStandsOnTheWire() {
+    void keysWithEqualBytesAreEqual() {
         final LockKey key = LockKey.of("a", "bc", 512);
         assertEquals(key, LockKey.of("ab", "c", 512));
         assertEquals(key.hashCode(), LockKey.of("ab", "c", 512).hashCode());

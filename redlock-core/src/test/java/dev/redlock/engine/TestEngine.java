@@ -19,7 +19,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-/** An engine over given loops, transports, a clock and a seed, and a view of its internal state. */
+/** Runs an engine on given loops, transports, a clock and a seed, and gives tests access to its internal state. */
 public final class TestEngine {
 
     private final Conductor[] conductors;
@@ -37,7 +37,7 @@ public final class TestEngine {
         engine = new LockEngine(config, conductors, List.of(), "given");
     }
 
-    /** An event loop as clients run it, and the task that ends it. */
+    /** An event loop as clients run it, and the task that shuts it down. */
     public record RunningLoop(EventLoop loop, Runnable shutDown) {
 
         public static RunningLoop start(final IoHandlerFactory factory, final IdlePolicy idlePolicy,
@@ -53,7 +53,7 @@ public final class TestEngine {
 
     /** Starts to connect. */
     public CompletableFuture<Void> open() {
-        return conductors[0].open();
+        return conductors[0].start();
     }
 
     /** Runs a task on the loop. */
@@ -68,17 +68,27 @@ public final class TestEngine {
         return report;
     }
 
-    /** @return attempts that are not back in their pool */
+    /** @return claims that are not in their pool */
     public int claimsOut() {
         return conductors[0].claims().outCount();
     }
 
-    /** @return attempts in the pool */
+    /** @return claims in the pool */
     public int pooledClaims() {
         return conductors[0].claims().pooledCount();
     }
 
-    /** @return leases that the keeper believes to be held */
+    /**
+     * Checks the states of all pending acquires and held leases.
+     *
+     * @param  leases leases to check too, whatever their state; the first conductor was the last that they used
+     * @return        what contradicts the table of states; empty if nothing does
+     */
+    public List<String> stateViolations(final Iterable<? extends Lease> leases) {
+        return StateTable.violations(conductors[0], leases);
+    }
+
+    /** @return leases that the keeper tracks */
     public int heldCount() {
         return conductors[0].keeper().heldCount();
     }
@@ -88,7 +98,7 @@ public final class TestEngine {
         return conductors[0].keeper().firstHeld();
     }
 
-    /** @return the token that a held lease has on the nodes, bytes as chars; empty if it has none */
+    /** @return the token of a held lease, bytes as chars; empty without a claim */
     public static String tokenOf(final Lease lease) {
         final Claim claim = ((LeaseHandle) lease).claim;
         if (claim == null) {
@@ -111,7 +121,7 @@ public final class TestEngine {
         conductors[0].startTimer(timer, deadlineNs);
     }
 
-    /** From now on the system's random source gives this process other bytes, as it does a copy of a machine. */
+    /** Reseeds the random source of tokens, as the system does for a copied process. */
     public void reseed(final long seed) {
         tokenSeeds.setSeed(seed);
     }

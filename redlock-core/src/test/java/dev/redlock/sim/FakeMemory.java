@@ -5,7 +5,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.function.BooleanSupplier;
 
-/** The direct memory of one process, which may be used up. */
+/** The direct memory of one process, which a test can use up. */
 public final class FakeMemory extends AbstractByteBufAllocator {
 
     private static final PooledByteBufAllocator POOL = PooledByteBufAllocator.DEFAULT;
@@ -21,7 +21,7 @@ public final class FakeMemory extends AbstractByteBufAllocator {
         }
     }
 
-    /** Is asked at each allocation. */
+    /** Called at each allocation. */
     public void usedUpWhile(final BooleanSupplier condition) {
         isUsedUp = condition;
     }

@@ -27,10 +27,9 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
- * A model server on the network: it listens, its connections have delays and faults, its process can stop.
- *
- * <p>Bytes of one direction of one connection arrive in order. What is lost stalls that direction for good, as TCP
- * does when nothing gets through. Confined to the nodes' loop.
+ * A model server on the network: it listens, its connections have delays and faults, its process can stop. Bytes of one
+ * direction of one connection arrive in order. A lost chunk stalls that direction for good, like TCP without
+ * retransmission. Confined to the nodes' loop.
  */
 public final class FakeNode {
 
@@ -54,22 +53,24 @@ public final class FakeNode {
     private boolean isLateExecuted;
     private int openedCount;
 
-    /** Is asked when the node reads its clock for a client, and told when that client has the answer. */
+    /**
+     * Called when the node reads its clock for a client; the task that it returns runs when that client has the reply.
+     */
     @FunctionalInterface
     public interface TimeListener {
         Runnable onTimeRead(String client);
     }
 
-    /** Answers in the place of the honest model, at the same time and on the same connection. */
+    /** Replaces the replies of the honest model, at the same time and on the same connection. */
     public interface Hostility {
 
         /** A connection was opened. */
         default void onOpened(final Wire wire) {
-            // most are hostile later
+            // Most kinds of hostility start later.
         }
 
         /**
-         * A request has arrived and the model has executed it.
+         * A request has arrived, and the model has executed it.
          *
          * @param wire   where to answer
          * @param words  the request
@@ -78,17 +79,17 @@ public final class FakeNode {
         void onRequest(Wire wire, List<String> words, ByteBuf honest);
     }
 
-    /** The server's end of one connection. */
+    /** The server side of one connection. */
     public interface Wire {
 
         /** Sends bytes, given as ISO 8859-1. */
         void send(String bytes);
 
-        /** Sends bytes, which are taken over. */
+        /** Sends bytes and takes ownership of them. */
         void send(ByteBuf bytes);
 
-        /** Ends the connection. */
-        void hangUp();
+        /** Closes the connection. */
+        void disconnect();
     }
 
     FakeNode(final Timeline timeline, final EventLoop loop, final LocalAddress place, final String name) {
@@ -108,7 +109,7 @@ public final class FakeNode {
         return redis;
     }
 
-    /** @return the port of a node behind a real socket, which it keeps when it listens again */
+    /** @return the port of a node behind a real socket; the node keeps it when it listens again */
     int port() {
         place = listening.localAddress();
         return ((InetSocketAddress) place).getPort();
@@ -118,14 +119,14 @@ public final class FakeNode {
         return (LocalAddress) place;
     }
 
-    /** Is hostile from now on; null for honest again. */
+    /** Makes the node hostile; null makes it honest again. */
     public void hostility(final Hostility newHostility) {
         hostility = newHostility;
     }
 
     // ---- life -------------------------------------------------------------------------------------------------------
 
-    /** Listens. Connections are accepted once the loop has run. */
+    /** Listens. The node accepts connections after the next run of its loop. */
     public void start() {
         final ServerBootstrap bootstrap = new ServerBootstrap().group(loop)
                 .channel(channelClass)
@@ -149,7 +150,7 @@ public final class FakeNode {
         return isPaused;
     }
 
-    /** The process dies: connections end, nothing listens. */
+    /** Kills the process: its connections end, and it no longer listens. */
     public void crash() {
         if (listening != null) {
             listening.close();
@@ -162,7 +163,7 @@ public final class FakeNode {
         heldBackLinks.clear();
     }
 
-    /** A new process at the same place. */
+    /** Starts a new process at the same address. */
     public void restart(final boolean isDataKept) {
         if (!isDataKept) {
             redis.loseData();
@@ -171,12 +172,12 @@ public final class FakeNode {
         start();
     }
 
-    /** The process stops running; the kernel still accepts connections and keeps what arrives. */
+    /** Stops the process; the kernel still accepts connections and keeps arriving bytes. */
     public void pause() {
         isPaused = true;
     }
 
-    /** The process runs again and does what has arrived in the meantime. */
+    /** Resumes the process, which executes the requests that have arrived in the meantime. */
     public void resume() {
         isPaused = false;
         final List<Runnable> arrived = new ArrayList<>(backlog);
@@ -186,28 +187,28 @@ public final class FakeNode {
 
     // ---- faults of the network --------------------------------------------------------------------------------------
 
-    /** How long each chunk travels in each direction. */
+    /** Sets the delay of each chunk in each direction. */
     public void delay(final LongSupplier newDelayNs) {
         delayNs = newDelayNs;
     }
 
-    /** Clients to and from which nothing gets through, on old connections and new ones, until it is changed. */
+    /** Cuts off clients, on old and new connections, until the next call. */
     public void cutOff(final Predicate<String> client) {
         isCutOff = client;
         links.forEach(Link::noteCut);
     }
 
-    /** From now on nothing from this client arrives on its present connections. */
+    /** Loses all further requests of this client on its present connections. */
     public void loseRequests(final Predicate<String> client) {
         links.stream().filter(link -> client.test(link.client)).forEach(link -> link.isDeafToClient = true);
     }
 
-    /** From now on nothing to this client arrives on its present connections. */
+    /** Loses all further replies to this client on its present connections. */
     public void loseReplies(final Predicate<String> client) {
         links.stream().filter(link -> client.test(link.client)).forEach(link -> link.isMute = true);
     }
 
-    /** Ends all connections; what was under way is lost. */
+    /** Closes all connections; chunks in flight are lost. */
     public void breakConnections() {
         breakConnections(client -> true);
     }
@@ -217,14 +218,14 @@ public final class FakeNode {
         broken.forEach(Link::end);
     }
 
-    /** Whether requests that were under way when their client hung up are executed all the same. */
+    /** Sets whether the node executes requests in flight after their client has disconnected. */
     public void executeLate(final boolean isWanted) {
         isLateExecuted = isWanted;
     }
 
     /**
-     * Something between this client and the node, a proxy or a tunnel, keeps what is sent on its present connections
-     * until it is let through. It is executed then, in order, whether the client has hung up or not.
+     * A proxy or tunnel between this client and the node holds the requests on its present connections until
+     * {@link #letThrough}. The node then executes them, in order, even if the client has disconnected.
      */
     public void holdBack(final Predicate<String> client) {
         links.stream().filter(link -> client.test(link.client)).forEach(link -> {
@@ -233,8 +234,8 @@ public final class FakeNode {
         });
     }
 
-    /** What holds requests back ends the connections to the clients, and keeps the requests. */
-    public void hangUpHeldBack() {
+    /** The proxy closes its connections to the clients, and keeps the requests. */
+    public void disconnectHeldBack() {
         heldBackLinks.forEach(link -> link.channel.close());
     }
 
@@ -248,7 +249,7 @@ public final class FakeNode {
         timeListener = newListener;
     }
 
-    /** Is run when replies have reached a client and it has not read them. */
+    /** Runs when replies have reached a client that has not read them. */
     public void deliveryListener(final Runnable newListener) {
         deliveryListener = newListener;
     }
@@ -261,7 +262,7 @@ public final class FakeNode {
         return openedCount;
     }
 
-    /** Sends bytes that nobody asked for to every client. */
+    /** Sends unsolicited bytes to every client. */
     public void sendRaw(final String bytes) {
         links.forEach(link -> link.sendToClient(Unpooled.copiedBuffer(bytes, StandardCharsets.UTF_8), List.of()));
     }
@@ -277,12 +278,12 @@ public final class FakeNode {
         private ByteBuf unread = Unpooled.EMPTY_BUFFER;
         private boolean isDeafToClient;
         private boolean isMute;
-        private boolean isHungUp;
+        private boolean isDisconnected;
         private boolean isEnded;
         private boolean isHeldBack;
         private boolean wasHeldBack;
         private final List<ByteBuf> heldBack = new ArrayList<>();
-        /** Chunks under way in each direction. */
+        /** Chunks in flight in each direction. */
         private final int[] toNode = new int[1];
         private final int[] toClient = new int[1];
         private long arrivesAtNodeNs = Long.MIN_VALUE;
@@ -305,7 +306,7 @@ public final class FakeNode {
             }
         }
 
-        /** A stall does not heal: bytes that were lost would have to come first. */
+        /** A stall is final: the lost bytes would have to arrive first. */
         void noteCut() {
             if (session != null && isCutOff.test(client)) {
                 isDeafToClient = true;
@@ -315,7 +316,7 @@ public final class FakeNode {
 
         @Override
         public void channelRead(final ChannelHandlerContext ctx, final Object msg) {
-            // A copy on the heap: what is under way when a run ends may be forgotten without a leak.
+            // A copy on the heap, because chunks in flight at the end of a run are dropped without a release.
             final ByteBuf in = (ByteBuf) msg;
             final ByteBuf bytes = Unpooled.copiedBuffer(in);
             in.release();
@@ -327,7 +328,7 @@ public final class FakeNode {
             travel(toNode, arrivesAtNodeNs - now, () -> arrive(bytes));
         }
 
-        /** At once, unless something is on its way in this direction that is due now and has not arrived. */
+        /** Delivers immediately, unless a chunk in this direction is due now and has not arrived. */
         private void travel(final int[] underWay, final long ns, final Runnable arrival) {
             if (ns == 0 && underWay[0] == 0) {
                 arrival.run();
@@ -345,7 +346,7 @@ public final class FakeNode {
                 heldBack.add(bytes);
                 return;
             }
-            if (isDeafToClient || isEnded || isHungUp && !isLateExecuted && !wasHeldBack) {
+            if (isDeafToClient || isEnded || isDisconnected && !isLateExecuted && !wasHeldBack) {
                 return;
             }
             if (isPaused) {
@@ -358,7 +359,7 @@ public final class FakeNode {
             final List<Runnable> deliveries = new ArrayList<>();
             for (final RespValue request : requests) {
                 if (hostility != null) {
-                    answerHostilely(request);
+                    sendHostileReply(request);
                     continue;
                 }
                 session.execute(request).writeTo(replies);
@@ -370,7 +371,7 @@ public final class FakeNode {
             sendToClient(replies, deliveries);
         }
 
-        private void answerHostilely(final RespValue request) {
+        private void sendHostileReply(final RespValue request) {
             final ByteBuf honest = Unpooled.buffer();
             session.execute(request).writeTo(honest);
             hostility.onRequest(this, request.elements().stream().map(RespValue::asText).toList(), honest);
@@ -387,7 +388,7 @@ public final class FakeNode {
         }
 
         @Override
-        public void hangUp() {
+        public void disconnect() {
             end();
         }
 
@@ -399,13 +400,13 @@ public final class FakeNode {
         }
 
         void sendToClient(final ByteBuf bytes, final List<Runnable> deliveries) {
-            if (!bytes.isReadable() || isHungUp || isMute) {
+            if (!bytes.isReadable() || isDisconnected || isMute) {
                 return;
             }
             final long now = timeline.nowNs();
             arrivesAtClientNs = Math.max(arrivesAtClientNs, now + delayNs.getAsLong());
             travel(toClient, arrivesAtClientNs - now, () -> {
-                if (!isEnded && !isHungUp && !isMute) {
+                if (!isEnded && !isDisconnected && !isMute) {
                     channel.writeAndFlush(bytes);
                     deliveries.forEach(Runnable::run);
                     deliveryListener.run();
@@ -421,7 +422,7 @@ public final class FakeNode {
 
         @Override
         public void channelInactive(final ChannelHandlerContext ctx) {
-            isHungUp = true;
+            isDisconnected = true;
             links.remove(this);
         }
 

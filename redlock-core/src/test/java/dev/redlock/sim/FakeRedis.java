@@ -16,17 +16,17 @@ import java.util.TreeSet;
 import java.util.function.LongUnaryOperator;
 
 /**
- * What one Redis server knows and does, without network: keys with expiry on a wall clock of its own, scripts,
+ * The state and commands of one Redis server, without network: keys with expiry on its own wall clock, scripts,
  * identity. Strings hold bytes, one char each (ISO 8859-1), so tokens survive.
  */
 public final class FakeRedis {
 
     private static final long US_PER_S = 1_000_000;
     private static final String COUNTER_MARK = ":redlock:fence";
-    /** Where Lua's numbers end. */
+    /** The largest exact integer of Lua. */
     private static final long COUNTER_MAX = 9_007_199_254_740_991L;
     private static final long COUNTER_ENDED = Long.MIN_VALUE;
-    /** The end of the key that clients try conditional commands on. */
+    /** The suffix of the key with which clients probe conditional commands. */
     private static final String PROBE_NAME = "redlock:probe";
     private static final long EPOCH_US = 1_800_000_000L * US_PER_S;
 
@@ -59,7 +59,7 @@ public final class FakeRedis {
     private ExecuteListener listener = (client, command, reply) -> {
     };
 
-    /** Which server this is, by the conditional commands that it has. */
+    /** The kind of server, by its conditional commands. */
     public enum Kind {
         REDIS_7("", ""), REDIS_8_4("DELEX", "IFEQ"), VALKEY_8_1("", "IFEQ"), VALKEY_9("DELIFEQ", "IFEQ");
 
@@ -72,7 +72,7 @@ public final class FakeRedis {
         }
     }
 
-    /** Told of each lock command that was executed. */
+    /** Called after each executed lock command. */
     @FunctionalInterface
     public interface ExecuteListener {
         void onExecuted(String client, String command, String reply);
@@ -84,7 +84,7 @@ public final class FakeRedis {
     private record InjectedError(String command, String error, int[] left) {
     }
 
-    /** One connection as the server sees it. */
+    /** One connection, on the side of the server. */
     public final class Session {
         private final String client;
         private boolean isResp3;
@@ -115,7 +115,7 @@ public final class FakeRedis {
 
     // ---- the process and its clock ----------------------------------------------------------------------------------
 
-    /** A new process: new identity, uptime zero, no scripts. Keys stay, as with an append-only file. */
+    /** Starts a new process: new identity, uptime zero, no scripts. Keys stay, as with an append-only file. */
     public void newProcess() {
         generation++;
         runId = String.format(Locale.ROOT, "%s-%032d", name, generation);
@@ -127,7 +127,7 @@ public final class FakeRedis {
         keys.clear();
     }
 
-    /** The wall clock, microseconds since the epoch. */
+    /** Returns the wall clock, microseconds since the epoch. */
     public long wallUs() {
         final long elapsedNs = timeline.nowNs() - rateBaseNs;
         return rateBaseUs + elapsedNs / 1000 + elapsedNs / 1000 * ratePpm / 1_000_000;
@@ -137,19 +137,19 @@ public final class FakeRedis {
         return wallUs() / 1000;
     }
 
-    /** Lets the clock run fast or slow from now on, parts per million. */
+    /** Makes the clock fast or slow, parts per million. */
     public void clockRate(final long ppm) {
         rateBaseUs = wallUs();
         rateBaseNs = timeline.nowNs();
         ratePpm = ppm;
     }
 
-    /** Steps the clock. */
+    /** Makes the clock jump. */
     public void clockJump(final long ms) {
         rateBaseUs += ms * 1000;
     }
 
-    /** Gives the process an age, as if it had started earlier. */
+    /** Sets the uptime, as if the process had started earlier. */
     public void uptime(final long seconds) {
         startSeconds = wallUs() / US_PER_S - seconds;
     }
@@ -158,12 +158,12 @@ public final class FakeRedis {
         return runId;
     }
 
-    /** Makes this server say that it is another one, as two names of one server do. */
+    /** Sets the run_id, for example that of another server. */
     public void runId(final String other) {
         runId = other;
     }
 
-    /** A line of INFO: {@code redis_mode:cluster}, or {@code server_mode:cluster} as Valkey has it. */
+    /** Sets a line of INFO: {@code redis_mode:cluster}, or {@code server_mode:cluster} on Valkey. */
     public void modeField(final String newField) {
         modeField = newField;
     }
@@ -177,12 +177,12 @@ public final class FakeRedis {
         password = newPassword;
     }
 
-    /** A server before version 6: it has no HELLO. */
+    /** Models a server before version 6, which has no HELLO. */
     public void onlyResp2() {
         isResp3Known = false;
     }
 
-    /** Whether an extension to a shorter ttl shortens a key, or leaves it alone. */
+    /** Sets whether an extension to a shorter ttl shortens the key. */
     public void shortening(final boolean isWanted) {
         mayShorten = isWanted;
     }
@@ -191,22 +191,22 @@ public final class FakeRedis {
         kind = newKind;
     }
 
-    /** INFO and COMMAND tell of another server than this one, as those of a proxy or a fork do. */
+    /** Makes INFO and COMMAND describe another kind of server, as those of a proxy or a fork may do. */
     public void claims(final Kind otherKind) {
         claimedKind = otherKind;
     }
 
-    /** The user may use keys of one prefix alone. */
+    /** Restricts the user to keys with one prefix. */
     public void permitKeys(final String prefix) {
         permittedPrefix = prefix;
     }
 
-    /** SET takes no notice of options that it does not know. */
+    /** Makes SET ignore options that it does not support. */
     public void takeEachSetOption() {
         isEachSetOptionTaken = true;
     }
 
-    /** @return how many commands of this name were executed; scripts by the script's name, probes as {@code probe} */
+    /** @return the number of executed commands with this name; scripts by the script's name, probes as {@code probe} */
     public int commandCount(final String command) {
         return commandCounts.getOrDefault(command, 0);
     }
@@ -215,12 +215,12 @@ public final class FakeRedis {
         scripts.clear();
     }
 
-    /** The next {@code count} commands of this name (EVALSHA also by script name) are answered with an error. */
+    /** Makes the next {@code count} commands with this name (EVALSHA also by script name) fail with an error. */
     public void failNext(final String command, final String error, final int count) {
         injected.add(new InjectedError(command, error, new int[]{count}));
     }
 
-    /** What a command is answered from now on, whoever asks; "INFO server" and the like for one of its forms. */
+    /** Sets the reply to a command for all clients; "INFO server" and the like select one form of it. */
     public void answer(final String command, final RespValue reply) {
         answers.put(command, reply);
     }
@@ -233,12 +233,12 @@ public final class FakeRedis {
         listener = newListener;
     }
 
-    /** Answers something else than the counter to each fenced acquire that is granted. */
+    /** Replaces the counter in the reply to each granted fenced acquire. */
     public void fencedReply(final LongUnaryOperator newReply) {
         fencedReply = newReply;
     }
 
-    /** Keeps a line for each lock command from now on. */
+    /** Starts to record a line for each lock command. */
     public void startLog() {
         isLogging = true;
     }
@@ -255,7 +255,7 @@ public final class FakeRedis {
         if (found == null) {
             return null;
         }
-        // Redis calls a key expired when now is past its time, not when it is equal.
+        // In Redis, a key is expired when the time is after its expiry, not when it is equal.
         if (found.expiresAtMs >= 0 && wallMs() > found.expiresAtMs) {
             keys.remove(key);
             return null;
@@ -274,7 +274,7 @@ public final class FakeRedis {
         return wasThere;
     }
 
-    /** @return milliseconds; -1 without expiry, -2 if there is no such key */
+    /** @return milliseconds; -1 without expiry, -2 for a missing key */
     public long pttl(final String key) {
         if (get(key) == null) {
             return -2;
@@ -283,22 +283,22 @@ public final class FakeRedis {
         return expiresAtMs < 0 ? -1 : expiresAtMs - wallMs();
     }
 
-    /** @return where the counter of a resource without braces stands; 0 if there is none */
+    /** @return the counter of a resource without braces; 0 if it is missing */
     public long counter(final String resource) {
         return countOf(resource + COUNTER_MARK + ":{" + resource + "}");
     }
 
-    /** @return what a counter that is missing would start at now */
+    /** @return the start value of a missing counter now */
     public long counterSeed() {
         return wallUs() / US_PER_S << 20;
     }
 
-    /** Forgets the fencing counters and nothing else, as if they had expired. */
+    /** Deletes the fencing counters only, as if they had expired. */
     public void loseCounters() {
         keys.keySet().removeIf(key -> key.contains(COUNTER_MARK));
     }
 
-    /** @return the keys that stand now, without fencing counters: the locks that are left */
+    /** @return the existing keys of locks, without fencing counters */
     public Set<String> keys() {
         for (final Iterator<Map.Entry<String, Key>> i = keys.entrySet().iterator(); i.hasNext();) {
             final Key key = i.next().getValue();
@@ -313,7 +313,7 @@ public final class FakeRedis {
 
     // ---- commands ---------------------------------------------------------------------------------------------------
 
-    /** A new connection. */
+    /** Opens a connection. */
     public Session connect(final String client) {
         return new Session(client);
     }
@@ -367,13 +367,13 @@ public final class FakeRedis {
         };
     }
 
-    /** A conditional command by which a client finds out whether it is known. */
+    /** A conditional command with which a client probes the server. */
     private static boolean isProbe(final List<String> words) {
         return words.size() > 2 && words.get(1).endsWith(PROBE_NAME)
                 && (words.get(2).equals(PROBE_NAME) || words.get(words.size() - 1).equals(PROBE_NAME));
     }
 
-    /** A server looks at the name of a command before it looks at the rights. */
+    /** A server checks the name of a command before the permissions. */
     private boolean isKeyForbidden(final String command, final List<String> words) {
         return switch (command) {
             case "SET", "GET", "DEL", "PTTL" -> !words.get(1).startsWith(permittedPrefix);
@@ -437,7 +437,7 @@ public final class FakeRedis {
     }
 
     private RespValue info(final Session session, final String section) {
-        // Uptime is the difference of two rounded clocks, as in Redis.
+        // The uptime is the difference of two rounded clocks, as in Redis.
         final String text = section.equals("server")
                 ? "# Server\r\nredis_version:7.0.15\r\n" + valkeyVersion() + modeField + "\r\nrun_id:" + runId
                         + "\r\nuptime_in_seconds:"

@@ -21,7 +21,10 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
-/** Bytes travel inside the process. One transport for each client, so that a node knows whose connection it has. */
+/**
+ * Connects within the process. Each client has its own transport, so that a node can identify the client of a
+ * connection.
+ */
 public final class FakeTransport implements IoTransport {
 
     private static final AttributeKey<Runnable> SEND_LISTENER = AttributeKey.valueOf(FakeTransport.class, "send");
@@ -38,13 +41,13 @@ public final class FakeTransport implements IoTransport {
     private Resolver resolver = (found, answer) -> answer.accept(found);
     private UnaryOperator<String> unknownHostText = host -> host;
 
-    /** How an answer of a look-up is delivered. It is called on the loop. */
+    /** Delivers the reply of a lookup. Called on the loop. */
     @FunctionalInterface
     public interface Resolver {
         void resolve(SocketAddress found, Consumer<SocketAddress> answer);
     }
 
-    /** Tells its listener when the client asks whether it takes a command, and before and behind each write. */
+    /** Calls its listener when the client checks whether the channel is writable, and before and after each write. */
     public static final class ListenedChannel extends LocalChannel {
         @Override
         public boolean isWritable() {
@@ -61,35 +64,37 @@ public final class FakeTransport implements IoTransport {
     }
 
     /**
+     * Creates the transport of one client.
+     *
      * @param client name of the client, unique in the process
-     * @param places where each node listens, by its {@code host:port}; may change
+     * @param places address of each node by its {@code host:port}; may change
      */
     FakeTransport(final String client, final Map<String, LocalAddress> places) {
         this.client = client;
         this.places = places;
     }
 
-    /** Connects with another kind of channel from now on. */
+    /** Sets the channel class of further connections. */
     public void channelClass(final Class<? extends Channel> newClass) {
         channelClass = newClass;
     }
 
-    /** Is run whenever the client has to do with the socket of a node: when it asks for room, and when it writes. */
+    /** Sets a listener that runs whenever the client uses the socket of a node: at writability checks and writes. */
     public void sendListener(final Runnable newListener) {
         sendListener = newListener;
     }
 
-    /** The next look-up throws, as it does where the machine has no thread left. */
+    /** Makes the next lookup throw, as on a machine without a free thread. */
     public void throwAtNextLookup(final Error thrown) {
         thrownAtNextLookup = thrown;
     }
 
-    /** Commands are written to, and replies kept in, memory from here; for a client that has not begun to connect. */
+    /** Sets the allocator for commands and replies; call it before the client connects. */
     public void allocator(final ByteBufAllocator newAllocator) {
         allocator = newAllocator;
     }
 
-    /** Look-ups are answered in another way from now on: late, often or never. */
+    /** Replaces the delivery of lookup replies, for example by a late, repeated or missing one. */
     public void resolver(final Resolver newResolver) {
         resolver = newResolver;
     }

@@ -14,7 +14,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Fake nodes in real time on a loop thread of their own, and a loop thread for clients. */
+/** Fake nodes in real time on their own loop thread, and a loop thread for clients. */
 public final class LiveNodes implements AutoCloseable, Timeline {
 
     private static final AtomicInteger WORLDS = new AtomicInteger();
@@ -38,6 +38,8 @@ public final class LiveNodes implements AutoCloseable, Timeline {
                 return null;
             });
         }
+        // Netty binds in a task behind the start; a client that connects before it is refused.
+        onLoop(() -> null);
     }
 
     public String[] addresses() {
@@ -52,7 +54,7 @@ public final class LiveNodes implements AutoCloseable, Timeline {
         return new FakeTransport(world + "/client-" + clientCount++, places);
     }
 
-    /** Runs something on the nodes' thread and waits for it. */
+    /** Runs a task on the nodes' thread and waits for it. */
     public <T> T onLoop(final Callable<T> task) {
         return nodeLoop.submit(task).syncUninterruptibly().getNow();
     }

@@ -7,7 +7,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 
-/** Direct memory that a test can use up, and what was asked for. */
+/** Direct memory that a test can use up, with a count of the allocations. */
 public final class ScarceAllocator extends AbstractByteBufAllocator {
 
     private Supplier<Throwable> thrown = () -> new OutOfMemoryError("direct memory is used up, thrown by a test");
@@ -17,7 +17,7 @@ public final class ScarceAllocator extends AbstractByteBufAllocator {
     private int askedCount;
     private int failedCount;
 
-    /** Which allocations fail, by their number: the first one is 0. */
+    /** Sets which allocations fail, by their number; the first one is 0. */
     public void failIf(final IntPredicate failing) {
         isFailing = failing;
     }
@@ -26,12 +26,12 @@ public final class ScarceAllocator extends AbstractByteBufAllocator {
         isFailing = number -> isExhausted;
     }
 
-    /** What a failing allocation throws. */
+    /** Sets the exception of a failing allocation. */
     public void thrown(final Supplier<Throwable> newThrown) {
         thrown = newThrown;
     }
 
-    /** What happens before it throws. */
+    /** Sets a task that runs before the exception. */
     public void onFailure(final Runnable task) {
         onFailure = task;
     }

@@ -1,18 +1,20 @@
 package dev.redlock.sim;
 
 import dev.redlock.CloseReport;
+import dev.redlock.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 
 /** A simulated process: one client and its workers. */
 final class SimClient {
 
-    /** Acquisitions that are begun in callbacks of one turn: more than any limit of tasks in a turn. */
+    /** Acquisitions in the callbacks of one turn: more than any limit of tasks in a turn. */
     private static final int RETRIES_IN_TURN_MAX = 2_000;
     private static final long RETRY_NS = 20_000;
 
@@ -43,7 +45,7 @@ final class SimClient {
                 .restartGuard(plan.guard)
                 .clockSampleMs(plan.clockSampleMs)
                 .drift(10_000, Duration.ofMillis(plan.driftConstantMs))
-                .undeliveredReleasesMax(plan.debtMax)
+                .undeliveredReleasesMax(plan.undeliveredReleasesMax)
                 .localHandoffsMax(plan.localHandoffsMax)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
         if (!plan.commands.isEmpty()) {
@@ -89,7 +91,7 @@ final class SimClient {
         return isGone;
     }
 
-    /** How long the process has been paused in all, up to now, also in the middle of a turn. */
+    /** Returns the total pause of the process up to now, including a pause in the middle of a turn. */
     long pausedNs() {
         return haltedNs + (haltCount > 0 ? simulation.world.nowNs() - haltedSinceNs : 0);
     }
@@ -106,7 +108,7 @@ final class SimClient {
         haltCount--;
     }
 
-    /** Runs application code now, or when the process can; never if it is gone. */
+    /** Runs application code now, or as soon as the process can; never after its end. */
     void run(final Runnable task) {
         process.call(() -> {
             if (!isGone) {
@@ -115,7 +117,7 @@ final class SimClient {
         });
     }
 
-    /** Runs something when the process has read all that has arrived by now; never if it is gone. */
+    /** Runs a task after the process has read everything that has arrived by now; never after its end. */
     void whenIdle(final Runnable task) {
         process.whenIdle(() -> {
             if (!isGone) {
@@ -124,12 +126,12 @@ final class SimClient {
         });
     }
 
-    /** Calls of the client throw for wrong arguments and wrong use only, and these workers make none of the two. */
+    /** Calls of the client throw only for wrong arguments and wrong use, and workers make neither. */
     private void guard(final Runnable task) {
         try {
             task.run();
         } catch (final RuntimeException | OutOfMemoryError e) {
-            simulation.violate(name() + " was thrown at: " + e);
+            simulation.violate(name() + " got an exception: " + e);
         }
     }
 
@@ -177,7 +179,7 @@ final class SimClient {
         eager(nowNs);
     }
 
-    /** The thread is not scheduled, or collects garbage: mostly for a moment, seldom for long. */
+    /** Models a thread that is not scheduled or a garbage collection: mostly short, rarely long. */
     private void onBetweenInstructions() {
         if (!process.isBusy() || isStalling || isGone || !isNow(slowUntilNs)) {
             return;
@@ -198,7 +200,7 @@ final class SimClient {
         isStalling = false;
     }
 
-    /** At the end of what a callback does. */
+    /** Called at the end of a callback. */
     void maybeThrow(final String what) {
         if (isNow(throwingUntilNs) && random.nextInt(3) == 0) {
             simulation.count("THROWN");
@@ -207,10 +209,10 @@ final class SimClient {
     }
 
     /**
-     * Whether a worker that got no lock tries again before it returns. Each try takes the application some time. A turn
-     * has to end all the same, since the loop must look at its sockets, so a turn that holds too many is a violation.
+     * Returns whether a worker without a lock retries before it returns. Each retry takes the application some time.
+     * The turn still has to end, because the loop must poll its sockets, so too many retries in a turn are a violation.
      */
-    boolean isRetryingAtOnce() {
+    boolean isRetryingImmediately() {
         if (!isNow(eagerUntilNs) || !process.isBusy() || isTurnTooLong) {
             return false;
         }
@@ -235,13 +237,13 @@ final class SimClient {
         process.kill();
     }
 
-    /** The process has ended in order. */
+    /** Ends the process after its client has closed. */
     void leave() {
         isGone = true;
         process.kill();
     }
 
-    /** Closes the client and checks that it ends; the workers' operations end with it. */
+    /** Closes the client and checks that it ends, with the operations of its workers. */
     void close(final Runnable closed) {
         isClosing = true;
         final long startNs = simulation.world.nowNs();
@@ -250,22 +252,34 @@ final class SimClient {
         simulation.whenClosed(this, startNs, pausedBeforeNs, closed);
     }
 
-    /** What a client keeps has limits. */
+    /** In the middle of a turn, the states of a client are incomplete. */
+    private void checkStates() {
+        if (!process.isBusy()) {
+            final List<Lease> leases = workers.stream().map(SimWorker::lease).filter(Objects::nonNull).toList();
+            process.engine()
+                    .engine()
+                    .stateViolations(leases)
+                    .forEach(violation -> simulation.violate(name() + ": " + violation));
+        }
+    }
+
+    /** Checks the operations, the states and the memory of the client. */
     void check(final long nowNs) {
         for (final SimWorker worker : workers) {
             worker.check(nowNs);
         }
-        // An attempt is out until every node it was sent to has answered; each node has a limit of what it owes.
+        checkStates();
+        // A claim is in use until every node has replied; the requests of each node are limited.
         final SimPlan plan = simulation.plan;
-        // A batch of releases is one request for up to 64 attempts; only callers that retry at once fill one.
+        // A batch of releases is one request for up to 64 claims; only immediate retries fill one.
         final int perRequest = plan.faults.contains(SimPlan.Fault.RETRY_AT_ONCE) ? 64 : 1;
         final int attemptsMax = plan.nodeCount * plan.nodeInFlightMax * perRequest + workers.size();
         if (process.engine().claimsOut() > attemptsMax) {
             simulation
-                    .violate(name() + " has " + process.engine().claimsOut() + " attempts out, over " + attemptsMax);
+                    .violate(name() + " has " + process.engine().claimsOut() + " claims in use, more than " + attemptsMax);
         }
         redlock().nodes().forEach(node -> {
-            if (node.undeliveredReleaseCount() > simulation.plan.debtMax) {
+            if (node.undeliveredReleaseCount() > simulation.plan.undeliveredReleasesMax) {
                 simulation.violate(name() + " keeps " + node.undeliveredReleaseCount() + " releases for " + node);
             }
         });

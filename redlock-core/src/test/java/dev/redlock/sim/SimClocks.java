@@ -6,17 +6,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Knows which clocks jumped ahead when, and who could know of it: what an ideal watch would have seen in the answers to
- * TIME that reached each client. While nobody can know that a node has dropped its keys early, two may hold what that
- * node granted; from the first moment in which one of them could know, that is a violation.
+ * Records when each clock jumped ahead, and which client could detect it: an ideal clock watch over the TIME replies
+ * that reached each client. While no client can detect that a node has expired keys too early, two leases may overlap
+ * on the grants of that node. As soon as one of the two clients can detect it, an overlap is a violation.
  *
- * <p>Why one of them is enough: if a holder knows, a quorum of other nodes vouches for it, or it has lost its lease. If
- * the newcomer knows, a quorum of other nodes has voted for it. In both cases the two quorums share a node that did not
- * jump.
+ * <p>One client is enough. If the holder detects the jump, a quorum of other nodes confirms its lease, or the lease is
+ * lost. If the newcomer detects it, a quorum of other nodes has granted its lock. In both cases the two quorums share a
+ * node that did not jump.
  */
 final class SimClocks {
 
-    /** Steps ahead are longer, all that adds up against them between two samples is shorter. */
+    /** Forward jumps are longer; the sum of all clock errors between two samples is shorter. */
     private static final long SEEN_MS = 30_000;
 
     private final Map<String, Sight[]> sights = new HashMap<>();
@@ -25,7 +25,7 @@ final class SimClocks {
     private final long neededUptimeNs;
     private final long maxTtlNs;
 
-    /** What happened to a node. */
+    /** An event of a node. */
     private static final class Node {
         private long steppedMs;
         private long emptiedNs = Long.MIN_VALUE;
@@ -36,13 +36,13 @@ final class SimClocks {
     private record Jump(int node, long atNs) {
     }
 
-    /** What one client has seen of one node's clock. */
+    /** The view of one client of the clock of one node. */
     private static final class Sight {
         private long steppedMs;
         private long knownUntilNs = Long.MIN_VALUE;
         private boolean hasDetected;
         private long detectedNs;
-        /** First met when the node was empty, young, and said that it was old. */
+        /** The client first connected when the node was empty and young, but reported a long uptime. */
         private boolean isDeceived;
         private long deceivedNs;
     }
@@ -73,8 +73,8 @@ final class SimClocks {
         return nodes[node].steppedMs;
     }
 
-    /** A client has read what a node's clock said. */
-    void onTold(final String client, final int index, final long executedNs, final long steppedMs,
+    /** A client has read a TIME reply of a node. */
+    void onTimeReply(final String client, final int index, final long executedNs, final long steppedMs,
             final long nowNs) {
         final Sight[] all = sights.computeIfAbsent(client, any -> new Sight[nodes.length]);
         final Sight sight = all[index];
@@ -100,7 +100,7 @@ final class SimClocks {
         return sight;
     }
 
-    /** Whether nobody can be blamed for two leases of one resource that are valid now. */
+    /** Returns whether no client could avoid the overlap of two leases that are valid now. */
     boolean isExcused(final String one, final long oneSinceNs, final String other, final long otherSinceNs) {
         final long sinceNs = Math.min(oneSinceNs, otherSinceNs);
         for (final Jump jump : jumps) {
@@ -116,14 +116,16 @@ final class SimClocks {
         return all != null && all[jump.node] != null && all[jump.node].knownUntilNs >= jump.atNs;
     }
 
-    /** Whether a client has seen a node's clock jump, so that what it granted until a time counts for nothing. */
-    boolean isDistrusted(final String client, final int node, final long grantedNs) {
+    /** Returns whether a client has detected a clock jump of a node, so that earlier grants do not count. */
+    boolean isRevoked(final String client, final int node, final long grantedNs) {
         final Sight[] all = sights.get(client);
         final Sight sight = all == null ? null : all[node];
         return sight != null && sight.hasDetected && grantedNs - sight.detectedNs < maxTtlNs;
     }
 
-    /** Met a node that had lost the other's key and whose clock made it look old enough. */
+    /**
+     * Returns whether the client first connected to a node that had lost the other's key and reported a long uptime.
+     */
     private boolean isDeceived(final String client, final long otherSinceNs) {
         final Sight[] all = sights.get(client);
         if (all != null) {

@@ -1,6 +1,6 @@
 package dev.redlock.sim;
 
-/** Thrown on purpose by what an application hands in. */
+/** Thrown on purpose by application code. */
 final class SimFault extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -9,7 +9,7 @@ final class SimFault extends RuntimeException {
         super(what + " throws on purpose");
     }
 
-    /** Whether something was thrown on purpose, by the application or for want of memory. */
+    /** Returns whether an exception was thrown on purpose, by application code or an exhausted allocator. */
     static boolean isMeant(final Throwable thrown) {
         return thrown instanceof SimFault || thrown instanceof FakeMemory.UsedUp || isReadWithoutMemory(thrown)
                 || thrown != null && thrown.getCause() != null && isMeant(thrown.getCause());

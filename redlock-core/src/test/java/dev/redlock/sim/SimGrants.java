@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Knows what each node has granted to which token, and which keys were lost without a crash: the truth against which
- * two holders are judged.
+ * Records the grants of each node to each token, and the keys that were lost without a crash: the true history, against
+ * which overlaps are judged.
  */
 final class SimGrants {
 
@@ -21,10 +21,10 @@ final class SimGrants {
         private long lostAt;
     }
 
-    /** Whether a client counts a grant of a node for nothing, because it has seen the node's clock jump. */
+    /** Returns whether a client does not count a grant of a node, because it has detected a clock jump. */
     @FunctionalInterface
-    interface Distrust {
-        boolean isDistrusted(int node, long grantedNs);
+    interface Revocations {
+        boolean isRevoked(int node, long grantedNs);
     }
 
     SimGrants(final int nodeCount) {
@@ -34,7 +34,7 @@ final class SimGrants {
         }
     }
 
-    /** A node has executed a command about a token; a key that an extension puts back is not granted by that. */
+    /** A node has executed a command; a key that an extension sets again is not a grant. */
     void onExecuted(final int node, final String verb, final String token, final long reply, final long nowNs) {
         if (verb.startsWith("acquire") && reply > 0 || verb.equals("extend") && reply == 1) {
             final Grant grant = nodes.get(node).computeIfAbsent(token, any -> new Grant());
@@ -50,12 +50,12 @@ final class SimGrants {
         }
     }
 
-    /** @return a moment that is before everything that is executed from here on */
+    /** @return a moment before all commands that are executed from now on */
     long now() {
         return sequence;
     }
 
-    /** Nodes that have held a token at some time behind a moment. */
+    /** Counts the nodes that have held a token at some time after a moment. */
     int heldCount(final String token, final long since) {
         int count = 0;
         for (final Map<String, Grant> node : nodes) {
@@ -70,10 +70,10 @@ final class SimGrants {
     }
 
     /**
-     * Whether keys that were lost are the reason why two hold: each has the grants of a quorum that it can trust, and
-     * wherever both have one, the key of one of them was lost.
+     * Returns whether lost keys explain two holders: each has the grants of a quorum of trusted nodes, and on every
+     * node that granted both, the key of one of them was lost.
      */
-    boolean isExplained(final String one, final Distrust ones, final String other, final Distrust others) {
+    boolean isExplained(final String one, final Revocations ones, final String other, final Revocations others) {
         int oneCount = 0;
         int otherCount = 0;
         boolean isAnyLost = false;
@@ -90,9 +90,9 @@ final class SimGrants {
         return isAnyLost && isQuorum(oneCount) && isQuorum(otherCount);
     }
 
-    private Grant trusted(final int node, final String token, final Distrust revoke) {
+    private Grant trusted(final int node, final String token, final Revocations revoke) {
         final Grant grant = nodes.get(node).get(token);
-        return grant == null || revoke.isDistrusted(node, grant.heldNs) ? null : grant;
+        return grant == null || revoke.isRevoked(node, grant.heldNs) ? null : grant;
     }
 
     private static boolean isLost(final Grant grant) {

@@ -5,29 +5,29 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** When lost keys are the reason why two hold, and when they are not. Three nodes, a quorum of two. */
+/** When lost keys explain two holders, and when they do not. Three nodes, a quorum of two. */
 class SimGrantsTest {
 
     /**
-     * What happens on each node, in the order of time: {@code a} and {@code b} grant the lock to one of the two,
-     * {@code x} loses the key of a, {@code p} is an extension of a that puts it back, {@code e} one that finds it; at
-     * {@code j} the client of a sees the clock jump.
+     * The events on each node, in order: {@code a} and {@code b} grant the lock to a or b, {@code x} loses the key of
+     * a, {@code p} is an extension of a that sets the key again, {@code e} one that finds it; at {@code j} the client
+     * of a detects a clock jump.
      */
     @ParameterizedTest
     @CsvSource({
         "a,   ab,  b,  false, nothing was lost",
-        "ax,  ab,  b,  false, the key that was lost is not the one in the way",
-        "a,   axb, b,  true,  the key in the way was lost",
-        "a,   bax, b,  true,  in whatever order they were granted",
+        "ax,  ab,  b,  false, the lost key is not the one of another holder",
+        "a,   axb, b,  true,  the key of another holder was lost",
+        "a,   bax, b,  true,  in any order of the grants",
         "axb, axb, a,  true,  two keys were lost",
-        "axb, ab,  a,  false, one was lost and the other was in the way",
+        "axb, ab,  a,  false, one was lost and the other was not",
         "a,   axb, '', false, the second has no quorum",
         "ax,  b,   b,  false, the first has never had one",
-        "a,   axpb, b, true,  what is put back is no grant",
-        "a,   axpeb, b, false, but what is found after that is one",
-        "ax,  axe, b,  false, a lost key alone lets nobody in",
-        "axb, ajb, a,  true,  what a client distrusts stands for nobody",
-        "axb, ajb, '', false, but is missing from its quorum"})
+        "a,   axpb, b, true,  a key that is set again is not a grant",
+        "a,   axpeb, b, false, but an extension that finds it afterwards is one",
+        "ax,  axe, b,  false, a lost key without a grant explains nothing",
+        "axb, ajb, a,  true,  a revoked grant does not count",
+        "axb, ajb, '', false, so its quorum is missing"})
     void lostKeysExplainTwoHolders(final String first, final String second, final String third,
             final boolean isExplained, final String why) {
         assertEquals(isExplained, explained(first, second, third), why);
@@ -43,7 +43,7 @@ class SimGrantsTest {
                     case 'p' -> grants.onExecuted(i, "extend", "a", 2, 0);
                     case 'e' -> grants.onExecuted(i, "extend", "a", 1, 0);
                     case 'j' -> {
-                        // asked for below
+                        // Checked below.
                     }
                     default -> throw new IllegalArgumentException("event " + event);
                 }

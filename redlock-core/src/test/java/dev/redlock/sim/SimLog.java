@@ -5,7 +5,7 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** Listens to what is logged while a simulation runs: a caught exception is a violation too. The rest is silent. */
+/** Collects the log during a simulation: a logged exception is a violation. The other lines are discarded. */
 final class SimLog extends Handler implements AutoCloseable {
 
     private static final Logger ENGINE = Logger.getLogger("dev.redlock");
@@ -16,7 +16,7 @@ final class SimLog extends Handler implements AutoCloseable {
 
     SimLog(final Simulation simulation) {
         this.simulation = simulation;
-        // Whatever other tests have set: how much is logged is a part of the run.
+        // Other tests may have changed the level, and the log is a part of the run.
         ENGINE.setLevel(Level.INFO);
         for (final Logger logger : new Logger[]{ENGINE, NETTY}) {
             logger.setUseParentHandlers(false);
@@ -39,7 +39,7 @@ final class SimLog extends Handler implements AutoCloseable {
 
     @Override
     public void flush() {
-        // nothing is kept
+        // Nothing is buffered.
     }
 
     @Override

@@ -8,42 +8,40 @@ import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 
-/**
- * What one simulated run is made of: all of it drawn from the seed, or set by a test that wants something special.
- */
+/** The plan of one simulated run: drawn from the seed, or set by a test for a special case. */
 public final class SimPlan {
 
-    /** What can go wrong. */
+    /** The kinds of faults. */
     public enum Fault {
-        // of the network
+        // network
         BREAK, CUT, LOSE_REQUESTS, LOSE_REPLIES,
-        // of a proxy: requests of a connection are executed seconds later, whether its client has hung up or not
+        // proxy: requests of a connection are executed seconds later, even if its client has disconnected
         LATE_REQUESTS,
-        // of a node's process
+        // process of a node
         CRASH_KEEP, CRASH_LOSE, PAUSE_NODE, SLOW, FLUSH_SCRIPTS, ERRORS,
-        // of a node's clock
+        // clock of a node
         CLOCK_RATE, CLOCK_BACK, CLOCK_FORWARD,
-        // of a node's clock: steps ahead that are too small for the clock watch
+        // clock of a node: forward steps below the detection limit of the clock watch
         SMALL_STEPS,
-        // of what is not promised to last: the counters behind fencing tokens
+        // fencing counters, which may expire
         LOSE_COUNTERS,
-        // of keys, without a crash: one is deleted by hand or evicted, or all locks of one node are; counters stay
+        // keys, without a crash: one is deleted or evicted, or all locks of one node are; counters stay
         LOSE_KEY, FLUSH_ALL,
-        // of a node's machine: its clock is set ahead while the process is down; it is set after the process started
+        // machine of a node: its clock is set ahead while the process is down, or set after the process has started
         REBOOT_KEEP, REBOOT_LOSE,
-        // of a client's process
+        // process of a client
         PAUSE_CLIENT, CLOSE_CLIENT, KILL_CLIENT,
-        // of a client's process: time passes between two instructions of one turn; its direct memory is used up
+        // process of a client: time passes between two instructions of one turn; allocations fail
         SLOW_TURNS, NO_MEMORY,
-        // of the application: callbacks, listeners and policies throw; who gets no lock tries again inside of the call
+        // application: callbacks, listeners and policies throw; callers retry inside the callback
         THROWING_CALLBACKS, RETRY_AT_ONCE,
-        // of the application's log: its handlers throw
+        // log of the application: its handlers throw
         THROWING_LOG
     }
 
-    /** Faults under which no two leases may overlap, but for the moment in which nobody can know of a clock's jump. */
+    /** Faults under which no two leases may overlap, except while a clock jump is undetectable. */
     public static final Set<Fault> ASSUMED = EnumSet.complementOf(EnumSet.of(Fault.LOSE_COUNTERS));
-    /** Faults after which every key that is not wanted is gone soon, not only when its ttl ends. */
+    /** Faults after which every unwanted key disappears soon, not only at the end of its ttl. */
     private static final Set<Fault> TIDY = EnumSet.of(Fault.BREAK, Fault.CUT, Fault.LOSE_REQUESTS, Fault.LOSE_REPLIES,
             Fault.CRASH_KEEP, Fault.PAUSE_NODE, Fault.SLOW, Fault.FLUSH_SCRIPTS, Fault.PAUSE_CLIENT, Fault.CLOCK_RATE,
             Fault.SLOW_TURNS, Fault.THROWING_CALLBACKS);
@@ -61,43 +59,43 @@ public final class SimPlan {
     int delayUsMax;
     int clockSampleMs = 1000;
     int driftConstantMs = 2;
-    int debtMax = 65_536;
+    int undeliveredReleasesMax = 65_536;
     int nodeInFlightMax = 65_536;
     int localHandoffsMax = 4;
     RestartGuardMode guard = RestartGuardMode.UPTIME;
     Set<Fault> faults;
     boolean isTidy;
     boolean isLateExecuted;
-    /** Extensions to a shorter ttl shorten keys on the nodes, which no node may do. */
+    /** An extension to a shorter ttl shortens the key on the node, which the real scripts never do. */
     boolean isShorteningOnNodes;
-    /** No more than the rate of the drift allows for between two samples, with what {@link Fault#CLOCK_RATE} adds. */
+    /** Together with {@link Fault#CLOCK_RATE}, at most what the drift rate allows between two samples. */
     int smallStepMsMax = 8;
-    /** The checker knows which keys were lost, and does not take that for the client's fault. */
+    /** The checker excuses overlaps that lost keys explain. */
     boolean isKeyLossExcused = true;
-    /** Real time without any event after which a run is given up. */
+    /** Real time without an event after which a run is stopped. */
     long stuckMs = Long.getLong("sim.stuckMs", 20_000);
-    /** The checker believes in the whole ttl from the grant on, as a client without validity would. */
+    /** The holder relies on the whole ttl after the grant, like a client without validity. */
     boolean isValidityIgnored;
     boolean isExtending = true;
-    /** How often a worker extends what it holds, of ten times; to a ttl that may be shorter or longer than before. */
+    /** Extensions of a held lease, of ten decisions; the new ttl may be shorter or longer. */
     int extendTenths = 3;
-    /** Every grant has a fencing token. */
+    /** Every lease has a fencing token. */
     boolean isFenced;
-    /** Leases may overlap, so of two attempts under way at once either may get the greater fencing token. */
+    /** Leases may overlap, so either of two attempts in flight may get the greater fencing token. */
     boolean isOverlapExpected;
-    /** Counters are lost only where the node's clock is past every number that any node has counted to. */
+    /** Counters are lost only while the clock of their node is ahead of all counters. */
     boolean isCounterLossSafe = true;
 
-    /** Which server each node is; Redis 7 where the list ends. */
+    /** The kind of each node; Redis 7 beyond the end of the list. */
     final List<FakeRedis.Kind> kinds = new ArrayList<>();
-    /** How each client asks, in turn; by the default where the list is empty. */
+    /** The command mode of each client, in turn; the default if the list is empty. */
     final List<CommandMode> commands = new ArrayList<>();
 
     private SimPlan(final long seed) {
         this.seed = seed;
     }
 
-    /** A run under the assumptions of the algorithm, with a random choice of faults. */
+    /** Returns a run under the assumptions of the algorithm, with a random choice of faults. */
     public static SimPlan of(final long seed) {
         final SplittableRandom random = new SplittableRandom(seed ^ 0x51AB);
         final SimPlan plan = new SimPlan(seed);
@@ -124,7 +122,7 @@ public final class SimPlan {
         plan.isLateExecuted = !plan.isTidy && random.nextBoolean();
         plan.isFenced = random.nextInt(3) == 0;
         if (!plan.isTidy && random.nextInt(4) == 0) {
-            plan.debtMax = random.nextInt(4);
+            plan.undeliveredReleasesMax = random.nextInt(4);
         }
         if (!plan.isTidy && random.nextInt(4) == 0) {
             plan.nodeInFlightMax = 16;
@@ -144,7 +142,7 @@ public final class SimPlan {
         return values[random.nextInt(values.length)];
     }
 
-    /** A quiet world in which nothing but the given faults happens, to three nodes. */
+    /** Returns a run with three nodes and the given faults only. */
     public static SimPlan only(final long seed, final Fault... faults) {
         final SimPlan plan = new SimPlan(seed);
         plan.nodeCount = 3;
@@ -166,22 +164,22 @@ public final class SimPlan {
         return List.of(candidates).stream().anyMatch(faults::contains);
     }
 
-    /** Whether nodes may come back without their keys and counters. */
+    /** Returns whether nodes may restart without their keys and counters. */
     boolean isDataLost() {
         return isAnyOf(Fault.CRASH_LOSE, Fault.REBOOT_LOSE);
     }
 
-    /** Whether a node may execute a command of a connection behind commands of the next one. */
+    /** Returns whether a node may execute a command of a connection after commands of the next one. */
     boolean isLate() {
         return isLateExecuted || faults.contains(Fault.LATE_REQUESTS);
     }
 
-    /** Whether the callback of a grant may be told behind the grant to the next holder. */
+    /** Returns whether the callback of a grant may run after the grant to the next holder. */
     boolean isGrantOrderOpen() {
         return isOverlapExpected || isAnyOf(Fault.CLOCK_FORWARD, Fault.SLOW_TURNS, Fault.LOSE_KEY, Fault.FLUSH_ALL);
     }
 
-    /** Whether nothing but lost keys stands between a holder and its next extension. */
+    /** Returns whether lost keys are the only reason why an extension may fail. */
     boolean isOnlyKeyLoss() {
         return EnumSet.of(Fault.LOSE_KEY, Fault.FLUSH_ALL).containsAll(faults);
     }
@@ -193,7 +191,7 @@ public final class SimPlan {
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (isFenced ? ", fenced" : "")
                 + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")
-                + ", debtMax " + debtMax
+                + ", debtMax " + undeliveredReleasesMax
                 + ", localHandoffsMax " + localHandoffsMax + ", nodes " + kinds
                 + ", clients "
                 + commands;

@@ -4,17 +4,17 @@ import java.io.PrintStream;
 import java.util.Map;
 
 /**
- * Watches a run in real time: one in which nothing happens any more prints what it was and what every thread does, and
- * fails, instead of hanging the build.
+ * Watches a run in real time. If the run is stuck, it prints the run and the stacks of all threads, and fails, instead
+ * of blocking the build.
  */
 final class SimWatchdog implements AutoCloseable {
 
-    private static final int LOOKS = 4;
+    private static final int POLLS = 4;
 
     private final Simulation simulation;
     private final PrintStream out;
     private final Runnable lastResort;
-    private final long lookMs;
+    private final long pollMs;
     private final Thread thread = new Thread(this::watch, "simulation-watchdog");
     private boolean isClosed;
 
@@ -27,23 +27,23 @@ final class SimWatchdog implements AutoCloseable {
         this.simulation = simulation;
         this.out = out;
         this.lastResort = lastResort;
-        this.lookMs = Math.max(1, simulation.plan.stuckMs / LOOKS);
+        this.pollMs = Math.max(1, simulation.plan.stuckMs / POLLS);
         thread.setDaemon(true);
         thread.start();
     }
 
     private synchronized void watch() {
         long seen = -1;
-        int looks = 0;
+        int polls = 0;
         boolean isAborted = false;
         try {
             while (!isClosed) {
-                wait(lookMs);
+                wait(pollMs);
                 final long now = simulation.world.stepCount();
-                looks = now == seen ? looks + 1 : 0;
+                polls = now == seen ? polls + 1 : 0;
                 seen = now;
-                if (looks >= LOOKS && !isClosed) {
-                    looks = 0;
+                if (polls >= POLLS && !isClosed) {
+                    polls = 0;
                     giveUp(isAborted);
                     isAborted = true;
                 }

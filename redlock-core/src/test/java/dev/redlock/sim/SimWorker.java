@@ -12,7 +12,7 @@ import dev.redlock.engine.TestEngine;
 import java.time.Duration;
 import java.util.SplittableRandom;
 
-/** One user of one resource in one client: thinks, acquires, holds, extends, releases or forgets, and starts over. */
+/** A user of one resource in one client, in a loop: thinks, acquires, holds, extends, then releases or forgets to. */
 final class SimWorker implements LeaseListener {
 
     private static final long MS = 1_000_000;
@@ -32,9 +32,9 @@ final class SimWorker implements LeaseListener {
     private long startedNs;
     private long pausedAtStartNs;
     private long limitNs;
-    private long askedNs;
+    private long requestedNs;
     private long grantedNs;
-    private long acquireBegunNs;
+    private long acquireStartNs;
     private long ttlMs;
     private int round;
     private boolean isCancelled;
@@ -55,12 +55,12 @@ final class SimWorker implements LeaseListener {
         return doing == Doing.IDLE;
     }
 
-    /** Nothing of this worker is under way, or it holds what its client has given back. */
+    /** Returns whether this worker has no operation in progress, and its lease has ended if it has one. */
     boolean isSettledForGood() {
         return doing == Doing.IDLE || doing == Doing.HOLDING && lease.state().isFinal();
     }
 
-    /** Whether this worker may use the resource at this moment. */
+    /** Returns whether this worker may use the resource now. */
     boolean isInside() {
         if (doing != Doing.HOLDING && doing != Doing.EXTENDING) {
             return false;
@@ -70,17 +70,22 @@ final class SimWorker implements LeaseListener {
                 : lease.isHeld();
     }
 
-    /** What its key holds on the nodes. */
+    /** The lease that it uses or has used; null before its first acquisition. */
+    Lease lease() {
+        return lease;
+    }
+
+    /** The token of its key on the nodes. */
     String token() {
         return token;
     }
 
-    /** When the lease that it has was asked for. */
+    /** The time at which its lease was requested. */
     long sinceNs() {
-        return askedNs;
+        return requestedNs;
     }
 
-    /** Runs something in this worker's process, which may be paused then, or gone. */
+    /** Runs a task in this worker's process, which may be paused or ended by then. */
     private void later(final long ms, final Runnable task) {
         final int expectedRound = round;
         simulation.world.after(ms * MS, () -> client.run(() -> {
@@ -90,14 +95,14 @@ final class SimWorker implements LeaseListener {
         }));
     }
 
-    private void begin(final Doing next, final long newLimitNs) {
+    private void startOperation(final Doing next, final long newLimitNs) {
         doing = next;
         startedNs = simulation.world.nowNs();
         pausedAtStartNs = client.pausedNs();
         limitNs = newLimitNs + SLACK_NS;
     }
 
-    /** Every operation has to end in time, the pauses of its process aside. */
+    /** Every operation has to end in time, not counting the pauses of its process. */
     void check(final long nowNs) {
         if (doing == Doing.IDLE || doing == Doing.HOLDING) {
             return;
@@ -117,13 +122,13 @@ final class SimWorker implements LeaseListener {
         acquire(false);
     }
 
-    private void acquire(final boolean isAtOnce) {
-        if (doing != Doing.IDLE || client.isClosing() || simulation.isWinding()) {
+    private void acquire(final boolean isImmediate) {
+        if (doing != Doing.IDLE || client.isClosing() || simulation.isQuiescing()) {
             return;
         }
         final SimPlan plan = simulation.plan;
         ttlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
-        final long waitMs = isAtOnce || random.nextBoolean() ? 0 : random.nextInt(2000);
+        final long waitMs = isImmediate || random.nextBoolean() ? 0 : random.nextInt(2000);
         AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs))
                 .waitUpTo(Duration.ofMillis(waitMs))
                 .listener(this);
@@ -143,11 +148,10 @@ final class SimWorker implements LeaseListener {
             lease = client.redlock().newLease();
         }
         isCancelled = false;
-        // A fenced acquire may need a second round, to raise counters, and one that does not wait a question about
-        // the holder's key.
-        askedNs = simulation.world.nowNs();
-        begin(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced || waitMs == 0 ? 2 : 1));
-        acquireBegunNs = simulation.world.nowNs();
+        // A fenced acquire may need a second round to raise counters, and one without a wait budget a holder ttl query.
+        requestedNs = simulation.world.nowNs();
+        startOperation(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced || waitMs == 0 ? 2 : 1));
+        acquireStartNs = simulation.world.nowNs();
         round++;
         final int thisRound = round;
         final ResourceKey key = client.redlock().key(resource);
@@ -173,7 +177,7 @@ final class SimWorker implements LeaseListener {
         }
         simulation.count(outcome.kind().name());
         if (!outcome.isAcquired()) {
-            if (client.isRetryingAtOnce()) {
+            if (client.isRetryingImmediately()) {
                 doing = Doing.IDLE;
                 round++;
                 acquire(true);
@@ -185,10 +189,10 @@ final class SimWorker implements LeaseListener {
             return;
         }
         if (isCancelled) {
-            simulation.violate(name + " got the lock after it had cancelled");
+            simulation.violate(name + " got the lock after its cancellation");
         }
         if (simulation.plan.isFenced) {
-            simulation.onFenced(this, lease.fencingToken(), acquireBegunNs);
+            simulation.onFenced(this, lease.fencingToken(), acquireStartNs);
         }
         token = TestEngine.tokenOf(lease);
         simulation.checkGranted(this, 0);
@@ -209,10 +213,10 @@ final class SimWorker implements LeaseListener {
         final int choice = random.nextInt(10);
         final boolean isOver = lease.state().isFinal() && random.nextInt(4) > 0;
         if (!isOver && choice < simulation.plan.extendTenths && simulation.plan.isExtending
-                && !simulation.isWinding()) {
+                && !simulation.isQuiescing()) {
             extend();
-        } else if (!isOver && choice == 9 && !simulation.plan.isTidy && !simulation.isWinding()) {
-            // Forgets to release; looks again when the lease must be over.
+        } else if (!isOver && choice == 9 && !simulation.plan.isTidy && !simulation.isQuiescing()) {
+            // Forgets to release, and returns when the lease must have ended.
             later(simulation.plan.maxTtlMs * 2L, this::release);
         } else {
             release();
@@ -222,8 +226,8 @@ final class SimWorker implements LeaseListener {
     private void extend() {
         final SimPlan plan = simulation.plan;
         final long newTtlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
-        // An automatic extension that is under way is waited for.
-        begin(Doing.EXTENDING, 100 * MS);
+        // An automatic extension in progress ends first.
+        startOperation(Doing.EXTENDING, 100 * MS);
         extendedSince = simulation.grants.now();
         final int thisRound = round;
         lease.extend(newTtlMs, (extended, outcome) -> onExtended(thisRound, outcome));
@@ -250,7 +254,7 @@ final class SimWorker implements LeaseListener {
         if (doing != Doing.HOLDING) {
             return;
         }
-        begin(Doing.RELEASING, nodeTimeoutNs() + 50 * MS);
+        startOperation(Doing.RELEASING, nodeTimeoutNs() + 50 * MS);
         final int thisRound = round;
         lease.release((released, outcome) -> onReleased(thisRound, outcome));
     }
@@ -263,7 +267,7 @@ final class SimWorker implements LeaseListener {
             return;
         }
         if (!lease.state().isFinal()) {
-            simulation.violate(name + " was told of its release in state " + lease.state());
+            simulation.violate(name + " got its release outcome in state " + lease.state());
         }
         rest();
         client.maybeThrow("a release callback");
@@ -280,14 +284,14 @@ final class SimWorker implements LeaseListener {
         simulation.trace(name + " " + state);
         simulation.count(state.name());
         if (lost.isHeld() || lost.state() != state) {
-            simulation.violate(name + " is told of " + state + " but sees " + lost);
+            simulation.violate(name + " is notified of " + state + " but reads " + lost);
         }
         simulation.onLost(this);
         client.maybeThrow("a lease listener");
     }
 
-    /** Lets go because another lease of the process was lost, as careful users do. */
-    void letGo() {
+    /** Releases because another lease of the process was lost, as careful users do. */
+    void onOtherLeaseLost() {
         release();
     }
 

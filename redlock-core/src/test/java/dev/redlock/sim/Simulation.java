@@ -12,8 +12,8 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 
 /**
- * One run: clients with workers on model nodes in virtual time, faults at random moments, checks after every event.
- * The same plan gives the same run, event by event; {@link #traceHash} tells whether two runs were the same.
+ * One run: clients with workers on model nodes in virtual time, random faults, checks after every event. The same plan
+ * gives the same run, event by event; {@link #traceHash} identifies a run.
  */
 public final class Simulation {
 
@@ -43,9 +43,9 @@ public final class Simulation {
     private long lastJumpNs;
     private int clientNames;
     private boolean hasJumped;
-    /** All backward steps of all clocks together: keys live longer by as much at most. */
+    /** The sum of all backward steps of all clocks: keys live longer by this time at most. */
     private long setBackMs;
-    private boolean isWinding;
+    private boolean isQuiescing;
     private boolean isOver;
 
     private record TraceLine(long number, long atNs, String text) {
@@ -55,7 +55,7 @@ public final class Simulation {
         }
     }
 
-    /** A token and when its grant was decided. */
+    /** A fencing token and the time of its decision. */
     private record Fenced(long token, long decidedNs) {
     }
 
@@ -91,7 +91,7 @@ public final class Simulation {
         node.timeListener(link -> {
             final long executedNs = world.nowNs();
             final long steppedMs = clocks.steppedMs(index);
-            return () -> onTold(link, index, executedNs, steppedMs);
+            return () -> onTimeReply(link, index, executedNs, steppedMs);
         });
         node.redis().listener((client, command, reply) -> onExecuted(index, released, command, reply));
     }
@@ -105,9 +105,9 @@ public final class Simulation {
         clients.add(new SimClient(this, "client-" + clientNames++, random.split()));
     }
 
-    // ---- told by the parts ------------------------------------------------------------------------------------------
+    // ---- events of the parts ---------------------------------------------------------------------------------------
 
-    /** On one connection nothing of a token is executed behind its release. */
+    /** On one connection, no command of a token is executed after its release. */
     private void onExecuted(final int index, final Set<String> released, final String command, final String reply) {
         final String token = command.substring(command.length() - 20);
         trace("node " + index + " " + command.substring(0, command.length() - 21) + " " + token.hashCode() + " -> "
@@ -118,15 +118,15 @@ public final class Simulation {
             released.add(token);
         } else if (released.contains(token) && !command.startsWith("raise") && !plan.isLate()) {
             violate("node " + index + " executed " + command.substring(0, command.length() - 21)
-                    + " behind the release of its token");
+                    + " after the release of its token");
         }
     }
 
-    /** A client that is paused reads the answer when it goes on, and one in the middle of a turn behind that. */
-    private void onTold(final String link, final int index, final long executedNs, final long steppedMs) {
+    /** A paused client reads the reply after it resumes, and a client in the middle of a turn after that turn. */
+    private void onTimeReply(final String link, final int index, final long executedNs, final long steppedMs) {
         for (final SimClient client : clients) {
             if (client.process().isNamed(link)) {
-                client.whenIdle(() -> clocks.onTold(client.name(), index, executedNs, steppedMs, world.nowNs()));
+                client.whenIdle(() -> clocks.onTimeReply(client.name(), index, executedNs, steppedMs, world.nowNs()));
             }
         }
     }
@@ -155,33 +155,33 @@ public final class Simulation {
         }
     }
 
-    boolean isWinding() {
-        return isWinding;
+    boolean isQuiescing() {
+        return isQuiescing;
     }
 
-    /** A worker whose process lost a lock lets go of the other locks of that process, now and then. */
+    /** A worker whose process lost a lock sometimes releases the other locks of that process. */
     void onLost(final SimWorker loser) {
         if (random.nextInt(3) == 0) {
             for (final SimClient client : clients) {
                 if (client.workers().contains(loser)) {
-                    client.workers().stream().filter(worker -> worker != loser).forEach(SimWorker::letGo);
+                    client.workers().stream().filter(worker -> worker != loser).forEach(SimWorker::onOtherLeaseLost);
                 }
             }
         }
     }
 
     /**
-     * Each grant of a resource has a greater number than every one that was decided before it began, and no number
-     * comes twice, as long as no node loses its counter. Where no two hold at once, the order of decisions is that of
-     * the numbers too; after a jump of a clock two may, until the jump can be known.
+     * Each fencing token is greater than all tokens of its resource that were decided before its acquire started, and
+     * no token repeats, as long as no node loses its counter. Without overlapping holders, tokens grow in the order of
+     * the decisions; two holders may overlap until a clock jump is detectable.
      */
-    void onFenced(final SimWorker worker, final long fencingToken, final long begunNs) {
+    void onFenced(final SimWorker worker, final long fencingToken, final long startNs) {
         trace(worker.name + " fencing token " + fencingToken);
         count("FENCED");
         final List<Fenced> all = fencingTokens.computeIfAbsent(worker.resource, resource -> new ArrayList<>());
         final boolean isOverlapPossible = plan.isGrantOrderOpen();
         for (final Fenced before : plan.isDataLost() ? List.<Fenced>of() : all) {
-            final boolean isBefore = !isOverlapPossible || before.decidedNs - begunNs < 0;
+            final boolean isBefore = !isOverlapPossible || before.decidedNs - startNs < 0;
             if (before.token == fencingToken || isBefore && before.token > fencingToken) {
                 violate(worker + " got fencing token " + fencingToken + " after " + before.token);
             }
@@ -189,7 +189,7 @@ public final class Simulation {
         all.add(new Fenced(fencingToken, world.nowNs()));
     }
 
-    /** A lock or an extension rests on a quorum of nodes that granted it since a moment. */
+    /** A lock or an extension needs a quorum of nodes that have granted it since a moment. */
     void checkGranted(final SimWorker worker, final long since) {
         final int count = grants.heldCount(worker.token(), since);
         if (!grants.isQuorum(count)) {
@@ -197,14 +197,14 @@ public final class Simulation {
         }
     }
 
-    /** Where every node answers, an extension that is refused because keys are gone ends the lease. */
+    /** If every node replies, a refused extension after lost keys ends the lease. */
     void checkNotExtended(final SimWorker worker, final long since) {
         if (plan.isOnlyKeyLoss() && !grants.isQuorum(grants.heldCount(worker.token(), since))) {
             violate(worker + " is not lost although a majority of its keys is");
         }
     }
 
-    /** A handler of the application's log, at a bad moment. */
+    /** A log handler of the application that throws. */
     void throwFromLog() {
         if (!isOver && logThrowsUntilNs - world.nowNs() > 0) {
             count("LOG_THREW");
@@ -251,16 +251,16 @@ public final class Simulation {
     private void checkPair(final SimWorker one, final SimWorker other) {
         if (clocks.isExcused(one.client.name(), one.sinceNs(), other.client.name(), other.sinceNs())) {
             count("EXCUSED");
-        } else if (plan.isKeyLossExcused && grants.isExplained(one.token(), distrustOf(one), other.token(),
-                distrustOf(other))) {
+        } else if (plan.isKeyLossExcused && grants.isExplained(one.token(), revocationsOf(one), other.token(),
+                revocationsOf(other))) {
             count("EXPLAINED_BY_LOST_KEYS");
         } else {
             violate("two hold " + one.resource + ": " + one + " and " + other);
         }
     }
 
-    private SimGrants.Distrust distrustOf(final SimWorker worker) {
-        return (node, grantedNs) -> clocks.isDistrusted(worker.client.name(), node, grantedNs);
+    private SimGrants.Revocations revocationsOf(final SimWorker worker) {
+        return (node, grantedNs) -> clocks.isRevoked(worker.client.name(), node, grantedNs);
     }
 
     private void checkClosing(final Closing closing, final long nowNs) {
@@ -271,7 +271,7 @@ public final class Simulation {
             closings.remove(closing);
             if (client.process().engine().claimsOut() != 0) {
                 violate(client.name() + " is closed with " + client.process().engine().claimsOut()
-                        + " attempts outside their pool");
+                        + " claims outside their pool");
             }
             client.leave();
             closing.closed().run();
@@ -285,7 +285,7 @@ public final class Simulation {
 
     private void scheduleFault() {
         world.after((plan.faultPeriodMs / 2 + random.nextInt(plan.faultPeriodMs)) * MS, () -> {
-            if (!isWinding) {
+            if (!isQuiescing) {
                 final List<Fault> faults = List.copyOf(plan.faults);
                 inject(faults.get(random.nextInt(faults.size())));
                 scheduleFault();
@@ -330,10 +330,10 @@ public final class Simulation {
                 }
             }
             case LATE_REQUESTS -> {
-                final int hangUpMs = 1 + random.nextInt(random.nextBoolean() ? 100 : 3000);
+                final int disconnectMs = 1 + random.nextInt(random.nextBoolean() ? 100 : 3000);
                 node.holdBack(one(client));
-                after(hangUpMs, node::hangUpHeldBack);
-                after(hangUpMs + random.nextInt(random.nextBoolean() ? 500 : 6000), node::letThrough);
+                after(disconnectMs, node::disconnectHeldBack);
+                after(disconnectMs + random.nextInt(random.nextBoolean() ? 500 : 6000), node::letThrough);
             }
             case FLUSH_SCRIPTS -> node.redis().flushScripts();
             case ERRORS -> node.redis()
@@ -364,7 +364,7 @@ public final class Simulation {
         return world.nowNs() + (50 + random.nextInt(1_500)) * MS;
     }
 
-    /** A lock's key goes, whoever holds it. */
+    /** Deletes the key of a lock, whatever its holder. */
     private void loseKey(final int index, final String resource) {
         final FakeRedis redis = world.node(index).redis();
         final String token = redis.get(resource);
@@ -375,7 +375,7 @@ public final class Simulation {
         }
     }
 
-    /** As when a time service corrects machines; for each at most one between two samples of its clock. */
+    /** Models a time service that corrects machines, with at most one step per machine between two clock samples. */
     private void smallSteps() {
         for (int i = 0; i < plan.nodeCount; i++) {
             final boolean isSampled = world.nowNs() - smallStepsNs[i] > 1_500 * MS;
@@ -386,7 +386,7 @@ public final class Simulation {
         }
     }
 
-    /** They expire on all nodes at about the same time, because they were used at about the same time. */
+    /** Counters expire on all nodes at about the same time, because they were last used at about the same time. */
     private void loseCounters() {
         long greatest = 0;
         for (int r = 0; r < plan.resourceCount; r++) {
@@ -424,7 +424,7 @@ public final class Simulation {
         }
     }
 
-    /** One machine, or all of them, as when the power fails. */
+    /** Reboots one machine, or all of them after a power failure. */
     private void reboot(final int index, final boolean isDataKept) {
         final boolean isEveryNode = random.nextInt(3) == 0;
         for (int i = 0; i < plan.nodeCount; i++) {
@@ -446,7 +446,7 @@ public final class Simulation {
             }
             node.restart(isDataKept);
             if (!isDataKept) {
-                // Its clock was slow when it started and has been set: it says that it has been up for long.
+                // Its clock was slow at the start and is set afterwards, so its uptime is far too long.
                 node.redis().uptime(random.nextInt(7_200));
                 clocks.onEmptied(index, world.nowNs(), true);
             }
@@ -464,7 +464,7 @@ public final class Simulation {
         }
     }
 
-    /** One clock or all at once; seldom again before the nodes vote as before. */
+    /** Makes one clock or all clocks jump; rarely again before the nodes vote again. */
     private void jumpForward(final int index) {
         if (hasJumped && world.nowNs() - lastJumpNs < 2L * plan.maxTtlMs * MS && random.nextInt(4) > 0) {
             return;
@@ -501,13 +501,13 @@ public final class Simulation {
 
     // ---- the run ----------------------------------------------------------------------------------------------------
 
-    /** Runs it all: work under faults, then peace, then a look at what is left. */
+    /** Runs the plan: work under faults, then no faults until the system is quiet, then checks for leftovers. */
     public Simulation run() {
         return run(System.err, () -> Runtime.getRuntime().halt(1));
     }
 
     /**
-     * The same.
+     * Runs the plan.
      *
      * @param out        where a run that hangs is described
      * @param lastResort what to do if it cannot be stopped
@@ -516,13 +516,14 @@ public final class Simulation {
         final SimLog log = new SimLog(this);
         final SimWatchdog watchdog = new SimWatchdog(this, out, lastResort);
         try {
-            // Before the first fault every client has met every node: clock and restart guards need a first sight.
+            // Every client has to connect to every node before the first fault, because the clock watch and the restart
+            // guard need a first contact.
             world.runMs(100);
             if (!plan.faults.isEmpty()) {
                 scheduleFault();
             }
             world.runMs(plan.workMs);
-            wind();
+            quiesce();
         } catch (final RuntimeException | Error e) {
             violations.add("the run itself failed: " + e);
             throw new AssertionError(report(), e);
@@ -535,8 +536,8 @@ public final class Simulation {
         return this;
     }
 
-    private void wind() {
-        isWinding = true;
+    private void quiesce() {
+        isQuiescing = true;
         trace("PEACE");
         for (final FakeNode node : world.nodes()) {
             node.cutOff(name -> false);
@@ -553,7 +554,7 @@ public final class Simulation {
         logThrowsUntilNs = world.nowNs();
         clients.forEach(SimClient::recover);
         clients.forEach(SimClient::resume);
-        // Reconnects: two seconds until a dead connection is found, one second of delay, and the handshake.
+        // Reconnects take two seconds to detect a dead connection, one second of delay, and the handshake.
         final long tidyMs = 6_000;
         final long idleMs = plan.isTidy ? tidyMs + 4_000 : 2L * plan.maxTtlMs + 4_000;
         world.runMs(idleMs);
@@ -561,7 +562,7 @@ public final class Simulation {
             client.workers()
                     .stream()
                     .filter(worker -> !worker.isIdle())
-                    .forEach(worker -> violate("not idle in the"
+                    .forEach(worker -> violate("not idle at the"
                             + " end: " + worker));
             checkEngine(client);
         }
@@ -577,15 +578,15 @@ public final class Simulation {
 
     private void checkEngine(final SimClient client) {
         if (client.process().engine().claimsOut() != 0 || client.process().engine().heldCount() != 0) {
-            violate(client.name() + " keeps " + client.process().engine().claimsOut() + " attempts and "
-                    + client.process().engine().heldCount() + " leases in the end");
+            violate(client.name() + " keeps " + client.process().engine().claimsOut() + " claims and "
+                    + client.process().engine().heldCount() + " leases at the end");
         }
         client.redlock().nodes().forEach(node -> {
             if (!node.state().name().matches("READY|QUARANTINED")) {
-                violate(client.name() + " has not come back to " + node);
+                violate(client.name() + " has not reconnected to " + node);
             }
             if (node.undeliveredReleaseCount() != 0) {
-                violate(client.name() + " still owes " + node.undeliveredReleaseCount() + " releases to " + node);
+                violate(client.name() + " still has " + node.undeliveredReleaseCount() + " undelivered releases to " + node);
             }
         });
     }
@@ -601,7 +602,7 @@ public final class Simulation {
         }
     }
 
-    // ---- what it was ------------------------------------------------------------------------------------------------
+    // ---- results ---------------------------------------------------------------------------------------------------
 
     public long traceHash() {
         return traceHash;
@@ -623,7 +624,7 @@ public final class Simulation {
         return violations.isEmpty();
     }
 
-    /** The plan, the violations and the end of the trace. */
+    /** Returns the plan, the violations and the end of the trace. */
     public String report() {
         final StringBuilder text = new StringBuilder(plan + "\n" + String.join("\n", violations) + "\n" + counts);
         trace.forEach(line -> text.append('\n').append(line));

@@ -32,7 +32,7 @@ class SimulationTest {
     private static final int SEEDS_OF_A_PROOF = 15;
     private static ResourceLeakDetector.Level level;
 
-    /** Paranoid leak records take more time than the runs; leaks are looked for by the other tests. */
+    /** Paranoid leak records take more time than the runs; the other tests detect leaks. */
     @BeforeAll
     static void quietLeakDetector() {
         level = ResourceLeakDetector.getLevel();
@@ -58,7 +58,7 @@ class SimulationTest {
     }
 
     @Test
-    void oneSeedReplaysARunExactly() {
+    void aSeedReplaysARunExactly() {
         for (final long seed : new long[]{7, 42, 1234}) {
             final Simulation first = new Simulation(SimPlan.of(seed)).run();
             final Simulation second = new Simulation(SimPlan.of(seed)).run();
@@ -71,9 +71,9 @@ class SimulationTest {
                 "another seed is another run");
     }
 
-    /** Else hours of random seeds, or many clients one after the other on one loop, would run out of memory. */
+    /** Otherwise hours of random seeds, or many clients on one loop, would run out of memory. */
     @Test
-    void nothingOfARunIsKept() {
+    void aRunLeavesNoObjects() {
         final List<WeakReference<Simulation>> runs = new ArrayList<>();
         for (int seed = 1; seed <= 5; seed++) {
             runs.add(new WeakReference<>(new Simulation(SimPlan.of(seed)).run()));
@@ -81,12 +81,12 @@ class SimulationTest {
         for (int i = 0; i < 20 && runs.stream().anyMatch(run -> run.get() != null); i++) {
             System.gc();
         }
-        assertEquals(0, runs.stream().filter(run -> run.get() != null).count(), "runs that something still refers to");
+        assertEquals(0, runs.stream().filter(run -> run.get() != null).count(), "runs that are still reachable");
     }
 
-    /** A client that is killed gives no buffer back, and a run kills many. */
+    /** A killed client frees no buffer, and a run kills many. */
     @Test
-    void noDirectMemoryOfARunIsKept() {
+    void aRunLeavesNoDirectMemory() {
         final long before = PooledByteBufAllocator.DEFAULT.pinnedDirectMemory();
         for (int seed = 1; seed <= 3; seed++) {
             final SimPlan plan = SimPlan.only(seed, Fault.KILL_CLIENT, Fault.PAUSE_CLIENT, Fault.BREAK);
@@ -97,7 +97,7 @@ class SimulationTest {
     }
 
     @Test
-    void withoutRestartGuardNodesThatLoseTheirDataLetTwoIn() {
+    void withoutRestartGuardDataLossCausesTwoHolders() {
         final Consumer<SimPlan> frequent = plan -> plan.faultPeriodMs = 200;
         assertEquals(0, overlaps(frequent, Fault.CRASH_LOSE), "with the guard");
         assertTrue(isOverlapFound(frequent.andThen(plan -> plan.guard = RestartGuardMode.OFF), Fault.CRASH_LOSE),
@@ -105,18 +105,18 @@ class SimulationTest {
     }
 
     @Test
-    void withoutClockWatchNodesWhoseClocksJumpLetTwoIn() {
+    void withoutClockWatchClockJumpsCauseTwoHolders() {
         final Consumer<SimPlan> usual = plan -> {
         };
-        assertEquals(0, overlaps(usual, Fault.CLOCK_FORWARD), "with the watch, once it can know");
+        assertEquals(0, overlaps(usual, Fault.CLOCK_FORWARD), "with the watch, after the first sample");
         assertEquals(0, overlaps(usual.andThen(plan -> plan.isFenced = true), Fault.CLOCK_FORWARD), "fenced too");
         assertTrue(isOverlapFound(usual.andThen(plan -> plan.clockSampleMs = 0), Fault.CLOCK_FORWARD),
                 "without the watch the known violation has to appear");
     }
 
-    /** The guard is off, since nodes keep their data; the watch sees that it has expired. */
+    /** The restart guard is off, because nodes keep their data; the clock watch detects that keys have expired. */
     @Test
-    void machinesThatComeBackWithAnotherTimeLetNobodyIn() {
+    void machinesThatRebootWithAnotherTimeCauseNoViolation() {
         final Consumer<SimPlan> unguarded = plan -> {
             plan.guard = RestartGuardMode.OFF;
             plan.faultPeriodMs = 2_000;
@@ -127,7 +127,7 @@ class SimulationTest {
     }
 
     @Test
-    void machinesThatSetTheirClocksAfterTheStartLetNobodyIn() {
+    void machinesThatSetTheirClocksAfterTheStartCauseNoViolation() {
         final Consumer<SimPlan> seldom = plan -> plan.faultPeriodMs = 2_000;
         assertEquals(0, overlaps(seldom, Fault.REBOOT_LOSE), "with the guard, although uptimes are wrong");
         assertTrue(isOverlapFound(seldom.andThen(plan -> plan.guard = RestartGuardMode.OFF), Fault.REBOOT_LOSE),
@@ -135,19 +135,19 @@ class SimulationTest {
     }
 
     @Test
-    void aHolderWhoIgnoresValidityMeetsTheNextOne() {
+    void ignoringValidityCausesTwoHolders() {
         final Consumer<SimPlan> slow = plan -> {
             plan.delayUsMax = 40_000;
             plan.isExtending = false;
         };
-        assertEquals(0, overlaps(slow, Fault.SLOW), "a holder who relies on validity only");
+        assertEquals(0, overlaps(slow, Fault.SLOW), "a holder that relies on the validity");
         assertTrue(isOverlapFound(slow.andThen(plan -> plan.isValidityIgnored = true), Fault.SLOW),
-                "a holder who relies on the whole ttl has to meet the next one");
+                "a holder that relies on the whole ttl has to overlap with the next one");
     }
 
-    /** Nothing that breaks mutual exclusion touches the numbers, as long as counters stay. */
+    /** Faults that break mutual exclusion do not affect fencing tokens, as long as counters stay. */
     @Test
-    void fencingTokensOutliveWhatMutualExclusionDoesNot() {
+    void fencingTokensGrowEvenWithTwoHolders() {
         final Fault[] faults = {Fault.CLOCK_FORWARD, Fault.CLOCK_BACK, Fault.CLOCK_RATE, Fault.CRASH_KEEP,
             Fault.PAUSE_CLIENT, Fault.KILL_CLIENT, Fault.BREAK, Fault.LOSE_REPLIES, Fault.SLOW};
         final Consumer<SimPlan> unguarded = plan -> {
@@ -157,13 +157,13 @@ class SimulationTest {
             plan.isOverlapExpected = true;
             plan.workMs = 8_000;
         };
-        assertTrue(isFound("two hold", unguarded, faults), "two hold at once, or the test would show nothing");
+        assertTrue(isFound("two hold", unguarded, faults), "precondition: two holders");
         assertEquals(0, violations("got fencing token", unguarded, faults),
                 "and their numbers are unique and increasing");
     }
 
     @Test
-    void countersMayBeLostWhileTheClockIsPastEveryNumber() {
+    void lostCountersAreSafeWhileTheClockSeedIsAheadOfThem() {
         final Consumer<SimPlan> fenced = plan -> {
             plan.isFenced = true;
             plan.isOverlapExpected = true;
@@ -178,31 +178,33 @@ class SimulationTest {
             plan.clockSampleMs = 0;
         });
         assertTrue(isFound("got fencing token", careless, Fault.LOSE_COUNTERS, Fault.CLOCK_BACK),
-                "clocks that are set back, and counters that are lost all the same: numbers come again");
+                "with clocks that are set back, lost counters repeat tokens");
         assertTrue(isFound("got fencing token", careless, Fault.LOSE_COUNTERS),
-                "counters that are lost in the second in which they were seeded: numbers come again");
+                "counters that are lost in the second of their seed repeat tokens");
     }
 
-    /** In the middle of a turn too: the clock is read behind the last thing that may take time. */
+    /** Also in the middle of a turn: the client reads the clock after the last step that may take time. */
     @Test
-    void timeThatPassesWithinATurnLetsNobodyIn() {
+    void timeThatPassesWithinATurnCausesNoViolation() {
         final Consumer<SimPlan> slow = plan -> {
             plan.faultPeriodMs = 150;
             plan.isExtending = false;
             plan.ttlMsMin = 100;
             plan.ttlMsMax = 600;
         };
-        assertEquals(0, violations("", slow, Fault.SLOW_TURNS), "whoever relies on validity only");
+        assertEquals(0, violations("", slow, Fault.SLOW_TURNS), "a holder that relies on the validity");
         assertEquals(0, violations("", slow.andThen(plan -> plan.isFenced = true), Fault.SLOW_TURNS), "fenced too");
         assertTrue(isOverlapFound(slow.andThen(plan -> plan.isValidityIgnored = true), Fault.SLOW_TURNS),
-                "a holder who counts from the moment it was told has to meet the next one");
+                "a holder that counts from its notification has to overlap with the next one");
     }
 
-    /** Requests of an ended connection are executed behind those of the next one; some of them extend for less. */
+    /**
+     * Requests of a closed connection are executed after those of the next one; some of them extend to a shorter ttl.
+     */
     @Test
-    void requestsThatAreExecutedLateLetNobodyIn() {
+    void requestsExecutedLateCauseNoViolation() {
         final Consumer<SimPlan> late = plan -> {
-            // One node, whose keys decide alone, and holders who extend often.
+            // One node, which decides alone, and holders that extend often.
             plan.nodeCount = 1;
             plan.resourceCount = 5;
             plan.ttlMsMin = 300;
@@ -215,20 +217,20 @@ class SimulationTest {
     }
 
     @Test
-    void lostKeysLetTwoInOnlyAsFarAsTheyExplainIt() {
+    void lostKeysCauseOnlyOverlapsThatTheyExplain() {
         final Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 100;
         final Fault[] faults = {Fault.LOSE_KEY, Fault.FLUSH_ALL};
         assertEquals(0, violations("", often, faults),
-                "every overlap is explained, and who extends learns of its loss");
-        assertTrue(isCounted("EXPLAINED_BY_LOST_KEYS", often, faults), "two hold now and then");
-        assertTrue(isCounted("LOST", often, faults), "and are told so");
+                "every overlap is explained, and every extension detects the loss");
+        assertTrue(isCounted("EXPLAINED_BY_LOST_KEYS", often, faults), "overlaps occur");
+        assertTrue(isCounted("LOST", often, faults), "and are reported as lost");
         assertTrue(isOverlapFound(often.andThen(plan -> plan.isKeyLossExcused = false), faults),
                 "without the excuse the violation has to appear");
     }
 
-    /** A watch cannot see what stays within the rate of the drift, so that is what validity has to allow for. */
+    /** The clock watch cannot detect steps within the drift rate, so the validity has to allow for them. */
     @Test
-    void stepsThatAreTooSmallForTheClockWatchLetNobodyIn() {
+    void clockStepsBelowTheDetectionLimitCauseNoViolation() {
         final Consumer<SimPlan> small = plan -> {
             plan.faultPeriodMs = 100;
             plan.clientCount = 4;
@@ -243,17 +245,17 @@ class SimulationTest {
         assertEquals(0, overlaps(small.andThen(plan -> plan.driftConstantMs = 12), Fault.SMALL_STEPS),
                 "with an allowance for the time between two samples");
         assertTrue(isOverlapFound(small.andThen(plan -> plan.smallStepMsMax = 100), Fault.SMALL_STEPS),
-                "steps that are not small: they are seen, too late for a short lock");
+                "large steps are detected, but too late for a short lock");
     }
 
     @Test
-    void anAllocatorThatThrowsCostsLocksAndNothingElse() {
+    void anAllocatorThatThrowsCostsOnlyLocks() {
         final Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
         assertNoViolation("", often, Fault.NO_MEMORY, Fault.BREAK, Fault.CLOCK_FORWARD);
     }
 
     @Test
-    void aLogThatThrowsCostsNothing() {
+    void logHandlersThatThrowCostNothing() {
         final Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
         assertNoViolation("", often, Fault.THROWING_LOG, Fault.BREAK, Fault.CRASH_KEEP);
         assertTrue(isCounted("LOG_THREW", often, Fault.THROWING_LOG, Fault.BREAK, Fault.CRASH_KEEP), "it has thrown");
@@ -266,9 +268,9 @@ class SimulationTest {
         assertTrue(isCounted("THROWN", often, Fault.THROWING_CALLBACKS, Fault.BREAK), "they have thrown");
     }
 
-    /** Who is refused for want of nodes tries again before it returns, and so keeps the loop from its sockets. */
+    /** A caller without a quorum retries before its callback returns, and so starves the sockets of its loop. */
     @Test
-    void anOutageEndsAlthoughCallersTryAgainAtOnce() {
+    void anOutageEndsDespiteImmediateRetries() {
         final Consumer<SimPlan> often = plan -> {
             plan.faultPeriodMs = 200;
             plan.workMs = 4_000;
@@ -278,9 +280,9 @@ class SimulationTest {
         assertTrue(isCounted("RETRIED_AT_ONCE", often, faults), "they have tried");
     }
 
-    /** Else a build would hang for ever, and nobody would know of which seed. */
+    /** Otherwise a build would hang forever, without the seed. */
     @Test
-    void aRunInWhichNothingHappensAnyMoreIsDescribedAndFails() {
+    void aStuckRunIsReportedAndFails() {
         final Simulation simulation = stuck(world -> {
             while (true) {
                 world.nowNs();
@@ -296,7 +298,7 @@ class SimulationTest {
     }
 
     @Test
-    void aRunThatDoesNotEvenReadTheClockIsStoppedByOtherMeans() {
+    void aStuckRunThatDoesNotReadTheClockIsHalted() {
         final AtomicBoolean isStopped = new AtomicBoolean();
         final Simulation simulation = stuck(world -> {
             while (!isStopped.get()) {
@@ -328,13 +330,13 @@ class SimulationTest {
         return isFound("two hold", change, faults);
     }
 
-    /** Violations whose text contains something. */
+    /** Counts the violations whose text contains a string. */
     private static long violations(final String kind, final Consumer<SimPlan> change, final Fault... faults) {
         return runs(change, faults).mapToLong(run -> run.violations().stream().filter(v -> v.contains(kind)).count())
                 .sum();
     }
 
-    /** Whether there is one, no matter how many. */
+    /** Returns 1 if there is a violation, 0 otherwise. */
     private static boolean isFound(final String kind, final Consumer<SimPlan> change, final Fault... faults) {
         return runs(change, faults).anyMatch(run -> run.violations().stream().anyMatch(v -> v.contains(kind)));
     }

@@ -13,7 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/** Model nodes behind real sockets on loopback, each on a thread of its own. */
+/** Model nodes behind real sockets on loopback, each on its own thread. */
 public final class SocketNodes implements AutoCloseable {
 
     private final EventLoopGroup group;
@@ -48,7 +48,7 @@ public final class SocketNodes implements AutoCloseable {
         }
     }
 
-    /** @return where they listen, as a client is given it */
+    /** @return the addresses of the nodes, for the configuration of a client */
     public String[] addresses() {
         return IntStream.range(0, nodes.size())
                 .mapToObj(i -> "127.0.0.1:" + onLoop(i, nodes.get(i)::port))
@@ -59,7 +59,7 @@ public final class SocketNodes implements AutoCloseable {
         return nodes.get(index);
     }
 
-    /** Runs something on a node's thread and waits for it. */
+    /** Runs a task on a node's thread and waits for it. */
     public <T> T onLoop(final int index, final Callable<T> task) {
         return loops.get(index).submit(task).syncUninterruptibly().getNow();
     }

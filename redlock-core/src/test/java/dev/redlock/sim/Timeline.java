@@ -1,13 +1,13 @@
 package dev.redlock.sim;
 
-/** Where a fake node gets its time from and puts what happens later: virtual or real. */
+/** The clock and the scheduler of a fake node, in virtual or real time. */
 public interface Timeline {
 
     /** @return nanoseconds since an arbitrary moment */
     long nowNs();
 
     /**
-     * Runs something later, on the nodes' thread. What is due at the same time runs in the order of the calls.
+     * Runs a task later, on the nodes' thread. Tasks that are due at the same time run in the order of the calls.
      *
      * @param delayNs from now, not negative
      * @param task    what to run

@@ -20,16 +20,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
 /**
- * Nodes and clients in one thread and in virtual time: time moves only when nothing is left to do, from one event to
- * the next, so a run depends on nothing but what the test does.
+ * Nodes and clients in one thread and in virtual time. Time moves from one event to the next, when no loop has work
+ * left, so a run depends on the test alone.
  */
 public final class VirtualWorld implements Timeline {
 
     private static final long MS = 1_000_000;
     private static final int TURNS_MAX = 100_000;
-    /**
-     * For how long tasks may keep a client's loop from its sockets, as the engine's own thread has it: without limit.
-     */
+    /** The time limit of tasks in one turn, as the client's own thread uses it: without limit here. */
     private static final long TURN_NS_MAX = Long.MAX_VALUE;
     private static final AtomicInteger WORLDS = new AtomicInteger();
 
@@ -55,7 +53,7 @@ public final class VirtualWorld implements Timeline {
         }
     }
 
-    /** A loop that says when it wants to run next. */
+    /** A loop that reports when it has to run next. */
     private static final class Loop extends ManualIoEventLoop {
         private boolean isRunning;
 
@@ -63,7 +61,7 @@ public final class VirtualWorld implements Timeline {
             super(null, Thread.currentThread(), LocalIoHandler.newFactory(), ticker);
         }
 
-        /** @return what there was to do; nothing if it is in the middle of doing it */
+        /** @return the number of completed tasks; 0 in the middle of a turn */
         int turn() {
             if (isRunning) {
                 return 0;
@@ -76,13 +74,13 @@ public final class VirtualWorld implements Timeline {
             }
         }
 
-        /** Nanoseconds until the next scheduled task; -1 if there is none. */
+        /** Returns the nanoseconds until the next scheduled task; -1 if there is none. */
         long delayNs() {
             return nextScheduledTaskNano();
         }
     }
 
-    /** A client process: an engine on a loop of its own, which can be paused. */
+    /** A client process: an engine on its own loop, which can be paused. */
     public final class Client {
         private final String name;
         private final Loop loop = new Loop(ticker);
@@ -113,7 +111,7 @@ public final class VirtualWorld implements Timeline {
             return nowNs();
         }
 
-        /** Is run before the client reads its clock: what happens then happens in the middle of a turn. */
+        /** Sets a task that runs before the client reads its clock, and so in the middle of a turn. */
         public void clockListener(final Runnable newListener) {
             clockListener = newListener;
         }
@@ -122,7 +120,7 @@ public final class VirtualWorld implements Timeline {
             return name;
         }
 
-        /** The name under which nodes know it. */
+        /** The name by which nodes identify it. */
         public boolean isNamed(final String linkName) {
             return linkName.equals(world + "/" + name);
         }
@@ -139,38 +137,38 @@ public final class VirtualWorld implements Timeline {
             return transport;
         }
 
-        /** Where the engine has its direct memory from. */
+        /** The source of the engine's direct memory. */
         public FakeMemory memory() {
             return memory;
         }
 
         /**
-         * Runs code of the application on the client's loop: now, or as soon as the process runs and is done with what
-         * it is in the middle of.
+         * Runs application code on the client's loop: now, or as soon as the process runs and has ended its current
+         * turn.
          */
         public void call(final Runnable task) {
             calls.add(task);
             turn();
         }
 
-        /** Runs something when the process has read all that has arrived by now. */
+        /** Runs a task after the process has read everything that has arrived by now. */
         public void whenIdle(final Runnable task) {
             idleTasks.add(task);
         }
 
-        /** In the middle of a turn. */
+        /** Returns whether the client is in the middle of a turn. */
         public boolean isBusy() {
             return isBusy;
         }
 
-        /** @return how often the client's loop has begun to look at what there is to do */
+        /** @return the number of turns that the client's loop has started */
         public long turnCount() {
             return turnCount;
         }
 
         /**
-         * Lets time pass in the middle of a turn of this client, in which everybody else goes on; at least until it is
-         * not paused.
+         * Lets time pass in the middle of a turn of this client, while the rest of the world continues; at least until
+         * the client is not paused.
          */
         public void stall(final long ns) {
             runUntilNs(nowNs() + ns);
@@ -200,13 +198,13 @@ public final class VirtualWorld implements Timeline {
             }
         }
 
-        private void tellIdle() {
+        private void runIdleTasks() {
             while (!isPaused && !isBusy && !idleTasks.isEmpty()) {
                 idleTasks.poll().run();
             }
         }
 
-        /** The process stops running; what is sent to it waits in its sockets. */
+        /** Stops the process; arriving bytes wait in its sockets. */
         public void pause() {
             isPaused = true;
         }
@@ -219,7 +217,7 @@ public final class VirtualWorld implements Timeline {
             return isPaused;
         }
 
-        /** The process is gone; what it was about to do never happens. */
+        /** Kills the process; its pending work never runs. */
         public void kill() {
             clients.remove(this);
             killed.add(this);
@@ -228,7 +226,7 @@ public final class VirtualWorld implements Timeline {
         }
     }
 
-    /** A world with some nodes, which listen. */
+    /** Creates a world with nodes that listen. */
     public VirtualWorld(final int nodeCount) {
         for (int i = 0; i < nodeCount; i++) {
             final LocalAddress place = new LocalAddress(world + "/node-" + i);
@@ -239,7 +237,8 @@ public final class VirtualWorld implements Timeline {
         settle();
     }
 
-    // ---- who is there -----------------------------------------------------------------------------------------------
+    // ---- processes
+    // ---------------------------------------------------------------------------------------------------
 
     public FakeNode node(final int index) {
         return nodes.get(index);
@@ -253,17 +252,17 @@ public final class VirtualWorld implements Timeline {
         return places.keySet().toArray(new String[0]);
     }
 
-    /** Lets a node's name lead somewhere else, or nowhere if the place is another node that does not listen. */
+    /** Moves the name of a node to another node; it is unreachable if that one does not listen. */
     public void moveName(final int index, final int toIndex) {
         places.put("node-" + index + ":1", nodes.get(toIndex).place());
     }
 
-    /** A new client process over all nodes; it has begun to connect. */
+    /** Creates a client process over all nodes, which starts to connect. */
     public Client newClient(final String name, final RedlockContext context, final long seed) {
         return newClient(name, context, seed, null);
     }
 
-    /** The same with an allocator instead of the memory that a test may use up; null for that memory. */
+    /** As above, with an allocator; null for the memory that a test may use up. */
     public Client newClient(final String name, final RedlockContext context, final long seed,
             final ByteBufAllocator allocator) {
         final Client client = new Client(name, context, seed, allocator);
@@ -272,7 +271,7 @@ public final class VirtualWorld implements Timeline {
         return client;
     }
 
-    /** Called after each turn, when nothing is left to do at the present time. */
+    /** Sets a task that runs after each turn, when no work is left at the present time. */
     public void observer(final Runnable newObserver) {
         observer = newObserver;
     }
@@ -287,12 +286,12 @@ public final class VirtualWorld implements Timeline {
         return ticker.nanoTime();
     }
 
-    /** @return grows as long as the world goes on; any thread may ask */
+    /** @return a count that grows as long as the world runs; readable from any thread */
     public long stepCount() {
         return stepCount;
     }
 
-    /** Whoever reads the time from here on is thrown this; any thread may call. */
+    /** Makes every further read of the clock throw this; callable from any thread. */
     public void abort(final Error error) {
         abortion = error;
     }
@@ -306,7 +305,7 @@ public final class VirtualWorld implements Timeline {
         runUntilNs(nowNs() + ms * MS);
     }
 
-    /** Runs everything that is due up to a time; the clock stands there afterwards. */
+    /** Runs everything that is due up to a time, and sets the clock to it. */
     public void runUntilNs(final long endNs) {
         settle();
         while (step(endNs)) {
@@ -314,7 +313,7 @@ public final class VirtualWorld implements Timeline {
         }
     }
 
-    /** Runs until something holds; fails if it does not within virtual time. */
+    /** Runs until a condition holds; fails if it does not within virtual time. */
     public void await(final String what, final long limitMs, final BooleanSupplier condition) {
         final long endNs = nowNs() + limitMs * MS;
         settle();
@@ -326,7 +325,7 @@ public final class VirtualWorld implements Timeline {
         }
     }
 
-    /** Moves time to the next event, not beyond the end, and does what is due; false if the end is reached. */
+    /** Moves time to the next event, up to a limit, and runs the event; returns false at the limit. */
     private boolean step(final long endNs) {
         final long now = nowNs();
         long next = events.isEmpty() ? Long.MAX_VALUE : events.peek().dueNs;
@@ -347,7 +346,7 @@ public final class VirtualWorld implements Timeline {
         return true;
     }
 
-    /** Lets time pass in the middle of a turn: nothing else happens meanwhile. */
+    /** Lets time pass in the middle of a turn, without other events. */
     public void pass(final long ns) {
         advance(ns);
     }
@@ -364,8 +363,8 @@ public final class VirtualWorld implements Timeline {
     }
 
     /**
-     * Ends every process, so that nothing of this world is kept: Netty's register of in-process channels is static, and
-     * a channel that is never closed keeps all that it knows.
+     * Ends every process, so that this world becomes unreachable: Netty's register of in-process channels is static,
+     * and an open channel refers to its whole world.
      */
     public void end() {
         if (abortion != null) {
@@ -378,12 +377,12 @@ public final class VirtualWorld implements Timeline {
         killed.forEach(client -> client.isKilled = false);
         clients.forEach(Client::resume);
         settle();
-        // A killed process takes its memory with it; here that is the memory of all runs.
+        // A killed process frees its memory; here the memory belongs to the test JVM.
         clients.forEach(client -> client.engine().close(Duration.ZERO));
         settle();
     }
 
-    /** Runs all loops until none has anything to do, but those of clients that are in the middle of a turn. */
+    /** Runs all loops until none has work left, except those of clients in the middle of a turn. */
     public void settle() {
         int turns = 0;
         long atNs = nowNs();
@@ -396,16 +395,16 @@ public final class VirtualWorld implements Timeline {
             turns = atNs == nowNs() ? turns + 1 : 0;
             atNs = nowNs();
             if (turns > TURNS_MAX) {
-                throw new AssertionError("time stands still: the loops never run out of work");
+                throw new AssertionError("virtual time does not advance: the loops always have work");
             }
         }
         for (int i = 0; i < clients.size(); i++) {
-            clients.get(i).tellIdle();
+            clients.get(i).runIdleTasks();
         }
         observe();
     }
 
-    /** Whoever looks at the clients from outside passes no time by it. */
+    /** Reads of the clock by the observer pass no time. */
     private void observe() {
         final boolean wasObserving = isObserving;
         isObserving = true;

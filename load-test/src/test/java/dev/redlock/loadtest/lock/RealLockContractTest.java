@@ -100,7 +100,7 @@ class RealLockContractTest {
         }
 
         @Override
-        protected boolean isRemainingTtlTold() {
+        protected boolean isRemainingTtlReported() {
             return false;
         }
     }

@@ -1,0 +1,159 @@
+package dev.redlock.engine;
+
+import dev.redlock.Lease;
+import dev.redlock.LeaseState;
+import dev.redlock.quorum.Quorum;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The valid combinations of the three states that describe one lock. {@link LeaseState} is the life of the lock,
+ * {@link PendingAcquire.State} refines ACQUIRING, {@link Claim.Phase} refines ATTEMPTING, HELD and RELEASING.
+ *
+ * <pre>
+ * LeaseState  PendingAcquire.State  Claim.Phase                        running timers
+ * ACQUIRING   QUEUED                -                                  pending
+ * ACQUIRING   AWAITING_SLOT         -                                  pending
+ * ACQUIRING   BACKING_OFF           -                                  pending
+ * ACQUIRING   ATTEMPTING            ACQUIRING, RAISING, QUERYING_TTL   round
+ * ACQUIRING   -                     -                                  - (a request to the event loop is pending)
+ * HELD        -                     HELD                               hold, and extend during an extension
+ * RELEASING   -                     RELEASING                          round
+ * others      -                     -                                  -
+ * </pre>
+ *
+ * The table holds between two events of the event loop.
+ */
+final class StateTable {
+
+    private final Conductor conductor;
+    private final List<String> violations = new ArrayList<>();
+
+    private StateTable(final Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    /** Returns the violations of one conductor and of some leases that used it last. */
+    static List<String> violations(final Conductor conductor, final Iterable<? extends Lease> leases) {
+        final StateTable table = new StateTable(conductor);
+        for (PendingAcquire pending = conductor.scheduler().firstPending(); pending != null;
+                pending = pending.nextActive) {
+            table.checkPending(pending);
+        }
+        table.checkTracked();
+        for (final Lease lease : leases) {
+            table.checkLease((LeaseHandle) lease);
+        }
+        return table.violations;
+    }
+
+    private void check(final boolean isValid, final String rule, final Object subject) {
+        if (!isValid) {
+            violations.add("not true that " + rule + ": " + subject);
+        }
+    }
+
+    // ---- pending acquires -------------------------------------------------------------------------------------------
+
+    private void checkPending(final PendingAcquire pending) {
+        final LeaseHandle lease = pending.lease;
+        check(lease != null && lease.pending == pending, "a pending acquire and its lease refer to each other",
+                pending.state);
+        if (lease == null) {
+            return;
+        }
+        final String subject = pending.state + " of " + lease;
+        check(lease.state() == LeaseState.ACQUIRING, "the lease of a pending acquire is ACQUIRING", subject);
+        check(lease.claim == null, "a lease owns no claim before it is held", subject);
+        check((pending.state == PendingAcquire.State.ATTEMPTING) == (pending.claim != null),
+                "a pending acquire has a claim exactly while it is ATTEMPTING", subject);
+        if (pending.claim != null) {
+            checkAttempt(pending, pending.claim, subject);
+        } else {
+            checkWait(pending, subject);
+        }
+    }
+
+    private void checkAttempt(final PendingAcquire pending, final Claim claim, final String subject) {
+        final String attempt = claim.phase + " of " + subject;
+        check(claim.phase == Claim.Phase.ACQUIRING || claim.phase == Claim.Phase.RAISING
+                || claim.phase == Claim.Phase.QUERYING_TTL, "an attempt is ACQUIRING, RAISING or QUERYING_TTL", attempt);
+        check(claim.pending == pending && claim.lease == null, "the pending acquire alone owns the claim", attempt);
+        check(claim.roundTimer.isStarted() && !pending.timer.isStarted(),
+                "an attempt ends by its round timer, not by the timer of the pending acquire", attempt);
+        check(!pending.hasReservedSlot, "an attempt uses its slot and has none reserved", attempt);
+        checkHead(pending, attempt);
+    }
+
+    private void checkWait(final PendingAcquire pending, final String subject) {
+        check(pending.state != PendingAcquire.State.FREE, "a pending acquire is not in the pool", subject);
+        check(pending.queue != null, "a pending acquire that waits has a queue", subject);
+        check(pending.timer.isStarted(), "a pending acquire that waits has a timer", subject);
+        if (pending.state == PendingAcquire.State.QUEUED) {
+            check(pending.queue == null || pending.queue.head() != pending, "the head of a queue is not QUEUED", subject);
+        } else {
+            checkHead(pending, subject);
+        }
+        check(!pending.hasReservedSlot || pending.state == PendingAcquire.State.BACKING_OFF,
+                "a slot is reserved for a BACKING_OFF acquire only", subject);
+    }
+
+    private void checkHead(final PendingAcquire pending, final String subject) {
+        check(pending.queue == null || pending.queue.head() == pending, "only the head of a queue makes attempts",
+                subject);
+    }
+
+    // ---- leases -----------------------------------------------------------------------------------------------------
+
+    private void checkTracked() {
+        int count = 0;
+        for (LeaseHandle lease = conductor.keeper().firstHeld(); lease != null; lease = lease.nextHeld) {
+            count++;
+            check(lease.state() == LeaseState.HELD, "a tracked lease is HELD", lease);
+            checkLease(lease);
+        }
+        check(count == conductor.keeper().heldCount(), "the keeper counts its leases", count);
+    }
+
+    private void checkLease(final LeaseHandle lease) {
+        final Claim claim = lease.claim;
+        final String subject = (claim == null ? "no claim" : claim.phase) + " of " + lease;
+        switch (lease.state()) {
+            case HELD -> {
+                check(claim != null && claim.phase == Claim.Phase.HELD, "a HELD lease has a HELD claim", subject);
+                checkOwner(lease, subject);
+                if (claim != null) {
+                    checkHeld(lease, claim, subject);
+                }
+            }
+            case RELEASING -> {
+                check(claim != null && claim.phase == Claim.Phase.RELEASING, "a RELEASING lease has a RELEASING claim",
+                        subject);
+                checkOwner(lease, subject);
+                check(claim == null || claim.roundTimer.isStarted(), "a release has a round timer", subject);
+            }
+            case ACQUIRING -> {
+                check(claim == null, "a lease owns no claim before it is held", subject);
+                check(lease.pending != null || !lease.isTaken(RequestMailbox.ACQUIRE | RequestMailbox.DELIVER),
+                        "an ACQUIRING lease has a pending acquire or a pending request", subject);
+            }
+            default -> check(claim == null && lease.pending == null, "an ended lease has neither claim nor acquire",
+                    subject);
+        }
+    }
+
+    private void checkOwner(final LeaseHandle lease, final String subject) {
+        check(lease.pending == null, "a lease has no pending acquire after it is acquired", subject);
+        check(lease.claim == null || lease.claim.lease == lease && lease.claim.pending == null,
+                "the lease alone owns its claim", subject);
+    }
+
+    private void checkHeld(final LeaseHandle lease, final Claim claim, final String subject) {
+        check(Long.bitCount(claim.holderMask) >= Quorum.sizeOf(conductor.nodeCount()),
+                "a HELD lease has a quorum of holder nodes", subject);
+        check(claim.holdTimer.isStarted() && !claim.roundTimer.isStarted(), "a HELD lease has a hold timer alone",
+                subject);
+        check(claim.isExtending == claim.extendTimer.isStarted(), "an extension has an extend timer", subject);
+        check(claim.isExtending || !lease.isExtensionAccepted(), "an accepted extension is in progress", subject);
+    }
+}
