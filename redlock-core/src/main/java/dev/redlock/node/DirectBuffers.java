@@ -110,8 +110,8 @@ public final class DirectBuffers {
         if (!isLogged || nowNs - loggedNs >= LOG_PERIOD_NS) {
             isLogged = true;
             loggedNs = nowNs;
-            Log.later(loop, System.Logger.Level.WARNING, 
-                    "no direct memory, commands are not sent: {0}; raise -XX:MaxDirectMemorySize or find the leak", failure);
+            Log.later(loop, System.Logger.Level.WARNING,
+                    "no direct memory, commands are not sent: {0}; raise -XX:MaxDirectMemorySize", failure);
         }
     }
 }

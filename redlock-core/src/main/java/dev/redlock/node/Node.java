@@ -3,7 +3,6 @@ package dev.redlock.node;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.NodeState;
-import dev.redlock.node.CommandSender.Gate;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.NodeAddress;
@@ -298,9 +297,9 @@ public final class Node {
 
     private void setState(final NodeState state) {
         sender.setGate(switch (state) {
-            case READY -> Gate.OPEN;
-            case QUARANTINED, DRAINING -> Gate.RELEASES;
-            case WAITING, CONNECTING, HANDSHAKING, CLOSED -> Gate.CLOSED;
+            case READY -> CommandSender.Gate.OPEN;
+            case QUARANTINED, DRAINING -> CommandSender.Gate.RELEASES;
+            case WAITING, CONNECTING, HANDSHAKING, CLOSED -> CommandSender.Gate.CLOSED;
         });
         view.setState(state);
     }

@@ -42,7 +42,8 @@ class ServerCapabilitiesTest {
         assertEquals(capabilities(CommandEncoding.DELEX, CommandEncoding.SCRIPT),
                 ServerCapabilities.of(ZERO, ZERO, SYNTAX), "either will do");
         assertEquals(capabilities(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
-                ServerCapabilities.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING)), "null as RESP2 has it");
+                ServerCapabilities.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING)),
+                "null as RESP2 has it");
         assertScripts(UNKNOWN, UNKNOWN, SYNTAX);
     }
 
@@ -76,9 +77,12 @@ class ServerCapabilitiesTest {
     @Test
     void aCommandThatIsRejectedLaterLeavesTheOtherOne() {
         final ServerCapabilities both = capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ);
-        assertEquals(capabilities(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ), both.without(CommandEncoding.DELIFEQ));
-        assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT), both.without(CommandEncoding.SET_IFEQ));
-        assertEquals(ServerCapabilities.SCRIPTS, both.without(CommandEncoding.SET_IFEQ).without(CommandEncoding.DELIFEQ));
+        assertEquals(capabilities(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
+                both.without(CommandEncoding.DELIFEQ));
+        assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),
+                both.without(CommandEncoding.SET_IFEQ));
+        assertEquals(ServerCapabilities.SCRIPTS,
+                both.without(CommandEncoding.SET_IFEQ).without(CommandEncoding.DELIFEQ));
         assertSame(CommandEncoding.DELIFEQ, both.without(CommandEncoding.DELEX).releaseEncoding());
     }
 }
