@@ -115,7 +115,8 @@ class AcquireRegressionTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"900, 300, 600, 300", "300, 900, 600, 300", "600, 900, 300, 300", "0, 900, 300, 0", "300, 0, 900, 0",
         "-1, 900, 900, 900", "900, -1, -1, 900", "-1, -1, -1, 9223372036854775807"})
-    void outcomeReportsTheShortestRemainingTtl(final long first, final long second, final long third, final long shortest) {
+    void outcomeReportsTheShortestRemainingTtl(final long first, final long second, final long third,
+            final long shortest) {
         final VirtualWorld.Client client = scriptedWorld(5);
         final long[] ttls = {first, second, third};
         for (int i = 0; i < ttls.length; i++) {
@@ -133,7 +134,8 @@ class AcquireRegressionTest extends VirtualTest {
     @Test
     void aPauseOfTheClientReducesTheValidity() {
         final VirtualWorld.Client client = world(3);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, AcquireOptions.ofTtl(Duration.ofMillis(900)).tryOnce());
+        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client,
+                AcquireOptions.ofTtl(Duration.ofMillis(900)).tryOnce());
         client.pause();
         world.runMs(880);
         client.resume();
@@ -156,7 +158,8 @@ class AcquireRegressionTest extends VirtualTest {
             }
         });
         final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
-        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), "its own rollbacks do not block the client: " + outcome);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(),
+                "its own rollbacks do not block the client: " + outcome);
         assertTrue(outcome.attemptCount() > 3, outcome::toString);
         assertEquals(outcome.attemptCount(), acquires.size(), "one acquire for each attempt");
         assertEquals(acquires.size(), Set.copyOf(acquires).size(), "each with its own token");

@@ -98,7 +98,8 @@ class CallbacksThatThrowTest extends VirtualTest {
             }
         };
         final Lease lease = acquired(acquire(client, options().autoExtend(2, Duration.ofHours(1)).listener(listener)));
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(Duration.ofMinutes(1)));
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
+                options().waitUpTo(Duration.ofMinutes(1)));
         quietly(() -> world.runMs(18_000));
         assertEquals(2, client.redlock().counters().extendedCount(), "extended up to the limit");
         assertEquals(LeaseState.EXPIRED, lease.state(), "then expired");

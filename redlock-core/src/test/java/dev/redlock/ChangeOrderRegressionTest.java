@@ -242,7 +242,8 @@ class ChangeOrderRegressionTest extends VirtualTest {
         final VirtualWorld.Client client = world(3);
         final Lease lease = lease(client);
         eachNode(node -> node.redis().delete("orders"));
-        assertFalse(inTheMiddleOf(client, lease::isHeld, () -> get(lease.extendAsync(TTL))), "the state is written last");
+        assertFalse(inTheMiddleOf(client, lease::isHeld, () -> get(lease.extendAsync(TTL))),
+                "the state is written last");
         assertEquals(LeaseState.LOST, lease.state(), "lost");
     }
 

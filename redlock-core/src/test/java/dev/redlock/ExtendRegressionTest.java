@@ -256,9 +256,14 @@ class ExtendRegressionTest extends VirtualTest {
         final List<String> received = new ArrayList<>();
         final long startMs = nowMs();
         acquired(
-                acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(4, Duration.ofMinutes(5)).listener(recordTo(received))));
+                acquire(client,
+                        AcquireOptions.ofTtl(SHORT)
+                                .tryOnce()
+                                .autoExtend(4, Duration.ofMinutes(5))
+                                .listener(recordTo(received))));
         world.runMs(20_000);
-        assertEquals(List.of("extended 1", "extended 2", "extended 3", "extended 4", "EXPIRED"), received, "then it ends");
+        assertEquals(List.of("extended 1", "extended 2", "extended 3", "extended 4", "EXPIRED"), received,
+                "then it ends");
         assertEquals(4, client.redlock().counters().extendedCount(), "counted");
         assertTrue(nowMs() - startMs > 6_000, "it was held for longer than its ttl");
     }
@@ -311,8 +316,9 @@ class ExtendRegressionTest extends VirtualTest {
         final List<String> received = new ArrayList<>();
         final List<String> receivedLater = new ArrayList<>();
         final Lease reused = client.redlock().newLease();
-        client.redlock().acquire(client.redlock().key("orders"), options().listener(recordTo(received)), reused, outcome -> {
-        });
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options().listener(recordTo(received)), reused, outcome -> {
+                });
         world.runMs(1);
         eachNode(node -> node.redis().delete("orders"));
         reused.extend(10_000, (lease, outcome) -> client.redlock()
@@ -331,7 +337,10 @@ class ExtendRegressionTest extends VirtualTest {
         eachNode(node -> node.redis().startLog());
         final List<String> received = new ArrayList<>();
         final Lease lease = acquired(acquire(client,
-                AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(99, Duration.ofMinutes(5)).listener(recordTo(received))));
+                AcquireOptions.ofTtl(SHORT)
+                        .tryOnce()
+                        .autoExtend(99, Duration.ofMinutes(5))
+                        .listener(recordTo(received))));
         eachNode(node -> node.delay(() -> 10_000_000));
         world.runMs(1_005);
         final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
@@ -347,7 +356,8 @@ class ExtendRegressionTest extends VirtualTest {
     void failedAutomaticExtensionsEndWithANotification() {
         final VirtualWorld.Client client = world(3);
         final List<String> received = new ArrayList<>();
-        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(recordTo(received))));
+        acquired(acquire(client,
+                AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(recordTo(received))));
         node(0).pause();
         node(1).pause();
         world.runMs(4_000);
@@ -358,7 +368,8 @@ class ExtendRegressionTest extends VirtualTest {
     void automaticExtensionRetriesWhileValidityRemains() {
         final VirtualWorld.Client client = world(3);
         final List<String> received = new ArrayList<>();
-        acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(recordTo(received))));
+        acquired(acquire(client,
+                AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(recordTo(received))));
         node(0).pause();
         node(1).pause();
         world.runMs(1_500);

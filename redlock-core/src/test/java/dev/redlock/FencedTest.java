@@ -76,7 +76,8 @@ class FencedTest extends VirtualTest {
         assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "two round trips");
         assertEquals(1, raisedCount(), "counted");
         world.runMs(5);
-        assertEquals(List.of("10", "10", "10"), List.of(counter(0), counter(1), counter(2)), "the counters agree again");
+        assertEquals(List.of("10", "10", "10"), List.of(counter(0), counter(1), counter(2)),
+                "the counters agree again");
         assertEquals((validityMs(10_000) - 5) * 1_000_000 - 2 * TRIP_NS, lease.remainingValidityNs(),
                 "both round trips and the five milliseconds reduce the validity");
     }
@@ -188,7 +189,8 @@ class FencedTest extends VirtualTest {
         node(0).pause();
         node(1).pause();
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(), () -> outcome.join().toString());
-        assertEquals(TRIP_NS + NODE_TIMEOUT_MS * 1_000_000L, world.nowNs() - startNs, "a round trip and a node timeout");
+        assertEquals(TRIP_NS + NODE_TIMEOUT_MS * 1_000_000L, world.nowNs() - startNs,
+                "a round trip and a node timeout");
         node(0).resume();
         node(1).resume();
         world.runMs(10);
@@ -429,7 +431,8 @@ class FencedTest extends VirtualTest {
         world.runMs(20);
         release(lease);
         world.runMs(20);
-        assertEquals(List.of("31", "31", "31"), List.of(counter(0), counter(1), counter(2)), "the highest value of all replies");
+        assertEquals(List.of("31", "31", "31"), List.of(counter(0), counter(1), counter(2)),
+                "the highest value of all replies");
     }
 
     @Test

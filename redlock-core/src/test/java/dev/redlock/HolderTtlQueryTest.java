@@ -138,7 +138,8 @@ class HolderTtlQueryTest extends VirtualTest {
         final AcquireOutcome refused = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
         assertEquals(-1, refused.shortestRemainingTtlMs());
-        assertTrue(acquire(client, options()).shortestRemainingTtlMs() > 3_000, "the next acquisition sends the query again");
+        assertTrue(acquire(client, options()).shortestRemainingTtlMs() > 3_000,
+                "the next acquisition sends the query again");
     }
 
     @Test

@@ -103,7 +103,8 @@ class HostileServersTest {
                 wire.disconnect();
             }
         }, COMING_AND_GOING, "connection"));
-        rows.add(row("disconnects at the first lock command", atLocks(Wire::disconnect), COMING_AND_GOING, "connection"));
+        rows.add(row("disconnects at the first lock command", atLocks(Wire::disconnect), COMING_AND_GOING,
+                "connection"));
         rows.add(row("disconnects after the first vote", (wire, words, honest) -> {
             wire.send(honest);
             if (isLock(words)) {

@@ -159,8 +159,11 @@ class LeaseStateTest extends VirtualTest {
                 .acquire(client.redlock().key("orders"), options().autoExtend(), lease,
                         outcome -> received[0] = outcome);
         world.runMs(3);
-        assertEquals("AcquireOutcome{orders, NOT_ACQUIRED, outcome OVERLOADED, attempts 0, votes 0 granted 0 refused 0 failed"
-                + " 0 unknown}", received[0].toString(), "the third acquisition sent nothing, so no node has voted");
+        assertEquals(
+                "AcquireOutcome{orders, NOT_ACQUIRED, outcome OVERLOADED, attempts 0, votes 0 granted 0 refused 0"
+                        + " failed"
+                        + " 0 unknown}",
+                received[0].toString(), "the third acquisition sent nothing, so no node has voted");
     }
 
     /** Replies and timers of an ended lease do not change its state. */

@@ -231,7 +231,8 @@ public abstract class LockContract {
         }
         final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
-        assertEquals(isRemainingTtlReported() ? Long.MAX_VALUE : -1, outcome.shortestRemainingTtlMs(), outcome::toString);
+        assertEquals(isRemainingTtlReported() ? Long.MAX_VALUE : -1, outcome.shortestRemainingTtlMs(),
+                outcome::toString);
     }
 
     @Test
@@ -681,7 +682,8 @@ public abstract class LockContract {
             assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(name, LONG), name);
         }
         for (int i = 0; i < nodeCount(); i++) {
-            assertTrue(node(i).setIfAbsent(alike, "another client's lock by the published pattern", 60_000), "node " + i);
+            assertTrue(node(i).setIfAbsent(alike, "another client's lock by the published pattern", 60_000),
+                    "node " + i);
         }
         try {
             final Lease first = acquired(client.acquire(client.key(resource), FENCED));

@@ -259,10 +259,11 @@ class LoggerFaultsTest extends VirtualTest {
             received[1]++;
             throw bug;
         });
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(Duration.ofSeconds(30))
-                .retryPolicy((attempts, reason, ttl, random) -> {
-                    throw bug;
-                }));
+        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
+                options().waitUpTo(Duration.ofSeconds(30))
+                        .retryPolicy((attempts, reason, ttl, random) -> {
+                            throw bug;
+                        }));
         eachNode(node -> node.redis().set("others", "foreign", 2_000));
         final CompletableFuture<AcquireOutcome> refused = client.redlock()
                 .acquireAsync("others", options().waitUpTo(Duration.ofSeconds(5))

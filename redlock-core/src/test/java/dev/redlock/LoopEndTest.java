@@ -243,7 +243,8 @@ class LoopEndTest {
     @ParameterizedTest
     @EnumSource
     void callsOnATerminatedManualLoopComplete(final End end) throws Exception {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), IdlePolicy.BLOCK, "by-hand");
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(),
+                IdlePolicy.BLOCK, "by-hand");
         connect(thread.loop());
         final CompletableFuture<LeaseState> received = new CompletableFuture<>();
         held("held", OPTIONS.listener((lost, state) -> received.complete(state)));

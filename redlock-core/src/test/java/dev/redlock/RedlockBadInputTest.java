@@ -62,7 +62,8 @@ class RedlockBadInputTest {
     @Test
     void resourcesAreValidated() {
         Refusal.ofNull("resource is null: give the name of the resource to lock", () -> redlock.tryAcquire(null, TTL));
-        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock", () -> redlock.acquire("", TTL));
+        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock",
+                () -> redlock.acquire("", TTL));
         Refusal.ofArgument("resource \"" + "x".repeat(32) + "... (481 more characters)\" is 513 bytes long with its"
                 + " prefix: at most 512 are allowed (RedlockContext.resourceLengthMax)",
                 () -> redlock.key("x".repeat(513)));
@@ -167,7 +168,8 @@ class RedlockBadInputTest {
     @Test
     void anUnavailableTransportIsRejectedWithItsReason() {
         final RedlockContext context = new RedlockContext().nodes("unix:///run/none.sock").transport(TransportKind.NIO);
-        Refusal.ofArgument("transport NIO cannot be used here: it has no Unix domain sockets; use AUTO or another transport",
+        Refusal.ofArgument(
+                "transport NIO cannot be used here: it has no Unix domain sockets; use AUTO or another transport",
                 () -> Redlock.connect(context));
     }
 

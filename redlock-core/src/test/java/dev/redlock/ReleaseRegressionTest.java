@@ -63,7 +63,8 @@ class ReleaseRegressionTest extends VirtualTest {
         node(0).pause();
         node(1).pause();
         assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "one of three deleted it");
-        assertEquals(1, status(client, 0).grantedCount() - 1, "precondition: the same claim was reused, with two grants");
+        assertEquals(1, status(client, 0).grantedCount() - 1,
+                "precondition: the same claim was reused, with two grants");
     }
 
     /** The caller of an extension does not wait for the replies to the release. */
@@ -138,7 +139,8 @@ class ReleaseRegressionTest extends VirtualTest {
     @Test
     void aPlainReleaseTouchesNoCounter() {
         final VirtualWorld.Client client = world(3);
-        assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))), "the fenced lease");
+        assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))),
+                "the fenced lease");
         world.runMs(1);
         final Lease plain = acquired(get(client.redlock().acquireAsync("plain", options())));
         assertEquals(ReleaseOutcome.RELEASED, release(plain), "the plain lease");
@@ -160,8 +162,10 @@ class ReleaseRegressionTest extends VirtualTest {
         world.settle();
         eachNode(node -> node.breakConnections());
         world.settle();
-        assertEquals(List.of(1L, 0L, 1L), List.of(status(client, 0).undeliveredReleaseCount(), status(client, 1).undeliveredReleaseCount(),
-                status(client, 2).undeliveredReleaseCount()), "the possible keys of each node");
+        assertEquals(List.of(1L, 0L, 1L),
+                List.of(status(client, 0).undeliveredReleaseCount(), status(client, 1).undeliveredReleaseCount(),
+                        status(client, 2).undeliveredReleaseCount()),
+                "the possible keys of each node");
     }
 
     /** A second try would most likely get an error again: the release is dropped and counted. */
@@ -198,7 +202,8 @@ class ReleaseRegressionTest extends VirtualTest {
             node(i).breakConnections();
         }
         world.settle();
-        assertEquals(0, status(client, 0).undeliveredReleaseCount() + status(client, 1).undeliveredReleaseCount(), "they have replied");
+        assertEquals(0, status(client, 0).undeliveredReleaseCount() + status(client, 1).undeliveredReleaseCount(),
+                "they have replied");
         assertEquals(1, status(client, 2).undeliveredReleaseCount(), "it has not replied");
     }
 

@@ -188,7 +188,8 @@ class RetryAtOnceTest extends VirtualTest {
     @ParameterizedTest
     @EnumSource
     void immediateRetriesDoNotStarveTheClientsOwnLoop(final IdlePolicy policy) {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
+                "retry-at-once");
         try (LiveNodes nodes = new LiveNodes(1)) {
             final TestClient live = new TestClient(new RedlockContext().nodes(nodes.addresses())
                     .restartGuard(RestartGuardMode.OFF), thread.loop(), nodes.newTransport(), NanoClock.system(), 1);
@@ -234,7 +235,8 @@ class RetryAtOnceTest extends VirtualTest {
     @ParameterizedTest
     @EnumSource
     void aLoopTerminatesDespiteImmediateRetries(final IdlePolicy policy) {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy, "retry-at-once");
+        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
+                "retry-at-once");
         final AtomicBoolean isOver = new AtomicBoolean();
         final AtomicInteger inside = new AtomicInteger();
         final AtomicInteger received = new AtomicInteger();

@@ -180,7 +180,8 @@ class UnexpectedFailureTest {
         final CompletableFuture<AcquireOutcome.Kind> receivedInside = new CompletableFuture<>();
         nodes.clientLoop().execute(() -> {
             readingsLeft = 1;
-            redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(), outcome -> received.complete(outcome.kind()));
+            redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(),
+                    outcome -> received.complete(outcome.kind()));
             receivedInside.complete(received.getNow(null));
         });
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, received.orTimeout(20, TimeUnit.SECONDS).join());

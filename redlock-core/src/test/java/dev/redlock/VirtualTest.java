@@ -131,7 +131,8 @@ public abstract class VirtualTest {
         return AcquireOptions.ofTtl(TTL).tryOnce();
     }
 
-    protected CompletableFuture<AcquireOutcome> acquireAsync(final VirtualWorld.Client client, final AcquireOptions options) {
+    protected CompletableFuture<AcquireOutcome> acquireAsync(final VirtualWorld.Client client,
+            final AcquireOptions options) {
         return client.redlock().acquireAsync("orders", options).toCompletableFuture();
     }
 

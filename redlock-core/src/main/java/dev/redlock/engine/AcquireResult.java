@@ -159,7 +159,8 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
             text.append(", shortest remaining ttl ")
                     .append(shortestRemainingTtlMs == Long.MAX_VALUE ? "unlimited" : shortestRemainingTtlMs + " ms");
         }
-        for (long unansweredMask = failedMask | unknownMask; unansweredMask != 0; unansweredMask &= unansweredMask - 1) {
+        for (long unansweredMask = failedMask | unknownMask; unansweredMask != 0; unansweredMask &= unansweredMask
+                - 1) {
             final int nodeIndex = Long.numberOfTrailingZeros(unansweredMask);
             text.append(", node ").append(nodeIndex).append(' ').append(voteText(nodeIndex));
         }

@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Blocks a caller until the event loop has an outcome for it; the lowest layer of a lease. The event loop wakes the first
- * blocked thread. A second thread on the same lease polls, because one field holds one thread.
+ * Blocks a caller until the event loop has an outcome for it; the lowest layer of a lease. The event loop wakes the
+ * first blocked thread. A second thread on the same lease polls, because one field holds one thread.
  *
  * @threading any thread
  */

@@ -49,7 +49,10 @@ final class Claim extends LockRequest {
     final Token token = new Token();
     /** The handoff streak of its lease. */
     final HandoffStreak streak = new HandoffStreak();
-    /** Why each failed or unknown vote of the acquire round failed, as ordinals of VoteFailure; stale for other votes. */
+    /**
+     * Why each failed or unknown vote of the acquire round failed, as ordinals of VoteFailure; stale for
+     * other votes.
+     */
     final byte[] failures;
     final DeadlineTimer roundTimer;
     final DeadlineTimer extendTimer;

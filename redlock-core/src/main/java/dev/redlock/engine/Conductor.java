@@ -121,7 +121,8 @@ final class Conductor implements NodeListener {
     @Override
     public void onStateChange(final NodeView node, final NodeState state) {
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
-            // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the original's.
+            // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the
+            // original's.
             tokens.rekey();
             settledMask |= 1L << node.index();
             if (settledMask == Quorum.allOf(nodes.length)) {
@@ -153,7 +154,10 @@ final class Conductor implements NodeListener {
         loop.execute(task);
     }
 
-    /** As {@link #execute}, but ignores a rejection: the loop is ending, and {@link Shutdown#onLoopEnding} cleans up. */
+    /**
+     * As {@link #execute}, but ignores a rejection: the loop is ending, and {@link Shutdown#onLoopEnding}
+     * cleans up.
+     */
     void executeUnlessEnding(final Runnable task) {
         try {
             loop.execute(task);

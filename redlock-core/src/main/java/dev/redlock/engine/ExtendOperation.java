@@ -10,8 +10,8 @@ import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Vote;
 
 /**
- * Runs the extension rounds of a lease, one at a time; the sequence identifies the replies of older rounds. A node counts
- * only if it still held the token. A node that had lost it sets the key again, which helps the next round only.
+ * Runs the extension rounds of a lease, one at a time; the sequence identifies the replies of older rounds. A node
+ * counts only if it still held the token. A node that had lost it sets the key again, which helps the next round only.
  *
  * <p>A reply that the node does not hold the token removes it from the holder nodes, also if its round is older or
  * decided: the node executed the commands in order, so the reply is newer than its grant. With fewer than a quorum of

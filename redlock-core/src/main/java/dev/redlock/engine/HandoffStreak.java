@@ -1,11 +1,12 @@
 package dev.redlock.engine;
 
 /**
- * Counts consecutive local handoffs: leases on one resource that one waiter of this client hands to the next. The streak
- * belongs to the lease while it is held, then to the queue until the attempt of the next waiter has ended.
+ * Counts consecutive local handoffs: leases on one resource that one waiter of this client hands to the next. The
+ * streak belongs to the lease while it is held, then to the queue until the attempt of the next waiter has ended.
  *
- * <p>During a streak, other clients rarely get the lock, because an acquire follows each release immediately. So a streak
- * ends with a pause that leaves the lock free for them. The pause may be idle time, so only a long streak ends with one.
+ * <p>During a streak, other clients rarely get the lock, because an acquire follows each release immediately. So a
+ * streak ends with a pause that leaves the lock free for them. The pause may be idle time, so only a long streak ends
+ * with one.
  *
  * @threading event-loop-confined
  */

@@ -4,8 +4,8 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.node.CommandKind;
 
 /**
- * Queries the ttl of the holder's key for an acquisition that ends with a refusal, because a refused {@code SET} does not
- * contain it. The rollback follows the query on each connection, so other clients do not wait for the reply.
+ * Queries the ttl of the holder's key for an acquisition that ends with a refusal, because a refused {@code SET} does
+ * not contain it. The rollback follows the query on each connection, so other clients do not wait for the reply.
  *
  * @threading event-loop-confined
  */
@@ -23,7 +23,8 @@ final class HolderTtlQuery {
     void start(final Claim claim) {
         claim.phase = Claim.Phase.QUERYING_TTL;
         claim.queriedMask = claim.acquireRound.refused();
-        conductor.startTimer(claim.roundTimer, conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+        conductor.startTimer(claim.roundTimer,
+                conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
         claim.addPendingReplies(Long.bitCount(claim.queriedMask));
         // The query ends after the last send at the earliest.
         claim.isFanOutInProgress = true;

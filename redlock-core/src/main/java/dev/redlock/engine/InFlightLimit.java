@@ -1,8 +1,8 @@
 package dev.redlock.engine;
 
 /**
- * Limits the attempts in flight, and queues the acquisitions that wait for a slot. A free slot is reserved for the first
- * waiter, so no later acquisition overtakes it.
+ * Limits the attempts in flight, and queues the acquisitions that wait for a slot. A free slot is reserved for the
+ * first waiter, so no later acquisition overtakes it.
  *
  * @threading event-loop-confined
  */

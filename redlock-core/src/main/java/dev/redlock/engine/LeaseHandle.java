@@ -21,13 +21,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Implements a lease and the outcome of its acquisition in one object. A lock costs one allocation, or none if the caller
- * reuses the handle. Its layers are {@link CallerParking}, {@link RequestMailbox} and {@link AcquireResult}.
+ * Implements a lease and the outcome of its acquisition in one object. A lock costs one allocation, or none if the
+ * caller reuses the handle. Its layers are {@link CallerParking}, {@link RequestMailbox} and {@link AcquireResult}.
  *
  * <p>The caller writes the request fields before it sets a request bit. The event loop writes all other fields, the
- * volatile state last. Fields written before the state use release stores: a full barrier at each of a dozen stores would
- * take 5 % of the client's CPU. An outcome that wakes a blocked caller uses a full barrier: either the caller sees the
- * outcome, or the event loop sees the waiter.
+ * volatile state last. Fields written before the state use release stores: a full barrier at each of a dozen stores
+ * would take 5 % of the client's CPU. An outcome that wakes a blocked caller uses a full barrier: either the caller
+ * sees the outcome, or the event loop sees the waiter.
  *
  * @threading any thread; only the event loop uses the fields without volatile
  */
@@ -187,7 +187,8 @@ public final class LeaseHandle extends AcquireResult implements Lease {
                     "this lease was never used for an acquisition: there is nothing to release");
         }
         if (!RELEASE_CALLBACK.compareAndSet(this, null, callback)) {
-            throw new IllegalStateException("a release of \"" + key + "\" with a callback is in progress: wait for its outcome");
+            throw new IllegalStateException(
+                    "a release of \"" + key + "\" with a callback is in progress: wait for its outcome");
         }
         submit(RELEASE);
     }

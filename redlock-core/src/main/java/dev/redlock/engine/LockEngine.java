@@ -26,7 +26,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Implements the client behind the public API: it owns the conductors, one for each event loop, and routes calls to them.
+ * Implements the client behind the public API: it owns the conductors, one for each event loop, and routes calls to
+ * them.
  *
  * @threading any thread
  */

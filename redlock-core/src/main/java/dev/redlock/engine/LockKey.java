@@ -67,8 +67,8 @@ public final class LockKey {
 
     /**
      * Returns the counter's key. It depends on the complete key of the lock alone, so clients with different prefixes
-     * agree on it. It starts with the lock's key, so an ACL key pattern that allows the lock allows its counter. Its hash
-     * tag keeps it in the lock's cluster slot: the tag of the lock's key, or the whole key. A key with a brace but
+     * agree on it. It starts with the lock's key, so an ACL key pattern that allows the lock allows its counter. Its
+     * hash tag keeps it in the lock's cluster slot: the tag of the lock's key, or the whole key. A key with a brace but
      * without a tag has no such counter.
      */
     public static String counterName(final String key) {

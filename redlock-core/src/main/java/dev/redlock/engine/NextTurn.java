@@ -6,7 +6,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Defers requests to the next turn of the event loop, after it has polled its sockets and timers. A caller that retries
- * from its callback does not starve them, however fast its requests fail. A long chain of callbacks needs no deep stack.
+ * from its callback does not starve them, however fast its requests fail. A long chain of callbacks needs no deep
+ * stack.
  *
  * @threading event-loop-confined
  */

@@ -3,8 +3,8 @@ package dev.redlock.engine;
 import dev.redlock.time.DeadlineTimer;
 
 /**
- * Tracks one acquisition from the call to its outcome: its queue, its attempts, and the delays between them. Pooled by the
- * scheduler.
+ * Tracks one acquisition from the call to its outcome: its queue, its attempts, and the delays between them. Pooled by
+ * the scheduler.
  *
  * @threading event-loop-confined
  */

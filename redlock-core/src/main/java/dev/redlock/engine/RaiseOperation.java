@@ -6,8 +6,8 @@ import dev.redlock.quorum.Decision;
 import dev.redlock.quorum.Vote;
 
 /**
- * Runs the raise round of a fenced acquire, if the counters of the granting nodes differ: it raises the lower counters to
- * the highest. That value is the fencing token if a quorum of counters has exactly this value.
+ * Runs the raise round of a fenced acquire, if the counters of the granting nodes differ: it raises the lower counters
+ * to the highest. That value is the fencing token if a quorum of counters has exactly this value.
  *
  * @threading event-loop-confined
  */
@@ -32,7 +32,8 @@ final class RaiseOperation {
             }
         }
         conductor.counters().onRaised();
-        conductor.startTimer(claim.roundTimer, conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
+        conductor.startTimer(claim.roundTimer,
+                conductor.nowNs() + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
         claim.addPendingReplies(Long.bitCount(laggingMask));
         conductor.fanOut().send(claim, CommandKind.RAISE, 0, laggingMask);
     }

@@ -10,8 +10,8 @@ import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 
 /**
- * Runs the release round, which goes to all nodes, whatever their vote on the acquire. It follows the acquire on the same
- * connection, so it also undoes an acquire in flight. A failed send becomes an undelivered release of the node.
+ * Runs the release round, which goes to all nodes, whatever their vote on the acquire. It follows the acquire on the
+ * same connection, so it also undoes an acquire in flight. A failed send becomes an undelivered release of the node.
  *
  * @threading event-loop-confined
  */
@@ -62,7 +62,10 @@ final class ReleaseOperation {
         }
     }
 
-    /** Retains the release for all nodes, because some sends may have failed; a second release of a token does nothing. */
+    /**
+     * Retains the release for all nodes, because some sends may have failed; a second release of a token
+     * does nothing.
+     */
     private void onSendFailed(final Claim claim) {
         if (claim.phase != Claim.Phase.RELEASING) {
             return;

@@ -7,8 +7,8 @@ import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Passes the requests of callers to the event loop, as bits of an integer. The lease is its own task: the caller that
- * sets the first bit submits the lease to the event loop, which then takes all bits. On the event loop itself, a request
- * runs inside its call.
+ * sets the first bit submits the lease to the event loop, which then takes all bits. On the event loop itself, a
+ * request runs inside its call.
  *
  * <p>A caller writes the arguments of a request before it sets the bit.
  *
@@ -148,7 +148,10 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         completeElsewhere((int) REQUESTED.getAndSet(this, 0));
     }
 
-    /** Completes the requests on another thread, because this thread may be inside the call that passed the callback. */
+    /**
+     * Completes the requests on another thread, because this thread may be inside the call that passed
+     * the callback.
+     */
     private void completeElsewhere(final int requests) {
         if (requests == 0) {
             return;

@@ -45,8 +45,8 @@ final class WaitQueues {
     }
 
     /**
-     * Promotes the next waiter after a queue has lost its head. It starts its attempt immediately or, if this client has
-     * just acquired the lock, at the end of that lease.
+     * Promotes the next waiter after a queue has lost its head. It starts its attempt immediately or, if this client
+     * has just acquired the lock, at the end of that lease.
      */
     void promoteNext(final WaitQueue queue, final LeaseHandle holder) {
         final PendingAcquire head = queue.head();

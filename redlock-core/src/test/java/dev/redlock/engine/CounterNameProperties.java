@@ -43,7 +43,8 @@ class CounterNameProperties {
             try {
                 final LockKey key = LockKey.of(prefix, resource, 512);
                 final String other = counters.put(text(key.bulk()), text(key.counterBulk()));
-                assertTrue(other == null || other.equals(text(key.counterBulk())), "the counter depends on the complete key only");
+                assertTrue(other == null || other.equals(text(key.counterBulk())),
+                        "the counter depends on the complete key only");
             } catch (final IllegalArgumentException e) {
                 assertTrue((prefix + resource).contains(":redlock:fence"), e::getMessage);
             }

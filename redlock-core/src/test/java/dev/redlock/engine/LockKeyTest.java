@@ -71,8 +71,10 @@ class LockKeyTest {
 
     @Test
     void emptyNamesAreRejected() {
-        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock", () -> LockKey.of("", "", 512));
-        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock", () -> LockKey.of("p", "", 512));
+        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock",
+                () -> LockKey.of("", "", 512));
+        Refusal.ofArgument("resource \"\" is empty: give the name of the resource to lock",
+                () -> LockKey.of("p", "", 512));
         Refusal.ofNull("resource is null: give the name of the resource to lock", () -> LockKey.of("", null, 512));
     }
 
@@ -85,7 +87,8 @@ class LockKeyTest {
         Refusal.ofArgument("resource has an unpaired surrogate at index " + index
                 + ", which UTF-8 cannot encode: use complete characters", () -> LockKey.of("", resource, 512));
         Refusal.ofArgument("key prefix has an unpaired surrogate at index " + index
-                + ", which UTF-8 cannot encode: use complete characters", () -> new RedlockContext().keyPrefix(resource));
+                + ", which UTF-8 cannot encode: use complete characters",
+                () -> new RedlockContext().keyPrefix(resource));
     }
 
     @Test

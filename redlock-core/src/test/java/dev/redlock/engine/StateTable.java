@@ -36,8 +36,8 @@ final class StateTable {
     /** Returns the violations of one conductor and of some leases that used it last. */
     static List<String> violations(final Conductor conductor, final Iterable<? extends Lease> leases) {
         final StateTable table = new StateTable(conductor);
-        for (PendingAcquire pending = conductor.scheduler().firstPending(); pending != null;
-                pending = pending.nextActive) {
+        for (PendingAcquire pending = conductor.scheduler()
+                .firstPending(); pending != null; pending = pending.nextActive) {
             table.checkPending(pending);
         }
         table.checkTracked();
@@ -77,7 +77,8 @@ final class StateTable {
     private void checkAttempt(final PendingAcquire pending, final Claim claim, final String subject) {
         final String attempt = claim.phase + " of " + subject;
         check(claim.phase == Claim.Phase.ACQUIRING || claim.phase == Claim.Phase.RAISING
-                || claim.phase == Claim.Phase.QUERYING_TTL, "an attempt is ACQUIRING, RAISING or QUERYING_TTL", attempt);
+                || claim.phase == Claim.Phase.QUERYING_TTL, "an attempt is ACQUIRING, RAISING or QUERYING_TTL",
+                attempt);
         check(claim.pending == pending && claim.lease == null, "the pending acquire alone owns the claim", attempt);
         check(claim.roundTimer.isStarted() && !pending.timer.isStarted(),
                 "an attempt ends by its round timer, not by the timer of the pending acquire", attempt);
@@ -90,7 +91,8 @@ final class StateTable {
         check(pending.queue != null, "a pending acquire that waits has a queue", subject);
         check(pending.timer.isStarted(), "a pending acquire that waits has a timer", subject);
         if (pending.state == PendingAcquire.State.QUEUED) {
-            check(pending.queue == null || pending.queue.head() != pending, "the head of a queue is not QUEUED", subject);
+            check(pending.queue == null || pending.queue.head() != pending, "the head of a queue is not QUEUED",
+                    subject);
         } else {
             checkHead(pending, subject);
         }

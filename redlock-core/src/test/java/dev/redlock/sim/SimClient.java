@@ -276,7 +276,8 @@ final class SimClient {
         final int attemptsMax = plan.nodeCount * plan.nodeInFlightMax * perRequest + workers.size();
         if (process.engine().claimsOut() > attemptsMax) {
             simulation
-                    .violate(name() + " has " + process.engine().claimsOut() + " claims in use, more than " + attemptsMax);
+                    .violate(name() + " has " + process.engine().claimsOut() + " claims in use, more than "
+                            + attemptsMax);
         }
         redlock().nodes().forEach(node -> {
             if (node.undeliveredReleaseCount() > simulation.plan.undeliveredReleasesMax) {

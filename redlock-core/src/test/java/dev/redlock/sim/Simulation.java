@@ -586,7 +586,8 @@ public final class Simulation {
                 violate(client.name() + " has not reconnected to " + node);
             }
             if (node.undeliveredReleaseCount() != 0) {
-                violate(client.name() + " still has " + node.undeliveredReleaseCount() + " undelivered releases to " + node);
+                violate(client.name() + " still has " + node.undeliveredReleaseCount() + " undelivered releases to "
+                        + node);
             }
         });
     }
