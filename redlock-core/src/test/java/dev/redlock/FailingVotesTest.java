@@ -7,11 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** A connected node that returns only errors is reported as failing. */
+@Tag("long")
 class FailingVotesTest extends VirtualTest {
 
     private static final int ALWAYS = Integer.MAX_VALUE;

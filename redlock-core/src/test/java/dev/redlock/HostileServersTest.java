@@ -3,9 +3,9 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.FakeNode.Hostility;
 import dev.redlock.sim.FakeNode.Wire;
+import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.SocketNodes;
 import io.netty.buffer.ByteBuf;
@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -32,6 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * two servers grant each lock and no key stays on them. The client connects to the hostile server a few times in the
  * first second and once or twice per second afterwards. Memory and threads stay bounded.
  */
+@Tag("long")
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class HostileServersTest {
 

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
  */
 class AllocationTest {
 
-    private static final int CYCLES_PER_WINDOW = 20_000;
+    private static final int CYCLES_PER_WINDOW = 8_000;
     private static final int WARM_UP_WINDOWS = 3;
     private static final int WINDOWS_MAX = 8;
     /** What the turns of Netty's io_uring loop may cost a cycle that is alone. */
