@@ -125,6 +125,21 @@ class RedlockLockTest {
     }
 
     @Test
+    void viewsOfOneResourceShareTheirHold() throws Exception {
+        final RedlockLock other = redlock.asLock("orders", OPTIONS);
+        view.lock();
+        other.lock();
+        assertEquals(2, view.holdCount(), "entered again through the other view");
+        assertEquals(view.lease(), other.lease(), "one lease");
+        assertEquals(false, inAnotherThread(() -> redlock.asLock("orders", OPTIONS).tryLock()), "another thread");
+        view.unlock();
+        assertTrue(other.isHeldByCurrentThread(), "one hold is left");
+        other.unlock();
+        assertFalse(view.isHeldByCurrentThread());
+        Await.until("released", () -> keyCount() == 0);
+    }
+
+    @Test
     void holdCountsBelongToOneThread() throws Exception {
         view.lock();
         assertEquals(0, inAnotherThread(() -> view.holdCount()));
