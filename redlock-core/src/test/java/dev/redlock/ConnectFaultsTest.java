@@ -46,7 +46,7 @@ class ConnectFaultsTest extends VirtualTest {
         final int[] lookups = new int[1];
         client.transport().resolver((found, answer) -> lookups[0]++);
         node(0).breakConnections();
-        world.await("given up", 20_000, () -> status(client, 0).state() == NodeState.WAITING
+        world.await("timed out", 20_000, () -> status(client, 0).state() == NodeState.WAITING
                 && String.valueOf(status(client, 0).problem()).contains("look-up timed out"));
         client.transport().resolver((found, answer) -> answer.accept(found));
         assertReady(client, 2_000);

@@ -100,11 +100,13 @@ class WaitBudgetTest {
         try (Redlock other = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1")
                 .transport(TransportKind.NIO)
                 .keyPrefix("app:"))) {
-            Refusal.ofArgument("resource key \"orders\" was encoded with key prefix \"\", and this client's is"
-                    + " \"app:\": encode it with key() of this client",
+            Refusal.ofArgument(
+                    "resource key \"orders\" was encoded with key prefix \"\", but this client has key prefix"
+                            + " \"app:\": encode it with key() of this client",
                     () -> other.acquire(redlock.key("orders"), OPTIONS));
-            Refusal.ofArgument("resource key \"orders\" was encoded with key prefix \"app:\", and this client's is"
-                    + " \"\": encode it with key() of this client",
+            Refusal.ofArgument(
+                    "resource key \"orders\" was encoded with key prefix \"app:\", but this client has key prefix"
+                            + " \"\": encode it with key() of this client",
                     () -> redlock.acquireAsync(other.key("orders"), OPTIONS));
         }
     }

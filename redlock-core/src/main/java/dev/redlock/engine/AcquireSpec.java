@@ -6,9 +6,9 @@ import dev.redlock.RetryPolicy;
 /**
  * The options of one acquisition, as the engine reads them.
  *
- * @param ttlMs             time to live that the nodes are given
+ * @param ttlMs             time to live of the keys
  * @param waitNs            wait budget; 0 for one attempt, {@link #UNSET} for that of the call
- * @param minValidityNs     validity that must be left for a success; {@link #UNSET} for the client's
+ * @param minValidityNs     validity that a success must have left; {@link #UNSET} for the client's
  * @param retryPolicy       delays between attempts; null for the client's
  * @param listener          notified of the lease's extensions and loss; null for none
  * @param extensionCountMax automatic extensions at most; 0 for none

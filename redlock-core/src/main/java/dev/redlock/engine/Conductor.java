@@ -143,7 +143,7 @@ final class Conductor implements NodeListener {
     @Override
     public void onLogLine(final NodeView node, final System.Logger.Level level, final String line) {
         if (!shutdown.isClosing()) {
-            // The node is in the middle of a change of state.
+            // The node is changing its state, and a log handler may re-enter the client.
             Log.later(loop, level, "node {0} ({1}): {2}", node.index(), node.address(), line);
         }
     }
@@ -155,8 +155,7 @@ final class Conductor implements NodeListener {
     }
 
     /**
-     * As {@link #execute}, but ignores a rejection: the loop is ending, and {@link Shutdown#onLoopEnding}
-     * cleans up.
+     * As {@link #execute}, but ignores a rejection: the loop is ending, and {@link Shutdown#onLoopEnding} cleans up.
      */
     void executeUnlessEnding(final Runnable task) {
         try {

@@ -177,7 +177,7 @@ public final class LockEngine {
     /**
      * Acquires without blocking; cancelling the stage cancels the acquisition or releases the lock.
      *
-     * @param key    what to lock
+     * @param key    resource to lock
      * @param spec   options
      * @param waitNs wait budget
      * @return completed with the outcome, on the event loop

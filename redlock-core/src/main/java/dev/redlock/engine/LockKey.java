@@ -102,20 +102,20 @@ public final class LockKey {
     }
 
     /**
-     * Rejects a key of a client with another prefix, which would name another lock.
+     * Rejects a key of a client with another prefix, which is the key of another lock.
      *
-     * @param clientPrefix prefix of the client that the key is given to
-     * @throws IllegalArgumentException if it is not the key's
+     * @param clientPrefix prefix of the client that uses the key
+     * @throws IllegalArgumentException if the key has another prefix
      */
     public void checkPrefix(final String clientPrefix) {
         if (!prefix.equals(clientPrefix)) {
             throw new IllegalArgumentException("resource key \"" + this + "\" was encoded with key prefix \""
-                    + SafeText.of(prefix) + "\", and this client's is \"" + SafeText.of(clientPrefix)
+                    + SafeText.of(prefix) + "\", but this client has key prefix \"" + SafeText.of(clientPrefix)
                     + "\": encode it with key() of this client");
         }
     }
 
-    /** @return the resource as it was named, without the prefix */
+    /** @return the name of the resource, without the prefix */
     public String resource() {
         return resource;
     }

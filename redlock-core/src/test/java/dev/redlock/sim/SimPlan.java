@@ -191,7 +191,7 @@ public final class SimPlan {
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (isFenced ? ", fenced" : "")
                 + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")
-                + ", debtMax " + undeliveredReleasesMax
+                + ", undeliveredReleasesMax " + undeliveredReleasesMax
                 + ", localHandoffsMax " + localHandoffsMax + ", nodes " + kinds
                 + ", clients "
                 + commands;
