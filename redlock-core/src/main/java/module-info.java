@@ -1,5 +1,5 @@
 /** Distributed locks over N independent Redis or Valkey masters. */
-@SuppressWarnings({ "requires-automatic", "module" })
+@SuppressWarnings("module") // Netty chose names that end with digits
 module dev.redlock {
     requires transitive dev.redlock.resp;
     requires transitive io.netty.transport;
@@ -9,7 +9,11 @@ module dev.redlock {
     requires io.netty.transport.classes.io_uring;
     requires io.netty.transport.classes.kqueue;
     requires io.netty.transport.unix.common;
-    requires org.agrona;
+    // No class refers to these modules, but without them no application on the module path loads a native library.
+    requires io.netty.transport.epoll.linux.aarch_64;
+    requires io.netty.transport.epoll.linux.x86_64;
+    requires io.netty.transport.kqueue.osx.aarch_64;
+    requires io.netty.transport.kqueue.osx.x86_64;
 
     exports dev.redlock;
 }

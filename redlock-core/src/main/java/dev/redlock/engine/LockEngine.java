@@ -11,6 +11,7 @@ import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
 import dev.redlock.transport.NettyTransport;
+import dev.redlock.transport.NettyVersion;
 import dev.redlock.transport.NodeAddress;
 import io.netty.channel.EventLoop;
 import java.security.SecureRandom;
@@ -60,8 +61,10 @@ public final class LockEngine {
      * @param config the configuration
      * @return the client
      * @throws IllegalArgumentException if the configured transport is not available
+     * @throws IllegalStateException    if Netty is too old
      */
     public static LockEngine create(final ClientConfig config) {
+        NettyVersion.check();
         return config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
     }
 
@@ -107,7 +110,11 @@ public final class LockEngine {
 
     private static NettyTransport.Choice chooseTransport(final TransportKind kind, final boolean needsUnixSockets) {
         if (kind == TransportKind.AUTO) {
-            return NettyTransport.best(needsUnixSockets);
+            final NettyTransport.Choice best = NettyTransport.best(needsUnixSockets);
+            if (best.warning() != null) {
+                Log.log(System.Logger.Level.WARNING, "{0}", best.warning());
+            }
+            return best;
         }
         final NettyTransport transport = NettyTransport.valueOf(kind.name());
         final String refusal = transport.refusal(needsUnixSockets);
@@ -115,7 +122,7 @@ public final class LockEngine {
             throw new IllegalArgumentException("transport " + kind + " cannot be used here: " + refusal
                     + "; use AUTO or another transport");
         }
-        return new NettyTransport.Choice(transport, transport + " as configured");
+        return new NettyTransport.Choice(transport, transport + " as configured", null);
     }
 
     private static Conductor newConductor(final ClientConfig config, final EventLoop loop,

@@ -11,6 +11,8 @@ final class WaitQueue {
     /** The streak that the head continues if its current or next attempt succeeds; stale otherwise. */
     final HandoffStreak streak = new HandoffStreak();
     LockKey key;
+    /** The next queue in the bucket of {@link WaitQueueMap}. */
+    WaitQueue nextInBucket;
     /** The head waits for the end of the pause that follows a streak. */
     boolean isPausing;
     long pauseEndNs;

@@ -2,7 +2,6 @@ package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.node.FreeList;
-import org.agrona.collections.Object2ObjectHashMap;
 
 /**
  * Owns the local queues, one for each resource with a waiting acquisition, and runs the handoffs. After this client
@@ -13,12 +12,12 @@ import org.agrona.collections.Object2ObjectHashMap;
  */
 final class WaitQueues {
 
-    private static final int COMPACT_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
+    private static final int TRIM_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
 
     private final Conductor conductor;
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
-    private final Object2ObjectHashMap<LockKey, WaitQueue> queues = new Object2ObjectHashMap<>();
+    private final WaitQueueMap queues = new WaitQueueMap();
     private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
     private final int handoffsMax;
 
@@ -31,7 +30,7 @@ final class WaitQueues {
 
     /** Returns the queue of a resource; null if no acquisition waits for it. */
     WaitQueue get(final LockKey key) {
-        return queues.isEmpty() ? null : queues.get(key);
+        return queues.get(key);
     }
 
     /** Creates the queue of a resource. */
@@ -40,7 +39,7 @@ final class WaitQueues {
         final WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
         queue.key = key;
         queue.streak.end();
-        queues.put(key, queue);
+        queues.add(queue);
         return queue;
     }
 
@@ -51,7 +50,7 @@ final class WaitQueues {
     void promoteNext(final WaitQueue queue, final LeaseHandle holder) {
         final PendingAcquire head = queue.head();
         if (head == null) {
-            queues.remove(queue.key);
+            queues.remove(queue);
             queue.key = null;
             free.push(queue);
             return;
@@ -139,8 +138,6 @@ final class WaitQueues {
 
     void trim() {
         free.trim();
-        if (queues.capacity() > COMPACT_CAPACITY_MIN && queues.size() < queues.capacity() / 8) {
-            queues.compact();
-        }
+        queues.trim(TRIM_CAPACITY_MIN);
     }
 }

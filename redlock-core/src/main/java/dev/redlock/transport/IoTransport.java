@@ -10,48 +10,48 @@ import java.net.SocketAddress;
 import java.util.function.BiConsumer;
 
 /**
- * How bytes travel: the kind of event loop and of channel that belong together.
+ * A network transport: an I/O handler for event loops, and the channel types that work with it.
  *
  * @threading any thread
  */
 public interface IoTransport {
 
-    /** @return what was chosen and, for each better one, why it was refused; one line */
+    /** @return the name of the transport, one line */
     String description();
 
-    /** @return the I/O side of a new event loop */
+    /** @return the factory of the I/O handler of a new event loop */
     IoHandlerFactory newIoHandlerFactory();
 
-    /** @return where buffers of commands come from; slices of a pooled buffer are pooled too */
+    /** @return the allocator for buffers of commands; slices of a pooled buffer are pooled too */
     default ByteBufAllocator allocator() {
         return PooledByteBufAllocator.DEFAULT;
     }
 
     /**
-     * The channel type for an address.
+     * Returns the channel type for an address.
      *
-     * @param address where to
+     * @param address the address of the node
      * @return a channel class that registers with this transport's event loops
      * @throws IllegalArgumentException if the transport has no such channel
      */
     Class<? extends Channel> channelClass(NodeAddress address);
 
     /**
-     * Sets what this transport offers beyond the common options, such as a TCP user timeout.
+     * Sets the socket options of this transport, such as the TCP user timeout.
      *
-     * @param bootstrap     the connection being set up
-     * @param address       where to
-     * @param userTimeoutMs milliseconds after which unacknowledged bytes mean that the peer is gone
+     * @param bootstrap     the bootstrap of the connection
+     * @param address       the address of the node
+     * @param userTimeoutMs milliseconds without an acknowledgement after which the kernel closes the connection
      */
     void tune(Bootstrap bootstrap, NodeAddress address, int userTimeoutMs);
 
     /**
-     * Looks an address up without blocking the event loop. Called anew for every connection, so that a name that moved
-     * is followed.
+     * Resolves an address without blocking the event loop. The client calls it for every connection, so it follows a
+     * host name whose address changes.
      *
      * @param address the address as configured
-     * @param loop    where the answer is delivered
-     * @param answer  gets the socket address and null, or null and the reason; always called on the loop
+     * @param loop    the event loop that runs the callback
+     * @param answer  receives the socket address and null, or null and the failure; always called on the loop
      */
     void resolve(NodeAddress address, EventLoop loop, BiConsumer<SocketAddress, Throwable> answer);
 }

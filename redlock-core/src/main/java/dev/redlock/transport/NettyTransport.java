@@ -23,6 +23,7 @@ import io.netty.channel.uring.IoUring;
 import io.netty.channel.uring.IoUringChannelOption;
 import io.netty.channel.uring.IoUringIoHandler;
 import io.netty.channel.uring.IoUringSocketChannel;
+import java.io.FileNotFoundException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -30,17 +31,19 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * The transports of Netty, best first: epoll, io_uring, kqueue, NIO. Measured, epoll is as quick as io_uring and
- * allocates nothing; see docs/internals/versus-bare-sockets.md.
+ * The transports of Netty, best first: epoll, io_uring, kqueue, NIO. In measurements epoll is as fast as io_uring and
+ * allocates nothing; see docs/internals/versus-bare-sockets.md. The jar of each transport may be absent: its classes
+ * are loaded only if it is considered.
  *
  * @threading immutable
  */
 public enum NettyTransport implements IoTransport {
     /** Linux epoll, with Unix sockets. */
-    EPOLL(EpollIoHandler.class, () -> Epoll.unavailabilityCause()) {
+    EPOLL(() -> EpollIoHandler.class, () -> Epoll.unavailabilityCause()) {
         @Override
         public IoHandlerFactory newIoHandlerFactory() {
             return EpollIoHandler.newFactory();
@@ -61,8 +64,8 @@ public enum NettyTransport implements IoTransport {
             bootstrap.option(EpollChannelOption.TCP_USER_TIMEOUT, userTimeoutMs);
         }
     },
-    /** Linux io_uring; no Unix sockets. */
-    IO_URING(IoUringIoHandler.class, () -> IoUring.unavailabilityCause()) {
+    /** Linux io_uring; no Unix sockets. Its native library is a dependency that the user adds. */
+    IO_URING(() -> IoUringIoHandler.class, () -> IoUring.unavailabilityCause()) {
         @Override
         public IoHandlerFactory newIoHandlerFactory() {
             return IoUringIoHandler.newFactory();
@@ -79,7 +82,7 @@ public enum NettyTransport implements IoTransport {
         }
     },
     /** BSD and macOS kqueue, with Unix sockets. */
-    KQUEUE(KQueueIoHandler.class, () -> KQueue.unavailabilityCause()) {
+    KQUEUE(() -> KQueueIoHandler.class, () -> KQueue.unavailabilityCause()) {
         @Override
         public IoHandlerFactory newIoHandlerFactory() {
             return KQueueIoHandler.newFactory();
@@ -95,8 +98,8 @@ public enum NettyTransport implements IoTransport {
             return KQueueDomainSocketChannel.class;
         }
     },
-    /** The JDK's selector: everywhere. */
-    NIO(NioIoHandler.class, () -> null) {
+    /** The JDK's selector, on every platform; no Unix sockets. */
+    NIO(() -> NioIoHandler.class, () -> null) {
         @Override
         public IoHandlerFactory newIoHandlerFactory() {
             return NioIoHandler.newFactory();
@@ -108,56 +111,86 @@ public enum NettyTransport implements IoTransport {
         }
     };
 
-    private final Class<? extends IoHandler> ioHandlerClass;
+    private final Supplier<Class<? extends IoHandler>> ioHandlerClass;
     private final Supplier<Throwable> unavailability;
 
-    NettyTransport(final Class<? extends IoHandler> ioHandlerClass, final Supplier<Throwable> unavailability) {
+    NettyTransport(final Supplier<Class<? extends IoHandler>> ioHandlerClass,
+            final Supplier<Throwable> unavailability) {
         this.ioHandlerClass = ioHandlerClass;
         this.unavailability = unavailability;
     }
 
     /**
-     * The best transport of this machine that can reach the addresses.
+     * Chooses the best transport of this machine that can reach the addresses.
      *
      * @param needsUnixSockets whether an address is a Unix socket
-     * @return the choice; its description names the reason for each refusal
+     * @return the choice; its description contains the reason for each transport that was rejected
+     * @throws IllegalStateException if no transport has Unix sockets here; the message contains the same reasons
      */
     public static Choice best(final boolean needsUnixSockets) {
-        final StringBuilder refusals = new StringBuilder();
+        return best(bestOf(System.getProperty("os.name", "")), transport -> transport.refusal(needsUnixSockets));
+    }
+
+    static Choice best(final NettyTransport expected, final Function<NettyTransport, String> refusals) {
+        final StringBuilder rejected = new StringBuilder();
+        String warning = null;
         for (final NettyTransport transport : values()) {
-            final String refusal = transport.refusal(needsUnixSockets);
-            if (refusal == null) {
-                return new Choice(transport, transport.toString() + refusals);
+            final String reason = refusals.apply(transport);
+            if (reason == null) {
+                final String description = rejected.isEmpty()
+                        ? transport.toString()
+                        : transport + rejected.toString() + ")";
+                return new Choice(transport, description, warning == null
+                        ? null
+                        : "TransportKind.AUTO chose " + transport + ", not " + expected + ": " + warning
+                                + "; set transport(TransportKind." + transport + ") to accept this");
             }
-            refusals.append(refusals.isEmpty() ? " (" : "; ").append(transport).append(": ").append(refusal);
+            if (transport == expected) {
+                warning = reason;
+            }
+            rejected.append(rejected.isEmpty() ? " (" : "; ").append(transport).append(": ").append(reason);
         }
-        throw new IllegalStateException("no transport can be used" + refusals + ")");
+        throw new IllegalStateException("no transport can be used" + rejected + ")");
+    }
+
+    /** @return the transport that an operating system has if no jar is missing */
+    static NettyTransport bestOf(final String osName) {
+        return osName.startsWith("Linux") ? EPOLL : osName.startsWith("Mac") ? KQUEUE : NIO;
     }
 
     /**
-     * The transport that an event loop of the user's belongs to.
+     * Finds the transport of a given event loop.
      *
      * @param loop a Netty 4.2 event loop
      * @return the transport
-     * @throws IllegalArgumentException if it runs none of ours
+     * @throws IllegalArgumentException if the loop runs none of these transports
      */
     public static NettyTransport of(final EventLoop loop) {
         if (loop instanceof IoEventLoop ioLoop) {
             for (final NettyTransport transport : values()) {
-                if (ioLoop.isIoType(transport.ioHandlerClass)) {
+                if (transport.isOf(ioLoop)) {
                     return transport;
                 }
             }
         }
         throw new IllegalArgumentException("event loop " + loop.getClass().getName()
-                + " runs no known transport: give one made with an io_uring, epoll, kqueue or NIO IoHandlerFactory");
+                + " runs no known transport: create it with an epoll, io_uring, kqueue or NIO IoHandlerFactory");
+    }
+
+    private boolean isOf(final IoEventLoop loop) {
+        try {
+            return loop.isIoType(ioHandlerClass.get());
+        } catch (final LinkageError e) {
+            // Its jar is absent, so no loop can run it.
+            return false;
+        }
     }
 
     /**
-     * Why this transport cannot be used.
+     * Returns the reason why this transport cannot be used.
      *
      * @param needsUnixSockets whether an address is a Unix socket
-     * @return the reason, or null if it can
+     * @return the reason, one line; null if it can be used
      */
     public String refusal(final boolean needsUnixSockets) {
         try {
@@ -166,7 +199,7 @@ public enum NettyTransport implements IoTransport {
                 return reasonOf(cause);
             }
         } catch (final LinkageError e) {
-            return "its classes are not on the class path";
+            return "its classes are on neither the class path nor the module path";
         }
         return needsUnixSockets && unixChannelClass() == null ? "it has no Unix domain sockets" : null;
     }
@@ -177,6 +210,9 @@ public enum NettyTransport implements IoTransport {
             root = root.getCause();
         }
         final String message = String.valueOf(root.getMessage());
+        if (root instanceof FileNotFoundException) {
+            return "its native library " + message + " is on neither the class path nor the module path";
+        }
         final int end = message.indexOf('\n');
         return end < 0 ? message : message.substring(0, end);
     }
@@ -188,7 +224,7 @@ public enum NettyTransport implements IoTransport {
     }
 
     void setUserTimeout(final Bootstrap bootstrap, final int userTimeoutMs) {
-        // Only Linux has the option; elsewhere the unanswered-request watch of the node does this work alone.
+        // Only Linux has the option. Elsewhere the node's limit for unanswered requests detects a dead peer.
     }
 
     @Override
@@ -203,7 +239,7 @@ public enum NettyTransport implements IoTransport {
         }
         if (unixChannelClass() == null) {
             throw new IllegalArgumentException("transport " + this + " has no Unix domain sockets, which " + address
-                    + " needs: use EPOLL or KQUEUE, or let the transport be chosen");
+                    + " needs: use EPOLL, KQUEUE or AUTO");
         }
         return unixChannelClass();
     }
@@ -223,21 +259,21 @@ public enum NettyTransport implements IoTransport {
             answer.accept(new DomainSocketAddress(address.path()), null);
             return;
         }
-        // A look-up can block for seconds, so it gets a thread of its own; there is at most one per node at a time.
-        final Callable<SocketAddress> askedMask = () -> new InetSocketAddress(InetAddress.getByName(address.host()),
+        // A DNS lookup can block for seconds, so it runs on its own thread; a node has at most one at a time.
+        final Callable<SocketAddress> lookup = () -> new InetSocketAddress(InetAddress.getByName(address.host()),
                 address.port());
-        final Thread lookup = new Thread(() -> lookUp(askedMask, loop, answer), "redlock-lookup-" + address);
-        lookup.setDaemon(true);
-        lookup.start();
+        final Thread thread = new Thread(() -> lookUp(lookup, loop, answer), "redlock-lookup-" + address);
+        thread.setDaemon(true);
+        thread.start();
     }
 
-    /** Answers on the loop, whatever the look-up throws: a node waits for it. */
-    static void lookUp(final Callable<SocketAddress> askedMask, final Executor loop,
+    /** Calls back on the loop whatever the lookup throws, because a node waits for the answer. */
+    static void lookUp(final Callable<SocketAddress> lookup, final Executor loop,
             final BiConsumer<SocketAddress, Throwable> answer) {
         SocketAddress found = null;
         Throwable failure = null;
         try {
-            found = askedMask.call();
+            found = lookup.call();
         } catch (final Exception | Error e) {
             failure = e;
         }
@@ -246,21 +282,18 @@ public enum NettyTransport implements IoTransport {
         try {
             loop.execute(() -> answer.accept(socketAddress, cause));
         } catch (final RejectedExecutionException e) {
-            // The loop has ended, or takes no tasks now. Then the node's deadline tries again.
+            // The loop has ended or is overloaded. The node's deadline then starts the next lookup.
         }
     }
 
     /**
-     * A transport and why it was chosen.
+     * A transport and the reasons for it.
      *
      * @param transport   the transport
-     * @param description one line: its name and the refusals of the better ones
+     * @param description one line: its name, and the reason for each better one that was rejected
+     * @param warning     a log line if the operating system has a better transport; null if it has none
      * @threading immutable
      */
-    public record Choice(NettyTransport transport, String description) {
-        /** Closes the list of refusals. */
-        public Choice {
-            description = description.indexOf('(') < 0 ? description : description + ")";
-        }
+    public record Choice(NettyTransport transport, String description, String warning) {
     }
 }

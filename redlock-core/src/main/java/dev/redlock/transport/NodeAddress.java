@@ -9,27 +9,26 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Where a node listens, and who we are there: {@code host:port}, {@code redis://[user:password@]host[:port]} or
- * {@code unix:///path}. IPv6 literals stand in brackets.
+ * The address of a node and the credentials for it: {@code host:port}, {@code redis://[user:password@]host[:port]} or
+ * {@code unix:///path}. IPv6 literals are in brackets.
  *
- * <p>{@link #toString} shows the address without user and password. An error about a malformed address shows no more
- * of it than its scheme, or the name before the first colon: whatever else is in it may be a part of a password,
- * because it is malformed.
+ * <p>{@link #toString} shows the address without user and password. An error about a malformed address shows only its
+ * scheme, or the name before the first colon: any other part of a malformed address may belong to a password.
  *
  * @threading immutable
  */
 public final class NodeAddress {
 
-    /** The port of Redis where a {@code redis://} address names none. */
+    /** The port of a {@code redis://} address without one. */
     public static final int DEFAULT_PORT = 6379;
 
     /** Longer than any host name or socket path of an operating system. */
     private static final int LENGTH_MAX = 255;
     private static final int SHOWN_LENGTH_MAX = 64;
-    /** Kinds of characters that are not shown as themselves, as bits. */
+    /** Types of characters that would make a log line misleading, as bits. */
     private static final int UNSHOWABLE_TYPES = 1 << Character.CONTROL | 1 << Character.FORMAT
             | 1 << Character.LINE_SEPARATOR | 1 << Character.PARAGRAPH_SEPARATOR | 1 << Character.SURROGATE;
-    /** Those that are written by mistake. Any other may be the begin of a password that holds a {@code ://}. */
+    /** Schemes that errors may show. Any other text may be the start of a password that contains {@code ://}. */
     private static final Set<String> SHOWN_SCHEMES = Set.of("redis", "rediss", "valkey", "valkeys", "redis-socket",
             "redis-sentinel", "unix", "tcp", "http", "https");
     private static final String FORMS = "write host:port, redis://[user:password@]host[:port] or unix:///path";
@@ -50,10 +49,10 @@ public final class NodeAddress {
     }
 
     /**
-     * Reads an address.
+     * Parses an address.
      *
      * @param text the address
-     * @return it
+     * @return the parsed address
      * @throws IllegalArgumentException if it has none of the three forms
      */
     public static NodeAddress parse(final String text) {
@@ -90,8 +89,8 @@ public final class NodeAddress {
         try {
             uri = new URI(text);
         } catch (final URISyntaxException e) {
-            // The cause is left out: its message repeats the text, password and all.
-            throw malformed(text, "it is no URI");
+            // Without the cause, because its message repeats the text with the password.
+            throw malformed(text, "it is not a URI");
         }
         if (!text.startsWith("redis://")) {
             throw malformed(text,
@@ -101,26 +100,26 @@ public final class NodeAddress {
             throw malformed(text, "host or port is missing or malformed");
         }
         if (uri.getRawQuery() != null || uri.getRawFragment() != null || !isRoot(uri.getRawPath())) {
-            throw malformed(text, "nothing may follow the port; locks live in database 0");
+            throw malformed(text, "nothing may follow the port; locks are in database 0");
         }
         final String userInfo = uri.getRawUserInfo();
-        // Before the two are decoded: a colon that is escaped belongs to the one or the other.
+        // Before decoding, because an escaped colon is part of the user or of the password.
         final int colon = userInfo == null ? -1 : userInfo.indexOf(':');
         if (userInfo != null && colon < 0) {
-            throw malformed(text, "user and password are written user:password@ or :password@");
+            throw malformed(text, "write user and password as user:password@ or :password@");
         }
         return new NodeAddress(checkedHost(text, uri.getHost()), uri.getPort() < 0 ? DEFAULT_PORT : inRange(text, uri),
                 null, userInfo == null || colon == 0 ? null : decoded(text, userInfo.substring(0, colon)),
                 userInfo == null ? null : decoded(text, userInfo.substring(colon + 1)));
     }
 
-    /** Percent escapes as UTF-8; a plus sign stands for itself, unlike in a form. */
+    /** Decodes percent escapes as UTF-8. A plus sign remains a plus sign, unlike in HTML forms. */
     private static String decoded(final String text, final String escaped) {
         final byte[] raw = escaped.getBytes(StandardCharsets.UTF_8);
         final ByteBuffer bytes = ByteBuffer.allocate(raw.length);
         for (int i = 0; i < raw.length; i++) {
             if (raw[i] == '%') {
-                // URI has seen to it that two digits follow.
+                // URI has checked that two digits follow.
                 bytes.put((byte) (Character.digit(raw[i + 1], 16) << 4 | Character.digit(raw[i + 2], 16)));
                 i += 2;
             } else {
@@ -146,7 +145,7 @@ public final class NodeAddress {
         final boolean isBracketed = host.startsWith("[") && host.endsWith("]");
         final String bare = isBracketed ? host.substring(1, host.length() - 1) : host;
         if (!isBracketed && bare.indexOf(':') >= 0) {
-            throw malformed(text, "an IPv6 address stands in brackets");
+            throw malformed(text, "an IPv6 address needs brackets");
         }
         if (bare.isBlank() || bare.chars().anyMatch(c -> c <= ' ' || c == '/' || isUnshowable((char) c))) {
             throw malformed(text, "host is missing or has a blank, a slash or a control character");
@@ -155,7 +154,7 @@ public final class NodeAddress {
         return bare;
     }
 
-    /** Hosts and paths stand in logs as they are. */
+    /** Logs contain hosts and paths without escaping. */
     private static void checkShowable(final String text, final String what, final String part) {
         if (part.length() > LENGTH_MAX) {
             throw malformed(text, what + " is longer than " + LENGTH_MAX + " characters");
@@ -198,7 +197,7 @@ public final class NodeAddress {
         return SHOWN_SCHEMES.contains(name) && text.startsWith("://", name.length());
     }
 
-    /** The letters, digits, dots, dashes and underscores that a text begins with. */
+    /** The prefix of letters, digits, dots, dashes and underscores. */
     private static String leadingName(final String text) {
         int length = 0;
         while (length < Math.min(SHOWN_LENGTH_MAX, text.length()) && isNameCharacter(text.charAt(length))) {
@@ -216,7 +215,7 @@ public final class NodeAddress {
         return path != null;
     }
 
-    /** @return host name or literal without brackets; null for a Unix socket */
+    /** @return host name, or IP address without brackets; null for a Unix socket */
     public String host() {
         return host;
     }
@@ -226,22 +225,22 @@ public final class NodeAddress {
         return port;
     }
 
-    /** @return path of the Unix socket, or null */
+    /** @return path of the Unix socket; null for TCP */
     public String path() {
         return path;
     }
 
-    /** @return user to authenticate as, or null for the default user */
+    /** @return user for authentication; null for the default user */
     public String user() {
         return user;
     }
 
-    /** @return password, or null for none; a secret */
+    /** @return password, a secret; null for none */
     public String password() {
         return password;
     }
 
-    /** Two addresses are equal if they name the same place, whoever we are there. */
+    /** Two addresses are equal if host and port, or path, are equal; credentials do not count. */
     @Override
     public boolean equals(final Object o) {
         return o instanceof NodeAddress other && port == other.port && Objects.equals(path, other.path)

@@ -1,4 +1,4 @@
 /**
- * Addresses, and the sockets and event loops of each kernel interface. Not exported.
+ * Node addresses, and the sockets and event loops of each Netty transport. Not exported.
  */
 package dev.redlock.transport;

@@ -29,6 +29,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -56,6 +57,26 @@ class NettyTransportTest {
         assertEquals("no transport can be used (" + refusals + ")", e.getMessage());
     }
 
+    @ParameterizedTest
+    @CsvSource({"Linux,EPOLL", "Mac OS X,KQUEUE", "Windows 11,NIO", "FreeBSD,NIO"})
+    void theTransportOfTheOperatingSystemNeedsNoWarning(final String osName, final NettyTransport best) {
+        assertSame(best, NettyTransport.bestOf(osName));
+        final NettyTransport.Choice choice = NettyTransport.best(best, other -> other == best ? null : "not here");
+        assertSame(best, choice.transport());
+        assertNull(choice.warning());
+    }
+
+    @Test
+    void aLesserTransportIsAWarningWithTheReason() {
+        final NettyTransport.Choice choice = NettyTransport.best(NettyTransport.EPOLL,
+                transport -> transport == NettyTransport.NIO ? null : "no " + transport + " library");
+        assertSame(NettyTransport.NIO, choice.transport());
+        assertEquals("TransportKind.AUTO chose NIO, not EPOLL: no EPOLL library; set transport(TransportKind.NIO) to"
+                + " accept this", choice.warning());
+        assertEquals("NIO (EPOLL: no EPOLL library; IO_URING: no IO_URING library; KQUEUE: no KQUEUE library)",
+                choice.description());
+    }
+
     @Test
     void nioIsAlwaysThereButHasNoUnixSockets() {
         assertNull(NettyTransport.NIO.refusal(false));
@@ -78,7 +99,7 @@ class NettyTransportTest {
             assertTrue(transport.channelClass(UNIX).getSimpleName().contains("DomainSocket"));
         } else {
             assertEquals("transport " + transport + " has no Unix domain sockets, which unix:///run/redis.sock needs:"
-                    + " use EPOLL or KQUEUE, or let the transport be chosen",
+                    + " use EPOLL, KQUEUE or AUTO",
                     assertThrows(IllegalArgumentException.class, () -> transport.channelClass(UNIX)).getMessage());
         }
     }
@@ -124,8 +145,8 @@ class NettyTransportTest {
         final DefaultEventLoop loop = new DefaultEventLoop();
         try {
             assertEquals(
-                    "event loop io.netty.channel.DefaultEventLoop runs no known transport: give one made with an"
-                            + " io_uring, epoll, kqueue or NIO IoHandlerFactory",
+                    "event loop io.netty.channel.DefaultEventLoop runs no known transport: create it with"
+                            + " an epoll, io_uring, kqueue or NIO IoHandlerFactory",
                     assertThrows(IllegalArgumentException.class, () -> NettyTransport.of(loop)).getMessage());
         } finally {
             loop.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();

@@ -51,6 +51,31 @@ class PublishingTest {
         assertTrue(compared >= 3, "compared " + compared);
     }
 
+    @Test
+    void theSamplesAreBuiltWithTheVersionsOfTheRoot() throws Exception {
+        Element shared = child(root("pom.xml"), "properties");
+        NodeList children = child(root("samples/pom.xml"), "properties").getChildNodes();
+        int compared = 0;
+        for (int i = 0; i < children.getLength(); i++) {
+            if (children.item(i) instanceof Element property && child(shared, property.getTagName()) != null) {
+                assertEquals(text(shared, property.getTagName()), property.getTextContent(), property.getTagName());
+                compared++;
+            }
+        }
+        assertTrue(compared >= 10, "compared " + compared);
+    }
+
+    @Test
+    void snippetsNameTheNettyThatIsBuilt() throws Exception {
+        String netty = text(child(root("pom.xml"), "properties"), "netty.version");
+        for (String page : List.of("README.md", "docs/start/modules.md")) {
+            for (DocBlock block : DocBlock.in(DocPages.root().resolve(page))) {
+                String text = String.join("\n", block.lines());
+                assertTrue(!text.contains("netty") || text.contains(netty), block::place);
+            }
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"pom.xml", "bom/pom.xml"})
     void pomsHaveTheFieldsThatRegistriesRequire(String pom) throws Exception {

@@ -1,0 +1,99 @@
+package dev.redlock.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
+import org.junit.jupiter.api.Test;
+
+class WaitQueueMapTest {
+
+    private final WaitQueueMap map = new WaitQueueMap();
+
+    private static LockKey key(final int number) {
+        return LockKey.of("", "r" + number, 100);
+    }
+
+    private static WaitQueue queue(final int number) {
+        final WaitQueue queue = new WaitQueue();
+        queue.key = key(number);
+        return queue;
+    }
+
+    @Test
+    void findsWhatWasAddedByAnEqualKey() {
+        assertNull(map.get(key(1)));
+        final WaitQueue queue = queue(1);
+        map.add(queue);
+        assertSame(queue, map.get(key(1)));
+        assertNull(map.get(key(2)));
+        map.remove(queue);
+        assertNull(map.get(key(1)));
+        assertNull(queue.nextInBucket, "a pooled queue keeps no other alive");
+    }
+
+    @Property(tries = 200)
+    void doesWhatAMapOfTheJdkDoes(@ForAll @Size(max = 300) final List<@IntRange(max = 60) Integer> numbers) {
+        final Map<LockKey, WaitQueue> model = new HashMap<>();
+        for (final int number : numbers) {
+            final WaitQueue present = map.get(key(number));
+            assertSame(model.get(key(number)), present);
+            if (present == null) {
+                final WaitQueue added = queue(number);
+                map.add(added);
+                model.put(added.key, added);
+            } else {
+                map.remove(present);
+                model.remove(present.key);
+            }
+            map.trim(16);
+            assertEquals(model.size(), map.size());
+        }
+        model.forEach((key, queue) -> assertSame(queue, map.get(key)));
+        model.values().forEach(map::remove);
+        assertEquals(0, map.size());
+    }
+
+    @Test
+    void growsWithItsQueuesAndShrinksWhenTheyAreGone() {
+        final List<WaitQueue> queues = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) {
+            queues.add(queue(i));
+            map.add(queues.get(i));
+        }
+        assertEquals(1024, map.capacity());
+        map.trim(16);
+        assertEquals(1024, map.capacity(), "it is in use");
+        queues.forEach(map::remove);
+        for (int i = 0; i < 10; i++) {
+            map.trim(64);
+        }
+        assertEquals(64, map.capacity());
+    }
+
+    /** Names that differ in their last digits must not share a few buckets. */
+    @Test
+    void similarNamesSpread() {
+        int pairs = 0;
+        for (int i = 0; i < 1024; i++) {
+            final WaitQueue queue = queue(i);
+            map.add(queue);
+        }
+        for (int i = 0; i < 1024; i++) {
+            for (WaitQueue next = map.get(key(i)).nextInBucket; next != null; next = next.nextInBucket) {
+                pairs++;
+            }
+        }
+        // 1024 random entries in 1024 buckets have 512 pairs.
+        assertTrue(pairs < 1024, pairs + " pairs share a bucket");
+    }
+}

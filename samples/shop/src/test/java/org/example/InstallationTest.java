@@ -1,0 +1,210 @@
+package org.example;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.SocketNodes;
+import java.io.File;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.spi.ToolProvider;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A new project, made of the blocks of README.md, docs/start/first-lock.md and docs/start/modules.md, takes its first
+ * lock: on the class path, on the module path and in an image. The POM of this project has the blocks of README.md; its
+ * runtime class path is what Maven resolves from them beside the dependency management of Spring Boot 3.
+ */
+class InstallationTest {
+
+    private static final String CHECK = """
+            package shop;
+            import dev.redlock.*;
+            public final class Check {
+                public static void main(String[] args) throws Exception {
+                    FirstLock.main(args);
+                    try (Redlock redlock = Redlock.connect(
+                            new RedlockContext().nodes("NODE").restartGuard(RestartGuardMode.OFF))) {
+                        System.out.println("transport " + redlock.transportDescription());
+                    }
+                }
+            }
+            """;
+
+    @TempDir
+    private static Path folder;
+    private static SocketNodes nodes;
+    private static List<String> jars;
+    private static Page modules;
+
+    @BeforeAll
+    static void build() throws IOException {
+        nodes = new SocketNodes(3);
+        modules = Page.of("docs/start/modules.md");
+        jars = List.of(Files.readString(Path.of("target", "runtime-class-path")).strip().split(File.pathSeparator));
+        final Path sources = Files.createDirectories(folder.resolve("sources"));
+        Files.writeString(sources.resolve("module-info.java"), modules.block("text", "module shop"));
+        String firstLock = Page.of("docs/start/first-lock.md").block("java", "class FirstLock");
+        for (int i = 0; i < 3; i++) {
+            firstLock = firstLock.replace("127.0.0.1:700" + (i + 1), nodes.addresses()[i]);
+        }
+        Files.writeString(sources.resolve("FirstLock.java"), "package shop;\n" + firstLock);
+        Files.writeString(sources.resolve("Check.java"), CHECK.replace("NODE", nodes.addresses()[0]));
+        final Path lib = Files.createDirectories(folder.resolve("target/lib"));
+        for (final String jar : jars) {
+            addTo(lib, Path.of(jar));
+        }
+        // The BOM of Netty gives native libraries the scope "runtime", so Maven compiles without them.
+        final String compilePath = jars.stream()
+                .filter(jar -> !jar.matches(".*-(linux|osx)-[a-z0-9_]+\\.jar"))
+                .collect(Collectors.joining(File.pathSeparator));
+        run("javac", "--release", "17", "-Xlint:all", "-Werror", "-p", compilePath, "-d",
+                folder.resolve("target/classes").toString(), sources.resolve("module-info.java").toString(),
+                sources.resolve("FirstLock.java").toString(), sources.resolve("Check.java").toString());
+    }
+
+    /** Before the package phase, a module of the reactor is a folder of classes. */
+    private static void addTo(final Path lib, final Path entry) throws IOException {
+        if (Files.isDirectory(entry)) {
+            run("jar", "--create", "--file",
+                    lib.resolve(entry.getParent().getParent().getFileName() + ".jar").toString(), "-C",
+                    entry.toString(), ".");
+        } else {
+            Files.copy(entry, lib.resolve(entry.getFileName()));
+        }
+    }
+
+    private static void run(final String tool, final String... args) {
+        final PrintWriter out = new PrintWriter(System.err, true);
+        assertEquals(0, ToolProvider.findFirst(tool).orElseThrow().run(out, out, args),
+                () -> tool + " " + String.join(" ", args));
+    }
+
+    @AfterAll
+    static void close() {
+        nodes.close();
+    }
+
+    @Test
+    void thePomHasTheBlocksOfThePage() throws IOException {
+        final Page readme = Page.of("README.md");
+        final String pom = withoutIndentation(Files.readString(Path.of("pom.xml")));
+        assertTrue(pom.contains(withoutIndentation(readme.block("xml", "redlock-core"))), "the dependency");
+        final String management = withoutIndentation(readme.block("xml", "netty-bom"));
+        final String netty = management.substring(management.indexOf("<!--"), management.indexOf("</dependencies>"));
+        assertTrue(pom.contains(netty), netty);
+        assertTrue(pom.indexOf("netty-bom") < pom.indexOf("<artifactId>spring-boot-dependencies"), "it is the first");
+        assertTrue(readme.block("kotlin", "netty.version").contains("\"4.2.18.Final\""));
+    }
+
+    private static String withoutIndentation(final String xml) {
+        return xml.lines().map(String::strip).collect(Collectors.joining("\n"));
+    }
+
+    @Test
+    void takesALockOnTheClassPath() throws Exception {
+        final Program program = onClassPath(jar -> true, enableNativeAccess("on the class path"));
+        assertHeldOver("EPOLL", program);
+        assertEquals("", program.err());
+    }
+
+    @Test
+    void takesALockOnTheModulePath() throws Exception {
+        final Program program = check("java -p", enableNativeAccess("on the module path"));
+        assertHeldOver("EPOLL", program);
+        assertEquals("", program.err());
+    }
+
+    @Test
+    void takesALockInAnImage() throws Exception {
+        Program.run(folder, Program.words(line("jlink -p")));
+        final Program program = check("target/image/bin/java", enableNativeAccess("on the module path"));
+        assertHeldOver("EPOLL", program);
+        assertEquals("", program.err());
+    }
+
+    /** Absent jars cost their transports; the classes of the client need none of them. */
+    @Test
+    void aMissingTransportIsAWarningWithTheReason() throws Exception {
+        Assumptions.assumeTrue(isLinux(), "the best transport is epoll on Linux only");
+        final Program program = onClassPath(
+                jar -> !jar.contains("-native-epoll") && !jar.contains("classes-io_uring") && !jar.contains("kqueue"),
+                enableNativeAccess("on the class path"));
+        assertHeldOver("NIO (EPOLL: its native library META-INF/native/libnetty_transport_native_epoll_", program);
+        assertTrue(program.out().contains("; IO_URING: its classes are on neither the class path nor the module path;"),
+                program::out);
+        assertTrue(program.err().contains("TransportKind.AUTO chose NIO, not EPOLL: its native library META-INF/"),
+                program::err);
+    }
+
+    /** From JDK 24 on. */
+    @Test
+    void withoutNativeAccessTheClientUsesNio() throws Exception {
+        Assumptions.assumeTrue(Runtime.version().feature() >= 24 && isLinux(), "older JDKs do not restrict the access");
+        final Program program = onClassPath(jar -> true, "--illegal-native-access=deny");
+        assertHeldOver("NIO (EPOLL: ", program);
+        assertTrue(program.err().contains("TransportKind.AUTO chose NIO, not EPOLL: "), program::err);
+        final Program warned = check("java -p");
+        assertTrue(warned.err().contains("Use --enable-native-access=io.netty.common to avoid a warning"),
+                warned::err);
+    }
+
+    /** The option of the page for this JDK, by its row in the table. */
+    private static String[] enableNativeAccess(final String application) {
+        if (Runtime.version().feature() < 24) {
+            return new String[0];
+        }
+        final String row = modules.text()
+                .lines()
+                .filter(line -> line.startsWith("| " + application))
+                .findFirst()
+                .orElseThrow();
+        return new String[]{row.substring(row.indexOf('`') + 1, row.lastIndexOf('`'))};
+    }
+
+    /** The line of the page that starts with a command. */
+    private static String line(final String command) {
+        return modules.block("sh", command)
+                .lines()
+                .filter(candidate -> candidate.startsWith(command))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Runs a command of the page with more options, and the check in place of its class. */
+    private static Program check(final String command, final String... options) throws Exception {
+        final List<String> words = new ArrayList<>(Program.words(line(command).replace("shop.FirstLock", "shop.Check")));
+        words.addAll(1, List.of(options));
+        return Program.run(folder, words);
+    }
+
+    private static Program onClassPath(final Predicate<String> isIncluded, final String... options) throws Exception {
+        final String classPath = jars.stream().filter(isIncluded).collect(Collectors.joining(File.pathSeparator));
+        final List<String> words = new ArrayList<>(List.of("java", "-cp",
+                folder.resolve("target/classes") + File.pathSeparator + classPath));
+        words.addAll(List.of(options));
+        words.add("shop.Check");
+        return Program.run(folder, words);
+    }
+
+    private static void assertHeldOver(final String transport, final Program program) {
+        assertTrue(program.out().startsWith("holding orders/42 for another PT"), program::out);
+        if (isLinux()) {
+            assertTrue(program.out().contains("transport " + transport), program::out);
+        }
+    }
+
+    private static boolean isLinux() {
+        return System.getProperty("os.name").startsWith("Linux");
+    }
+}
