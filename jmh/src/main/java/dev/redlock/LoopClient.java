@@ -20,8 +20,8 @@ public final class LoopClient implements AutoCloseable {
      * @param context    the configuration; concluded by this call. Its number of loops does not matter
      * @param transports one for each event loop
      */
-    public LoopClient(final RedlockContext context, final List<? extends IoTransport> transports) {
-        final LockEngine engine = LockEngine.onOwnLoops(context.conclude(), transports, "given");
+    public LoopClient(RedlockContext context, List<? extends IoTransport> transports) {
+        LockEngine engine = LockEngine.onOwnLoops(context.conclude(), transports, "given");
         engine.connect();
         redlock = new Redlock(engine);
     }

@@ -20,7 +20,7 @@ public final class AcquireOptions {
 
     private final AcquireSpec spec;
 
-    private AcquireOptions(final AcquireSpec spec) {
+    private AcquireOptions(AcquireSpec spec) {
         this.spec = spec;
     }
 
@@ -37,7 +37,7 @@ public final class AcquireOptions {
      * @return the options
      * @throws IllegalArgumentException if the ttl is below a millisecond
      */
-    public static AcquireOptions ofTtl(final Duration ttl) {
+    public static AcquireOptions ofTtl(Duration ttl) {
         return new AcquireOptions(AcquireSpec.ofTtl(Durations.millisOf("ttl", ttl)));
     }
 
@@ -49,7 +49,7 @@ public final class AcquireOptions {
      * @return the changed options
      * @throws IllegalArgumentException if it is negative
      */
-    public AcquireOptions waitUpTo(final Duration wait) {
+    public AcquireOptions waitUpTo(Duration wait) {
         return new AcquireOptions(spec.withWaitNs(Durations.nanosOf("wait", wait)));
     }
 
@@ -69,7 +69,7 @@ public final class AcquireOptions {
      * @return the changed options
      * @throws IllegalArgumentException if it is negative
      */
-    public AcquireOptions minValidity(final Duration minValidity) {
+    public AcquireOptions minValidity(Duration minValidity) {
         return new AcquireOptions(spec.withMinValidityNs(Durations.nanosOf("minimum validity", minValidity)));
     }
 
@@ -79,7 +79,7 @@ public final class AcquireOptions {
      * @param policy default: the client's
      * @return the changed options
      */
-    public AcquireOptions retryPolicy(final RetryPolicy policy) {
+    public AcquireOptions retryPolicy(RetryPolicy policy) {
         Objects.requireNonNull(policy, "retry policy is null");
         return new AcquireOptions(spec.withRetryPolicy(policy));
     }
@@ -90,7 +90,7 @@ public final class AcquireOptions {
      * @param leaseListener called on the event loop
      * @return the changed options
      */
-    public AcquireOptions listener(final LeaseListener leaseListener) {
+    public AcquireOptions listener(LeaseListener leaseListener) {
         Objects.requireNonNull(leaseListener, "lease listener is null");
         return new AcquireOptions(spec.withListener(leaseListener));
     }
@@ -114,7 +114,7 @@ public final class AcquireOptions {
      * @return the changed options
      * @throws IllegalArgumentException if it is negative
      */
-    public AcquireOptions autoExtend(final Duration holdMax) {
+    public AcquireOptions autoExtend(Duration holdMax) {
         return autoExtend(Integer.MAX_VALUE, holdMax);
     }
 
@@ -127,7 +127,7 @@ public final class AcquireOptions {
      * @return the changed options
      * @throws IllegalArgumentException if a limit is out of range
      */
-    public AcquireOptions autoExtend(final int countMax, final Duration holdMax) {
+    public AcquireOptions autoExtend(int countMax, Duration holdMax) {
         if (countMax < 1) {
             throw new IllegalArgumentException(
                     "extension limit " + countMax + " is out of range: at least 1 is needed");

@@ -38,7 +38,7 @@ public interface AcquireOutcome {
 
         private final String advice;
 
-        Kind(final String advice) {
+        Kind(String advice) {
             this.advice = advice;
         }
 

@@ -36,7 +36,7 @@ public record CloseReport(int releasedCount, List<String> unreleased) {
 
     /** The names as text: escaped, and the first of them only if there are many. */
     String unreleasedText() {
-        final StringBuilder text = new StringBuilder("[");
+        StringBuilder text = new StringBuilder("[");
         for (int i = 0; i < Math.min(SHOWN_COUNT_MAX, unreleased.size()); i++) {
             text.append(i == 0 ? "" : ", ").append(SafeText.of(unreleased.get(i)));
         }

@@ -22,7 +22,7 @@ public interface LeaseListener {
      * @param lease          the lease
      * @param extensionCount automatic extensions since it was acquired
      */
-    default void onExtended(final Lease lease, final int extensionCount) {
+    default void onExtended(Lease lease, int extensionCount) {
         // most holders need the loss alone
     }
 }

@@ -11,7 +11,7 @@ public final class NodeStatus {
 
     private final NodeView node;
 
-    NodeStatus(final NodeView node) {
+    NodeStatus(NodeView node) {
         this.node = node;
     }
 

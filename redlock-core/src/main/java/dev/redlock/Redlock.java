@@ -38,7 +38,7 @@ public final class Redlock implements AutoCloseable {
     private final List<NodeStatus> nodes;
     private final RedlockCounters counters;
 
-    Redlock(final LockEngine engine) {
+    Redlock(LockEngine engine) {
         this.engine = engine;
         this.nodes = engine.nodes().stream().map(NodeStatus::new).toList();
         this.counters = new RedlockCounters(engine);
@@ -51,7 +51,7 @@ public final class Redlock implements AutoCloseable {
      * @return the client
      * @throws IllegalArgumentException if an address is malformed or given twice, or there is none
      */
-    public static Redlock connect(final String... addresses) {
+    public static Redlock connect(String... addresses) {
         return connect(new RedlockContext().nodes(addresses));
     }
 
@@ -63,9 +63,9 @@ public final class Redlock implements AutoCloseable {
      * @return the client
      * @throws IllegalArgumentException if the configuration contradicts itself
      */
-    public static Redlock connect(final RedlockContext context) {
+    public static Redlock connect(RedlockContext context) {
         Objects.requireNonNull(context, "context is null");
-        final LockEngine engine = LockEngine.create(context.conclude());
+        LockEngine engine = LockEngine.create(context.conclude());
         engine.connect();
         return new Redlock(engine);
     }
@@ -82,7 +82,7 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
      * @throws IllegalStateException    on the client's event loop
      */
-    public AcquireOutcome acquire(final String resource, final Duration ttl) throws InterruptedException {
+    public AcquireOutcome acquire(String resource, Duration ttl) throws InterruptedException {
         return acquireBlocking(lockKey(resource), specOfTtl(ttl));
     }
 
@@ -97,7 +97,7 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
      * @throws IllegalStateException    on the client's event loop
      */
-    public AcquireOutcome acquire(final String resource, final AcquireOptions options) throws InterruptedException {
+    public AcquireOutcome acquire(String resource, AcquireOptions options) throws InterruptedException {
         return acquireBlocking(lockKey(resource), specOf(options));
     }
 
@@ -111,7 +111,7 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      * @throws IllegalStateException    on the client's event loop
      */
-    public AcquireOutcome acquire(final ResourceKey key, final AcquireOptions options) throws InterruptedException {
+    public AcquireOutcome acquire(ResourceKey key, AcquireOptions options) throws InterruptedException {
         return acquireBlocking(lockKey(key), specOf(options));
     }
 
@@ -125,7 +125,7 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
      * @throws IllegalStateException    on the client's event loop
      */
-    public AcquireOutcome tryAcquire(final String resource, final Duration ttl) throws InterruptedException {
+    public AcquireOutcome tryAcquire(String resource, Duration ttl) throws InterruptedException {
         return engine.acquireBlocking(lockKey(resource), specOfTtl(ttl), 0);
     }
 
@@ -141,7 +141,7 @@ public final class Redlock implements AutoCloseable {
      *                                  negative
      * @throws IllegalStateException    on the client's event loop
      */
-    public AcquireOutcome tryAcquire(final String resource, final Duration ttl, final Duration wait)
+    public AcquireOutcome tryAcquire(String resource, Duration ttl, Duration wait)
             throws InterruptedException {
         return engine.acquireBlocking(lockKey(resource), specOfTtl(ttl), Durations.nanosOf("wait", wait));
     }
@@ -156,9 +156,9 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
      * @throws IllegalStateException    on the client's event loop
      */
-    public AcquireOutcome tryAcquire(final String resource, final AcquireOptions options)
+    public AcquireOutcome tryAcquire(String resource, AcquireOptions options)
             throws InterruptedException {
-        final AcquireSpec spec = specOf(options);
+        AcquireSpec spec = specOf(options);
         return engine.acquireBlocking(lockKey(resource), spec, spec.waitNsOr(0));
     }
 
@@ -172,25 +172,25 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      * @throws IllegalStateException    on the client's event loop
      */
-    public AcquireOutcome tryAcquire(final ResourceKey key, final AcquireOptions options)
+    public AcquireOutcome tryAcquire(ResourceKey key, AcquireOptions options)
             throws InterruptedException {
-        final AcquireSpec spec = specOf(options);
+        AcquireSpec spec = specOf(options);
         return engine.acquireBlocking(lockKey(key), spec, spec.waitNsOr(0));
     }
 
-    private AcquireOutcome acquireBlocking(final LockKey key, final AcquireSpec spec) throws InterruptedException {
+    private AcquireOutcome acquireBlocking(LockKey key, AcquireSpec spec) throws InterruptedException {
         return engine.acquireBlocking(key, spec, waitNs(spec));
     }
 
-    private long waitNs(final AcquireSpec spec) {
+    private long waitNs(AcquireSpec spec) {
         return spec.waitNsOr(engine.config().defaultWaitNs());
     }
 
-    private static AcquireSpec specOfTtl(final Duration ttl) {
+    private static AcquireSpec specOfTtl(Duration ttl) {
         return AcquireSpec.ofTtl(Durations.millisOf("ttl", ttl));
     }
 
-    private static AcquireSpec specOf(final AcquireOptions options) {
+    private static AcquireSpec specOf(AcquireOptions options) {
         return Objects.requireNonNull(options, "options are null").spec();
     }
 
@@ -207,8 +207,8 @@ public final class Redlock implements AutoCloseable {
      * @return completed with the outcome
      * @throws IllegalArgumentException if the resource or the ttl is out of range
      */
-    public CompletionStage<AcquireOutcome> acquireAsync(final String resource, final AcquireOptions options) {
-        final AcquireSpec spec = specOf(options);
+    public CompletionStage<AcquireOutcome> acquireAsync(String resource, AcquireOptions options) {
+        AcquireSpec spec = specOf(options);
         return engine.acquireAsync(lockKey(resource), spec, waitNs(spec));
     }
 
@@ -220,9 +220,9 @@ public final class Redlock implements AutoCloseable {
      * @return completed with the outcome
      * @throws IllegalArgumentException if the ttl is out of range, or the key has another prefix than this client's
      */
-    public CompletionStage<AcquireOutcome> acquireAsync(final ResourceKey key, final AcquireOptions options) {
-        final LockKey lockKey = lockKey(key);
-        final AcquireSpec spec = specOf(options);
+    public CompletionStage<AcquireOutcome> acquireAsync(ResourceKey key, AcquireOptions options) {
+        LockKey lockKey = lockKey(key);
+        AcquireSpec spec = specOf(options);
         return engine.acquireAsync(lockKey, spec, waitNs(spec));
     }
 
@@ -239,9 +239,9 @@ public final class Redlock implements AutoCloseable {
      *                                  another prefix than this client's
      * @throws IllegalStateException    if the lease is in use
      */
-    public void acquire(final ResourceKey key, final AcquireOptions options, final Lease lease,
-            final AcquireCallback callback) {
-        final AcquireSpec spec = specOf(options);
+    public void acquire(ResourceKey key, AcquireOptions options, Lease lease,
+            AcquireCallback callback) {
+        AcquireSpec spec = specOf(options);
         Objects.requireNonNull(callback, "acquire callback is null");
         if (!(lease instanceof LeaseHandle handle) || !handle.isOf(engine)) {
             throw new IllegalArgumentException("the lease was not made by this client: use its newLease()");
@@ -263,8 +263,8 @@ public final class Redlock implements AutoCloseable {
      * @return the view
      * @throws IllegalArgumentException if the resource or the ttl is out of range
      */
-    public RedlockLock asLock(final String resource, final AcquireOptions options) {
-        final AcquireSpec spec = specOf(options);
+    public RedlockLock asLock(String resource, AcquireOptions options) {
+        AcquireSpec spec = specOf(options);
         engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
         return new RedlockLock(engine, lockKey(resource), spec);
     }
@@ -277,17 +277,17 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalArgumentException if it is empty or too long, or contains {@code :redlock:fence} with the prefix,
      *                                  which names fencing counters
      */
-    public ResourceKey key(final String resource) {
+    public ResourceKey key(String resource) {
         return new ResourceKey(lockKey(resource));
     }
 
-    private LockKey lockKey(final String resource) {
-        final ClientConfig config = engine.config();
+    private LockKey lockKey(String resource) {
+        ClientConfig config = engine.config();
         return LockKey.of(config.keyPrefix(), resource, config.resourceLengthMax());
     }
 
-    private LockKey lockKey(final ResourceKey key) {
-        final LockKey lockKey = Objects.requireNonNull(key, "resource key is null").lockKey();
+    private LockKey lockKey(ResourceKey key) {
+        LockKey lockKey = Objects.requireNonNull(key, "resource key is null").lockKey();
         lockKey.checkPrefix(engine.config().keyPrefix());
         return lockKey;
     }
@@ -318,7 +318,7 @@ public final class Redlock implements AutoCloseable {
      */
     @Override
     public void close() {
-        final CompletableFuture<CloseReport> report = engine.close(engine.config().closeTimeoutNs());
+        CompletableFuture<CloseReport> report = engine.close(engine.config().closeTimeoutNs());
         if (engine.isOnLoop()) {
             report.thenAccept(Redlock::logUnreleased);
         } else {
@@ -335,15 +335,15 @@ public final class Redlock implements AutoCloseable {
      * @throws IllegalArgumentException if the timeout is negative
      * @throws IllegalStateException    on the client's event loop
      */
-    public CloseReport closeWithin(final Duration timeout) {
-        final long timeoutNs = Durations.nanosOf("close timeout", timeout);
+    public CloseReport closeWithin(Duration timeout) {
+        long timeoutNs = Durations.nanosOf("close timeout", timeout);
         if (engine.isOnLoop()) {
             throw new IllegalStateException("blocking call closeWithin on the client's event loop: use close() there");
         }
         return engine.awaitClosed(engine.close(timeoutNs));
     }
 
-    static void logUnreleased(final CloseReport report) {
+    static void logUnreleased(CloseReport report) {
         if (!report.isClean()) {
             Log.log(System.Logger.Level.WARNING,
                     "closed without confirmed release of {0}; their keys end with their ttl",

@@ -86,11 +86,11 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */
-    public RedlockContext nodes(final String... addresses) {
+    public RedlockContext nodes(String... addresses) {
         checkOpen();
         Objects.requireNonNull(addresses, "node addresses are null");
         for (int i = 0; i < addresses.length; i++) {
-            final NodeAddress address = parse(addresses, i);
+            NodeAddress address = parse(addresses, i);
             if (nodes.contains(address)) {
                 throw new IllegalArgumentException("node address " + address
                         + " is given twice: one server has one vote, so each node must be a server of its own");
@@ -104,10 +104,10 @@ public final class RedlockContext {
     }
 
     /** An error shows little of an address, because it may contain a password; so it has the address's number. */
-    private static NodeAddress parse(final String[] addresses, final int index) {
+    private static NodeAddress parse(String[] addresses, int index) {
         try {
             return NodeAddress.parse(addresses[index]);
-        } catch (final IllegalArgumentException e) {
+        } catch (IllegalArgumentException e) {
             if (addresses.length == 1) {
                 throw e;
             }
@@ -125,7 +125,7 @@ public final class RedlockContext {
      * @throws IllegalArgumentException if it starts or ends inside a character, or contains {@code :redlock:fence},
      *                                  which names fencing counters
      */
-    public RedlockContext keyPrefix(final String prefix) {
+    public RedlockContext keyPrefix(String prefix) {
         checkOpen();
         Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
         LockKey.checkEncodable("key prefix", prefix);
@@ -144,7 +144,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it has other characters
      */
-    public RedlockContext clientName(final String name) {
+    public RedlockContext clientName(String name) {
         checkOpen();
         Objects.requireNonNull(name, "client name is null: give \"\" for none");
         if (!name.chars().allMatch(c -> c > ' ' && c < 127)) {
@@ -165,7 +165,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext maxTtl(final Duration ttl) {
+    public RedlockContext maxTtl(Duration ttl) {
         checkOpen();
         maxTtlMs = inRange("maxTtl", Durations.millisOf("maxTtl", ttl), 100, 86_400_000, "ms");
         return this;
@@ -182,7 +182,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext fenceCounterTtl(final Duration ttl) {
+    public RedlockContext fenceCounterTtl(Duration ttl) {
         checkOpen();
         fenceCounterTtlMs = inRange("fenceCounterTtl", Durations.millisOf("fenceCounterTtl", ttl), 1000,
                 315_360_000_000L, "ms");
@@ -196,7 +196,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is negative
      */
-    public RedlockContext defaultWait(final Duration wait) {
+    public RedlockContext defaultWait(Duration wait) {
         checkOpen();
         defaultWaitNs = Durations.nanosOf("default wait", wait);
         return this;
@@ -210,7 +210,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext nodeTimeout(final Duration timeout) {
+    public RedlockContext nodeTimeout(Duration timeout) {
         checkOpen();
         nodeTimeoutNs = NS_PER_MS * inRange("nodeTimeout", Durations.millisOf("nodeTimeout", timeout), 1, 60_000, "ms");
         return this;
@@ -223,7 +223,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is negative
      */
-    public RedlockContext minValidity(final Duration minValidity) {
+    public RedlockContext minValidity(Duration minValidity) {
         checkOpen();
         minValidityNs = Durations.nanosOf("minimum validity", minValidity);
         return this;
@@ -244,9 +244,9 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if one is out of range
      */
-    public RedlockContext drift(final int ratePpm, final Duration constant) {
+    public RedlockContext drift(int ratePpm, Duration constant) {
         checkOpen();
-        final long constantNs = Durations.nanosOf("drift constant", constant);
+        long constantNs = Durations.nanosOf("drift constant", constant);
         drift = new Drift(ratePpm, inRange("drift constant", constantNs, 0, 60_000 * NS_PER_MS, "ns"));
         return this;
     }
@@ -258,7 +258,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is negative
      */
-    public RedlockContext closeTimeout(final Duration timeout) {
+    public RedlockContext closeTimeout(Duration timeout) {
         checkOpen();
         closeTimeoutNs = Durations.nanosOf("close timeout", timeout);
         return this;
@@ -272,7 +272,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext blockingSpin(final Duration spin) {
+    public RedlockContext blockingSpin(Duration spin) {
         checkOpen();
         spinNs = inRange("blocking spin", Durations.nanosOf("blocking spin", spin), 0, 10 * NS_PER_MS, "ns");
         return this;
@@ -285,7 +285,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext connectTimeoutMs(final int ms) {
+    public RedlockContext connectTimeoutMs(int ms) {
         checkOpen();
         connectTimeoutMs = (int) inRange("connectTimeoutMs", ms, 1, 60_000, "ms");
         return this;
@@ -300,7 +300,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext unansweredTimeoutMs(final int ms) {
+    public RedlockContext unansweredTimeoutMs(int ms) {
         checkOpen();
         unansweredTimeoutMs = (int) inRange("unansweredTimeoutMs", ms, 100, 600_000, "ms");
         return this;
@@ -315,7 +315,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if the range is empty or out of range
      */
-    public RedlockContext reconnectDelayMs(final int msMin, final int msMax) {
+    public RedlockContext reconnectDelayMs(int msMin, int msMax) {
         checkOpen();
         if (msMin < 1 || msMax < msMin || msMax > 600_000) {
             throw new IllegalArgumentException("reconnect delay range " + msMin + " to " + msMax
@@ -335,7 +335,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext clockSampleMs(final int ms) {
+    public RedlockContext clockSampleMs(int ms) {
         checkOpen();
         clockSampleMs = (int) inRange("clockSampleMs", ms, 0, 60_000, "ms");
         return this;
@@ -347,7 +347,7 @@ public final class RedlockContext {
      * @param mode default {@link RestartGuardMode#UPTIME}
      * @return this
      */
-    public RedlockContext restartGuard(final RestartGuardMode mode) {
+    public RedlockContext restartGuard(RestartGuardMode mode) {
         checkOpen();
         restartGuard = Objects.requireNonNull(mode, "restart guard mode is null");
         return this;
@@ -359,7 +359,7 @@ public final class RedlockContext {
      * @param policy default: 5 to 50 ms, evenly distributed
      * @return this
      */
-    public RedlockContext retryPolicy(final RetryPolicy policy) {
+    public RedlockContext retryPolicy(RetryPolicy policy) {
         checkOpen();
         retryPolicy = Objects.requireNonNull(policy, "retry policy is null");
         return this;
@@ -372,7 +372,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext resourceLengthMax(final int bytes) {
+    public RedlockContext resourceLengthMax(int bytes) {
         checkOpen();
         resourceLengthMax = (int) inRange("resourceLengthMax", bytes, 1, 16_384, "bytes");
         return this;
@@ -387,7 +387,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext inFlightMax(final int count) {
+    public RedlockContext inFlightMax(int count) {
         checkOpen();
         inFlightMax = (int) inRange("inFlightMax", count, 1, 1 << 22, "acquisitions");
         return this;
@@ -401,7 +401,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext waitersMax(final int count) {
+    public RedlockContext waitersMax(int count) {
         checkOpen();
         waitersMax = (int) inRange("waitersMax", count, 0, 1 << 22, "waiters");
         return this;
@@ -417,7 +417,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext localHandoffsMax(final int count) {
+    public RedlockContext localHandoffsMax(int count) {
         checkOpen();
         localHandoffsMax = (int) inRange("localHandoffsMax", count, 0, 1 << 22,
                 "hand-overs (0 for no bound)");
@@ -432,7 +432,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext autoExtendedLeasesMax(final int count) {
+    public RedlockContext autoExtendedLeasesMax(int count) {
         checkOpen();
         autoExtendedLeasesMax = (int) inRange("autoExtendedLeasesMax", count, 0, 1 << 22, "leases");
         return this;
@@ -447,7 +447,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if one is out of range
      */
-    public RedlockContext nodeBackPressure(final int unansweredMax, final int unsentBytes) {
+    public RedlockContext nodeBackPressure(int unansweredMax, int unsentBytes) {
         checkOpen();
         nodeInFlightMax = (int) inRange("unanswered requests per node", unansweredMax, 16, 1 << 24, "requests");
         nodeUnsentBytesMax = (int) inRange("unsent bytes per node", unsentBytes, 4096, 1 << 30, "bytes");
@@ -462,7 +462,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext undeliveredReleasesMax(final int count) {
+    public RedlockContext undeliveredReleasesMax(int count) {
         checkOpen();
         undeliveredReleasesMax = (int) inRange("undeliveredReleasesMax", count, 0, 1 << 22, "releases");
         return this;
@@ -476,7 +476,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext eventLoops(final int count) {
+    public RedlockContext eventLoops(int count) {
         checkOpen();
         eventLoopCount = (int) inRange("event loop count", count, 1, 64, "loops");
         eventLoops = List.of();
@@ -491,10 +491,10 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if there is none
      */
-    public RedlockContext eventLoops(final EventLoop... loops) {
+    public RedlockContext eventLoops(EventLoop... loops) {
         checkOpen();
         Objects.requireNonNull(loops, "event loops are null: give at least one, or the number of loops to run");
-        for (final EventLoop loop : loops) {
+        for (EventLoop loop : loops) {
             Objects.requireNonNull(loop, "an event loop is null: each must be a running Netty 4.2 loop");
         }
         if (loops.length == 0) {
@@ -511,7 +511,7 @@ public final class RedlockContext {
      * @param policy default {@link IdlePolicy#BLOCK}
      * @return this
      */
-    public RedlockContext idlePolicy(final IdlePolicy policy) {
+    public RedlockContext idlePolicy(IdlePolicy policy) {
         checkOpen();
         idlePolicy = Objects.requireNonNull(policy, "idle policy is null");
         return this;
@@ -523,7 +523,7 @@ public final class RedlockContext {
      * @param kind default {@link TransportKind#AUTO}
      * @return this
      */
-    public RedlockContext transport(final TransportKind kind) {
+    public RedlockContext transport(TransportKind kind) {
         checkOpen();
         transport = Objects.requireNonNull(kind, "transport is null");
         return this;
@@ -535,7 +535,7 @@ public final class RedlockContext {
      * @param mode default {@link CommandMode#AUTO}
      * @return this
      */
-    public RedlockContext commands(final CommandMode mode) {
+    public RedlockContext commands(CommandMode mode) {
         checkOpen();
         commandMode = Objects.requireNonNull(mode, "command mode is null");
         return this;
@@ -550,7 +550,7 @@ public final class RedlockContext {
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext releaseBatchMax(final int count) {
+    public RedlockContext releaseBatchMax(int count) {
         checkOpen();
         releaseBatchMax = (int) inRange("releaseBatchMax", count, 1, 64, "releases");
         return this;
@@ -566,7 +566,7 @@ public final class RedlockContext {
             throw new IllegalArgumentException("nodeTimeout " + nodeTimeoutNs / NS_PER_MS
                     + " ms is longer than maxTtl " + maxTtlMs + " ms: no lock could outlive one slow answer");
         }
-        final LeaseTerms terms = new LeaseTerms(maxTtlMs, nodeTimeoutNs, minValidityNs, fenceCounterTtlMs,
+        LeaseTerms terms = new LeaseTerms(maxTtlMs, nodeTimeoutNs, minValidityNs, fenceCounterTtlMs,
                 new ClockAllowance(drift, clockSampleMs));
         checkMinValidity(terms);
         if (fenceCounterTtlMs < 10 * maxTtlMs) {
@@ -582,9 +582,9 @@ public final class RedlockContext {
                 resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs);
     }
 
-    private void checkMinValidity(final LeaseTerms terms) {
-        final long allowanceNs = terms.clockAllowance().ofNs(maxTtlMs * NS_PER_MS);
-        final long neededNs = terms.minValidityNs(maxTtlMs, AcquireSpec.UNSET);
+    private void checkMinValidity(LeaseTerms terms) {
+        long allowanceNs = terms.clockAllowance().ofNs(maxTtlMs * NS_PER_MS);
+        long neededNs = terms.minValidityNs(maxTtlMs, AcquireSpec.UNSET);
         if (neededNs >= maxTtlMs * NS_PER_MS - allowanceNs) {
             throw new IllegalArgumentException("minValidity " + neededNs / 1000 + " us is not below maxTtl "
                     + maxTtlMs + " ms less its clock allowance of " + allowanceNs / 1000
@@ -594,7 +594,7 @@ public final class RedlockContext {
     }
 
     private void checkPrefix() {
-        final int lengthBytes = keyPrefix.getBytes(StandardCharsets.UTF_8).length;
+        int lengthBytes = keyPrefix.getBytes(StandardCharsets.UTF_8).length;
         if (lengthBytes >= resourceLengthMax) {
             throw new IllegalArgumentException(
                     "keyPrefix is " + lengthBytes + " bytes long and resourceLengthMax, which"
@@ -610,8 +610,8 @@ public final class RedlockContext {
         }
     }
 
-    private static long inRange(final String what, final long value, final long min, final long max,
-            final String unit) {
+    private static long inRange(String what, long value, long min, long max,
+            String unit) {
         if (value < min || value > max) {
             throw new IllegalArgumentException(
                     what + " " + value + " is out of range: " + min + " to " + max + " " + unit + " are allowed");

@@ -14,7 +14,7 @@ public final class RedlockCounters {
 
     private final LockEngine engine;
 
-    RedlockCounters(final LockEngine engine) {
+    RedlockCounters(LockEngine engine) {
         this.engine = engine;
     }
 
@@ -25,7 +25,7 @@ public final class RedlockCounters {
      * @return how many
      * @throws NullPointerException if it is null
      */
-    public long outcomeCount(final AcquireOutcome.Kind kind) {
+    public long outcomeCount(AcquireOutcome.Kind kind) {
         Objects.requireNonNull(kind, "kind of outcome is null: name the one to count");
         return engine.count(ConductorCounters.OUTCOME_FIRST + kind.ordinal());
     }
@@ -62,7 +62,7 @@ public final class RedlockCounters {
      * @return how many
      * @throws NullPointerException if it is null
      */
-    public long releaseCount(final ReleaseOutcome outcome) {
+    public long releaseCount(ReleaseOutcome outcome) {
         Objects.requireNonNull(outcome, "release outcome is null: name the one to count");
         return engine.count(switch (outcome) {
             case RELEASED -> ConductorCounters.RELEASED;

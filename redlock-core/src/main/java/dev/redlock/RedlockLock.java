@@ -35,7 +35,7 @@ public final class RedlockLock implements Lock {
     private final LockKey key;
     private final AcquireSpec spec;
 
-    RedlockLock(final LockEngine engine, final LockKey key, final AcquireSpec spec) {
+    RedlockLock(LockEngine engine, LockKey key, AcquireSpec spec) {
         this.engine = engine;
         this.holds = engine.localHolds();
         this.key = key;
@@ -56,7 +56,7 @@ public final class RedlockLock implements Lock {
             try {
                 lockInterruptibly();
                 break;
-            } catch (final InterruptedException e) {
+            } catch (InterruptedException e) {
                 wasInterrupted = true;
             }
         }
@@ -74,7 +74,7 @@ public final class RedlockLock implements Lock {
     @Override
     public void lockInterruptibly() throws InterruptedException {
         refuseOnLoop("lockInterruptibly()");
-        final LocalHolds.Hold hold = holds.enter(key);
+        LocalHolds.Hold hold = holds.enter(key);
         boolean isTaken = false;
         try {
             hold.lock().lockInterruptibly();
@@ -89,27 +89,27 @@ public final class RedlockLock implements Lock {
     }
 
     /** Checked before the local lock, which blocks too. */
-    private void refuseOnLoop(final String call) {
+    private void refuseOnLoop(String call) {
         engine.refuseOnLoop(call, "Redlock.acquire with a callback or acquireAsync");
     }
 
-    private static void unlockUnless(final boolean isTaken, final LocalHolds.Hold hold) {
+    private static void unlockUnless(boolean isTaken, LocalHolds.Hold hold) {
         if (!isTaken) {
             hold.lock().unlock();
         }
     }
 
-    private void leaveUnless(final boolean isTaken) {
+    private void leaveUnless(boolean isTaken) {
         if (!isTaken) {
             holds.leave(key);
         }
     }
 
-    private boolean isReentry(final LocalHolds.Hold hold) {
+    private boolean isReentry(LocalHolds.Hold hold) {
         if (hold.lock().getHoldCount() == 1) {
             return false;
         }
-        final Lease lease = hold.lease();
+        Lease lease = hold.lease();
         if (!lease.isHeld()) {
             throw new IllegalStateException("the lease of \"" + key
                     + "\" was lost while this thread held the lock: unlock and start over; " + lease);
@@ -117,9 +117,9 @@ public final class RedlockLock implements Lock {
         return true;
     }
 
-    private boolean acquireForever(final LocalHolds.Hold hold) throws InterruptedException {
+    private boolean acquireForever(LocalHolds.Hold hold) throws InterruptedException {
         while (true) {
-            final AcquireOutcome outcome = engine.acquireBlocking(key, spec, PATIENCE_NS);
+            AcquireOutcome outcome = engine.acquireBlocking(key, spec, PATIENCE_NS);
             if (outcome.isAcquired()) {
                 hold.lease(outcome.lease());
                 return true;
@@ -141,13 +141,13 @@ public final class RedlockLock implements Lock {
     @Override
     public boolean tryLock() {
         refuseOnLoop("tryLock()");
-        final LocalHolds.Hold hold = holds.enter(key);
+        LocalHolds.Hold hold = holds.enter(key);
         boolean isTaken = false;
         try {
             if (hold.lock().tryLock()) {
                 try {
                     isTaken = isHeldAgain(hold) || acquireWithin(hold, 0);
-                } catch (final InterruptedException e) {
+                } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                 } finally {
                     unlockUnless(isTaken, hold);
@@ -160,11 +160,11 @@ public final class RedlockLock implements Lock {
     }
 
     @Override
-    public boolean tryLock(final long time, final TimeUnit unit) throws InterruptedException {
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
         Objects.requireNonNull(unit, "time unit is null: say what the time is counted in");
         refuseOnLoop("tryLock(time, unit)");
-        final long deadlineNs = engine.nowNs() + Math.max(0, unit.toNanos(time));
-        final LocalHolds.Hold hold = holds.enter(key);
+        long deadlineNs = engine.nowNs() + Math.max(0, unit.toNanos(time));
+        LocalHolds.Hold hold = holds.enter(key);
         boolean isTaken = false;
         try {
             if (hold.lock().tryLock(time, unit)) {
@@ -180,15 +180,15 @@ public final class RedlockLock implements Lock {
         return isTaken;
     }
 
-    private static boolean isHeldAgain(final LocalHolds.Hold hold) {
+    private static boolean isHeldAgain(LocalHolds.Hold hold) {
         return hold.lock().getHoldCount() > 1 && hold.lease().isHeld();
     }
 
-    private boolean acquireWithin(final LocalHolds.Hold hold, final long waitNs) throws InterruptedException {
+    private boolean acquireWithin(LocalHolds.Hold hold, long waitNs) throws InterruptedException {
         if (hold.lock().getHoldCount() > 1) {
             return false;
         }
-        final AcquireOutcome outcome = engine.acquireBlocking(key, spec, waitNs);
+        AcquireOutcome outcome = engine.acquireBlocking(key, spec, waitNs);
         if (outcome.isAcquired()) {
             hold.lease(outcome.lease());
         }
@@ -203,14 +203,14 @@ public final class RedlockLock implements Lock {
      */
     @Override
     public void unlock() {
-        final LocalHolds.Hold hold = heldByCurrentThread();
+        LocalHolds.Hold hold = heldByCurrentThread();
         if (hold == null) {
             throw new IllegalMonitorStateException("\"" + key + "\" is not locked by thread "
                     + SafeText.of(Thread.currentThread().getName()) + ": only the thread that locked it may unlock it");
         }
         try {
             if (hold.lock().getHoldCount() == 1) {
-                final Lease last = hold.lease();
+                Lease last = hold.lease();
                 hold.lease(null);
                 last.close();
             }
@@ -221,7 +221,7 @@ public final class RedlockLock implements Lock {
     }
 
     private LocalHolds.Hold heldByCurrentThread() {
-        final LocalHolds.Hold hold = holds.get(key);
+        LocalHolds.Hold hold = holds.get(key);
         return hold != null && hold.lock().isHeldByCurrentThread() ? hold : null;
     }
 
@@ -239,14 +239,14 @@ public final class RedlockLock implements Lock {
 
     /** @return true if this thread holds the lock and its lease is valid at this moment */
     public boolean isHeldByCurrentThread() {
-        final LocalHolds.Hold hold = heldByCurrentThread();
-        final Lease lease = hold == null ? null : hold.lease();
+        LocalHolds.Hold hold = heldByCurrentThread();
+        Lease lease = hold == null ? null : hold.lease();
         return lease != null && lease.isHeld();
     }
 
     /** @return how often this thread holds the lock, through all views of the resource */
     public int holdCount() {
-        final LocalHolds.Hold hold = heldByCurrentThread();
+        LocalHolds.Hold hold = heldByCurrentThread();
         return hold == null ? 0 : hold.lock().getHoldCount();
     }
 
@@ -257,7 +257,7 @@ public final class RedlockLock implements Lock {
      * @throws IllegalMonitorStateException if this thread does not hold the lock
      */
     public Lease lease() {
-        final LocalHolds.Hold hold = heldByCurrentThread();
+        LocalHolds.Hold hold = heldByCurrentThread();
         if (hold == null) {
             throw new IllegalMonitorStateException("\"" + key + "\" is not locked by this thread, it has no lease");
         }
@@ -266,8 +266,8 @@ public final class RedlockLock implements Lock {
 
     @Override
     public String toString() {
-        final LocalHolds.Hold hold = holds.get(key);
-        final boolean isLocked = hold != null && hold.lock().isLocked();
+        LocalHolds.Hold hold = holds.get(key);
+        boolean isLocked = hold != null && hold.lock().isLocked();
         return "RedlockLock{" + key + ", " + (isLocked ? "locked in this process" : "not locked in this process") + "}";
     }
 }

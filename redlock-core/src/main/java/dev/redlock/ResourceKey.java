@@ -12,7 +12,7 @@ public final class ResourceKey {
 
     private final LockKey lockKey;
 
-    ResourceKey(final LockKey lockKey) {
+    ResourceKey(LockKey lockKey) {
         this.lockKey = lockKey;
     }
 
@@ -26,7 +26,7 @@ public final class ResourceKey {
     }
 
     @Override
-    public boolean equals(final Object o) {
+    public boolean equals(Object o) {
         return this == o || o instanceof ResourceKey other && lockKey.equals(other.lockKey);
     }
 

@@ -33,15 +33,15 @@ public interface RetryPolicy {
      * @return the policy
      * @throws IllegalArgumentException if the range is empty or negative
      */
-    static RetryPolicy jittered(final long delayNsMin, final long delayNsMax) {
+    static RetryPolicy jittered(long delayNsMin, long delayNsMax) {
         if (delayNsMin < 0 || delayNsMax < delayNsMin) {
             throw new IllegalArgumentException("retry delay range " + delayNsMin + " to " + delayNsMax
                     + " ns is empty or negative: 0 <= min <= max is needed");
         }
-        final long width = delayNsMax - delayNsMin + 1;
+        long width = delayNsMax - delayNsMin + 1;
         return (attemptCount, lastReason, remainingTtlMs, random) -> {
-            final long delayNs = delayNsMin + (random >>> 1) % width;
-            final boolean endsSooner = remainingTtlMs >= 0 && remainingTtlMs < delayNs / NS_PER_MS;
+            long delayNs = delayNsMin + (random >>> 1) % width;
+            boolean endsSooner = remainingTtlMs >= 0 && remainingTtlMs < delayNs / NS_PER_MS;
             // One millisecond more than the node said, because it rounds down.
             return endsSooner ? (remainingTtlMs + 1) * NS_PER_MS + (random >>> 1) % (delayNsMin + 1) : delayNs;
         };

@@ -69,10 +69,10 @@ class AcquireOptionsTest {
 
     @Test
     void eachChangeReturnsACopyWithTheOtherOptions() {
-        final RetryPolicy policy = RetryPolicy.jittered(0, 0);
-        final LeaseListener listener = (lease, state) -> {
+        RetryPolicy policy = RetryPolicy.jittered(0, 0);
+        LeaseListener listener = (lease, state) -> {
         };
-        final AcquireOptions changed = options.waitUpTo(Duration.ofSeconds(2))
+        AcquireOptions changed = options.waitUpTo(Duration.ofSeconds(2))
                 .minValidity(Duration.ofSeconds(3))
                 .retryPolicy(policy)
                 .listener(listener)

@@ -20,8 +20,8 @@ class AcquireOutcomeTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {-1, 3, Integer.MIN_VALUE, Integer.MAX_VALUE})
-    void voteTextRejectsNodeIndexesOutOfRange(final int nodeIndex) {
-        final AcquireOutcome outcome = acquire(world(3), options());
+    void voteTextRejectsNodeIndexesOutOfRange(int nodeIndex) {
+        AcquireOutcome outcome = acquire(world(3), options());
         assertEquals("node index " + nodeIndex + " is out of range: 0 to 2 are the nodes in configured order",
                 assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(nodeIndex)).getMessage());
         assertEquals("granted", outcome.voteText(0));
@@ -29,10 +29,10 @@ class AcquireOutcomeTest extends VirtualTest {
 
     @Test
     void leaseThrowsWithVotesAndAdviceIfNotAcquired() {
-        final VirtualWorld.Client client = world(1);
+        VirtualWorld.Client client = world(1);
         node(0).redis().set("orders", "foreign", 2_500);
-        final AcquireOutcome outcome = acquire(client, options());
-        final String text = "AcquireOutcome{orders, NOT_ACQUIRED, outcome CONTENDED, attempts 1, votes 0 granted 1"
+        AcquireOutcome outcome = acquire(client, options());
+        String text = "AcquireOutcome{orders, NOT_ACQUIRED, outcome CONTENDED, attempts 1, votes 0 granted 1"
                 + " refused 0"
                 + " failed 0 unknown, shortest remaining ttl 2500 ms}";
         Refusal.ofState("\"orders\" was not acquired: " + text + "; another holder has the lock: wait longer, or"
@@ -43,9 +43,9 @@ class AcquireOutcomeTest extends VirtualTest {
     /** The outcome of a reused lease is that of its last acquisition; during an acquisition it has none. */
     @Test
     void aReusedLeaseHasNoOutcomeWhileItIsBeingAcquired() {
-        final VirtualWorld.Client client = world(3);
-        final Lease reused = client.redlock().newLease();
-        final AcquireOutcome[] received = new AcquireOutcome[1];
+        VirtualWorld.Client client = world(3);
+        Lease reused = client.redlock().newLease();
+        AcquireOutcome[] received = new AcquireOutcome[1];
         client.redlock()
                 .acquire(client.redlock().key("orders"), options().fenced(), reused,
                         outcome -> received[0] = outcome);
@@ -68,7 +68,7 @@ class AcquireOutcomeTest extends VirtualTest {
     /** Each node has a different vote, so that counts and texts cannot be confused. */
     @Test
     void voteTextAndCountsMatchEachNode() {
-        final VirtualWorld.Client client = world(7);
+        VirtualWorld.Client client = world(7);
         node(1).redis().set("orders", "foreign", 500);
         node(2).crash();
         node(3).redis().failNext("SET", "OOM command not allowed", 1);
@@ -76,10 +76,10 @@ class AcquireOutcomeTest extends VirtualTest {
         world.runMs(5);
         node(5).pause();
         node(6).pause();
-        final CompletableFuture<AcquireOutcome> started = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> started = acquireAsync(client, options());
         world.runMs(5);
         node(4).breakConnections();
-        final AcquireOutcome outcome = get(started);
+        AcquireOutcome outcome = get(started);
         assertEquals(List.of("granted", "refused", "failed: not connected", "failed: OOM",
                 "unknown: connection lost before the answer", "pending", "pending"),
                 IntStream.range(0, 7).mapToObj(outcome::voteText).toList());
@@ -91,21 +91,21 @@ class AcquireOutcomeTest extends VirtualTest {
 
     @Test
     void toStringOfAHeldLeaseHasItsValidityAndFencingToken() {
-        final VirtualWorld.Client client = world(1);
-        final AcquireOutcome plain = acquire(client, options());
-        final String votes = ", outcome ACQUIRED, attempts 1, votes 1 granted 0 refused 0 failed 0 unknown}";
+        VirtualWorld.Client client = world(1);
+        AcquireOutcome plain = acquire(client, options());
+        String votes = ", outcome ACQUIRED, attempts 1, votes 1 granted 0 refused 0 failed 0 unknown}";
         assertEquals("Lease{orders, HELD, valid for 9876 ms" + votes, plain.toString());
         release(plain.lease());
-        final AcquireOutcome fenced = acquire(client, options().fenced());
+        AcquireOutcome fenced = acquire(client, options().fenced());
         assertEquals("Lease{orders, HELD, valid for 9876 ms, fencing token " + fenced.lease().fencingToken() + votes,
                 fenced.toString());
     }
 
     @Test
     void outcomeIsReadableFromAnyThreadAfterTheClientHasClosed() {
-        final VirtualWorld.Client client = world(3);
-        final AcquireOutcome outcome = acquire(client, options());
-        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        VirtualWorld.Client client = world(3);
+        AcquireOutcome outcome = acquire(client, options());
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.await("closed", 2_000, report::isDone);
         assertEquals("ACQUIRED 2 granted", CompletableFuture.supplyAsync(() -> outcome.kind() + " "
                 + outcome.grantedCount() + " " + outcome.voteText(0)).join());
@@ -114,7 +114,7 @@ class AcquireOutcomeTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(AcquireOutcome.Kind.class)
-    void eachKindHasAdvice(final AcquireOutcome.Kind kind) {
+    void eachKindHasAdvice(AcquireOutcome.Kind kind) {
         assertFalse(kind.advice().isBlank());
     }
 }

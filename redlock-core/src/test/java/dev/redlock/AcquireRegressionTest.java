@@ -21,30 +21,30 @@ class AcquireRegressionTest extends VirtualTest {
 
     @Test
     void commandsGoToAllNodesInParallel() {
-        final VirtualWorld.Client client = world(5);
+        VirtualWorld.Client client = world(5);
         eachNode(node -> node.delay(() -> 10_000_000));
-        final long startNs = world.nowNs();
+        long startNs = world.nowNs();
         lease(client);
         assertEquals(20_000_000, world.nowNs() - startNs, "one round trip, whatever the number of nodes");
     }
 
     @Test
     void aSilentNodeDoesNotDelayAnAcquire() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 1_000_000));
         node(0).pause();
-        final long startNs = world.nowNs();
+        long startNs = world.nowNs();
         lease(client);
         assertEquals(2_000_000, world.nowNs() - startNs, "two replies decide without the silent node");
     }
 
     @Test
     void silentNodesFailTheAttemptAtTheNodeTimeout() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).pause();
         node(1).pause();
-        final long startMs = nowMs();
-        final AcquireOutcome outcome = acquire(client, options());
+        long startMs = nowMs();
+        AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "the node timeout of this ttl");
         assertEquals(2, outcome.unknownCount(), outcome::toString);
@@ -53,11 +53,11 @@ class AcquireRegressionTest extends VirtualTest {
 
     @Test
     void votesOfABrokenConnectionAreUnknownImmediately() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).pause();
         node(1).pause();
-        final long startMs = nowMs();
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
+        long startMs = nowMs();
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
         world.runMs(1);
         node(0).breakConnections();
         node(1).breakConnections();
@@ -69,10 +69,10 @@ class AcquireRegressionTest extends VirtualTest {
 
     @Test
     void validityIsCheckedAfterTheQuorum() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 20_000_000));
-        final Duration ttl = Duration.ofMillis(1_000);
-        final AcquireOutcome outcome = acquire(client,
+        Duration ttl = Duration.ofMillis(1_000);
+        AcquireOutcome outcome = acquire(client,
                 AcquireOptions.ofTtl(ttl).tryOnce().minValidity(Duration.ofMillis(950)));
         assertEquals(AcquireOutcome.Kind.TOO_SLOW, outcome.kind(), outcome::toString);
         world.runMs(50);
@@ -81,9 +81,9 @@ class AcquireRegressionTest extends VirtualTest {
 
     @Test
     void validityIsTheTtlMinusRoundTimeAndClockAllowance() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 5_000_000));
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         assertEquals((validityMs(10_000) - 10) * 1_000_000, lease.remainingValidityNs(),
                 "ttl - 10 ms of the round - 1 % of the ttl and of the undetected clock steps - 2 ms");
     }
@@ -91,10 +91,10 @@ class AcquireRegressionTest extends VirtualTest {
     /** 1000 ms - 10 ms of the round - 34 ms of clock allowance leave 956 ms, which is exactly enough. */
     @ParameterizedTest
     @CsvSource({"956000000, ACQUIRED", "956000001, TOO_SLOW"})
-    void exactlyTheMinimumValidityIsEnough(final long minValidityNs, final AcquireOutcome.Kind kind) {
-        final VirtualWorld.Client client = world(3);
+    void exactlyTheMinimumValidityIsEnough(long minValidityNs, AcquireOutcome.Kind kind) {
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 5_000_000));
-        final AcquireOutcome outcome = acquire(client,
+        AcquireOutcome outcome = acquire(client,
                 AcquireOptions.ofTtl(Duration.ofSeconds(1)).tryOnce().minValidity(Duration.ofNanos(minValidityNs)));
         assertEquals(kind, outcome.kind(), outcome::toString);
     }
@@ -102,10 +102,10 @@ class AcquireRegressionTest extends VirtualTest {
     /** In the last millisecond of a key, PTTL returns 0, which is still a refusal. */
     @Test
     void aKeyInItsLastMillisecondIsStillHeld() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 7));
         world.runMs(7);
-        final AcquireOutcome outcome = acquire(client, options());
+        AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
         assertEquals(0, outcome.shortestRemainingTtlMs(), outcome::toString);
         assertEquals("foreign", key(0), "the key is unchanged");
@@ -115,26 +115,26 @@ class AcquireRegressionTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"900, 300, 600, 300", "300, 900, 600, 300", "600, 900, 300, 300", "0, 900, 300, 0", "300, 0, 900, 0",
         "-1, 900, 900, 900", "900, -1, -1, 900", "-1, -1, -1, 9223372036854775807"})
-    void outcomeReportsTheShortestRemainingTtl(final long first, final long second, final long third,
-            final long shortest) {
-        final VirtualWorld.Client client = scriptedWorld(5);
-        final long[] ttls = {first, second, third};
+    void outcomeReportsTheShortestRemainingTtl(long first, long second, long third,
+            long shortest) {
+        VirtualWorld.Client client = scriptedWorld(5);
+        long[] ttls = {first, second, third};
         for (int i = 0; i < ttls.length; i++) {
-            final long replyDelayNs = (i + 1) * 1_000_000;
+            long replyDelayNs = (i + 1) * 1_000_000;
             node(i).redis().set("orders", "foreign", ttls[i] < 0 ? -1 : ttls[i] + i + 1);
             node(i).delay(() -> replyDelayNs);
         }
         node(3).pause();
         node(4).pause();
-        final AcquireOutcome outcome = acquire(client, options());
+        AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
         assertEquals(shortest, outcome.shortestRemainingTtlMs(), outcome::toString);
     }
 
     @Test
     void aPauseOfTheClientReducesTheValidity() {
-        final VirtualWorld.Client client = world(3);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client,
+        VirtualWorld.Client client = world(3);
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client,
                 AcquireOptions.ofTtl(Duration.ofMillis(900)).tryOnce());
         client.pause();
         world.runMs(880);
@@ -146,18 +146,18 @@ class AcquireRegressionTest extends VirtualTest {
 
     @Test
     void eachRetryHasItsOwnTokenAfterTheRollbackOfTheLast() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).redis().set("orders", "foreign", 500);
         node(1).redis().set("orders", "foreign", 500);
-        final List<String> acquires = new ArrayList<>();
-        final Set<String> replies = new HashSet<>();
+        List<String> acquires = new ArrayList<>();
+        Set<String> replies = new HashSet<>();
         node(2).redis().listener((who, command, reply) -> {
             if (command.startsWith("acquire")) {
                 acquires.add(command);
                 replies.add(reply);
             }
         });
-        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
+        AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
         assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(),
                 "its own rollbacks do not block the client: " + outcome);
         assertTrue(outcome.attemptCount() > 3, outcome::toString);
@@ -170,26 +170,26 @@ class AcquireRegressionTest extends VirtualTest {
     /** One library multiplied the unit of the ttl again in each pass of its loop. */
     @Test
     void theTtlIsTheSameInEveryAttempt() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).redis().set("orders", "foreign", 500);
         node(1).redis().set("orders", "foreign", 500);
-        final Set<Long> ttls = new HashSet<>();
+        Set<Long> ttls = new HashSet<>();
         node(2).redis().listener((who, command, reply) -> {
             if (command.startsWith("acquire")) {
                 ttls.add(node(2).redis().pttl("orders"));
             }
         });
-        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
+        AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(5)));
         assertTrue(outcome.isAcquired() && outcome.attemptCount() > 3, outcome::toString);
         assertEquals(Set.of(10_000L), ttls, "milliseconds, in each attempt");
     }
 
     @Test
     void aReconnectReplaysNoCommands() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().startLog());
         eachNode(node -> node.delay(() -> 1_000_000));
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
         world.settle();
         eachNode(node -> node.breakConnections());
         world.runMs(3_000);
@@ -201,18 +201,18 @@ class AcquireRegressionTest extends VirtualTest {
 
     @Test
     void oneAttemptDoesNotWait() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", -1));
-        final long startMs = nowMs();
+        long startMs = nowMs();
         assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind(), "taken");
         assertEquals(startMs, nowMs(), "no time passed");
     }
 
     @Test
     void aWaitBudgetEndsWithinOneNodeTimeout() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", -1));
-        final long startMs = nowMs();
+        long startMs = nowMs();
         assertEquals(AcquireOutcome.Kind.TIMED_OUT,
                 acquire(client, options().waitUpTo(Duration.ofMillis(700))).kind(), "the lock is never free");
         assertTrue(nowMs() - startMs >= 700 && nowMs() - startMs <= 700 + NODE_TIMEOUT_MS,
@@ -224,7 +224,7 @@ class AcquireRegressionTest extends VirtualTest {
         world = new VirtualWorld(3);
         node(0).crash();
         node(1).crash();
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "one of three");
         node(0).start();
         world.await("joins", 2_000, () -> status(client, 0).state() == NodeState.READY);
@@ -233,16 +233,16 @@ class AcquireRegressionTest extends VirtualTest {
 
     @Test
     void aKeyThatExpiredOnTheNodesIsFree() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 300));
-        final long startMs = nowMs();
+        long startMs = nowMs();
         acquired(acquire(client, options().waitUpTo(Duration.ofSeconds(5))));
         assertTrue(nowMs() - startMs <= 360, "acquired soon after the expiry: " + (nowMs() - startMs) + " ms");
     }
 
     @Test
     void aRetryPolicyThatThrowsDoesNotEndTheAcquisition() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 200));
         quietly(() -> acquired(acquire(client, options().waitUpTo(Duration.ofSeconds(5))
                 .retryPolicy((attempts, reason, ttl, random) -> {
@@ -252,14 +252,14 @@ class AcquireRegressionTest extends VirtualTest {
 
     @Test
     void toStringOfAnOutcomeHasVotesAndReasonsButNoToken() {
-        final VirtualWorld.Client client = scriptedWorld(5);
+        VirtualWorld.Client client = scriptedWorld(5);
         node(0).redis().set("orders", "foreign", 700);
         node(1).crash();
         node(2).redis().failNext("acquire", "OOM command not allowed", 1);
         node(3).pause();
         world.runMs(15);
-        final AcquireOutcome outcome = acquire(client, options());
-        final String text = outcome.toString();
+        AcquireOutcome outcome = acquire(client, options());
+        String text = outcome.toString();
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), text);
         assertTrue(text.contains("not connected") && text.contains("OOM"), text);
         assertEquals(685, outcome.shortestRemainingTtlMs(), text);

@@ -67,7 +67,7 @@ class AllocationFaultsTest extends VirtualTest {
         abstract Throwable make();
     }
 
-    private void scarceWorld(final CommandMode commands) {
+    private void scarceWorld(CommandMode commands) {
         world = new VirtualWorld(3);
         client = client(context().commands(commands).restartGuard(RestartGuardMode.OFF), allocator);
     }
@@ -82,7 +82,7 @@ class AllocationFaultsTest extends VirtualTest {
     /** A clock sample is due every second. */
     @ParameterizedTest
     @EnumSource(Thrown.class)
-    void aClockJumpIsDetectedAfterFailedAllocations(final Thrown thrown) {
+    void aClockJumpIsDetectedAfterFailedAllocations(Thrown thrown) {
         scarceWorld(CommandMode.AUTO);
         allocator.thrown(thrown::make);
         allocator.exhausted(true);
@@ -107,7 +107,7 @@ class AllocationFaultsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(Thrown.class)
-    void aSilentNodeIsDetectedAfterFailedAllocations(final Thrown thrown) {
+    void aSilentNodeIsDetectedAfterFailedAllocations(Thrown thrown) {
         scarceWorld(CommandMode.AUTO);
         allocator.thrown(thrown::make);
         allocator.exhausted(true);
@@ -125,10 +125,10 @@ class AllocationFaultsTest extends VirtualTest {
      */
     @ParameterizedTest
     @EnumSource(Thrown.class)
-    void oneFailedAllocationAnywhereBlocksAndLosesNothing(final Thrown thrown) {
+    void oneFailedAllocationAnywhereBlocksAndLosesNothing(Thrown thrown) {
         int number = 0;
         do {
-            final int failing = number;
+            int failing = number;
             runScenarioWithout(thrown, CommandMode.SCRIPTS, asked -> asked == failing, "allocation " + failing);
             // The client catches both in the same places, so one of them tries every allocation.
             number += thrown == Thrown.OUT_OF_MEMORY ? 1 : 3;
@@ -139,21 +139,21 @@ class AllocationFaultsTest extends VirtualTest {
     /** As above with consecutive failures: a second failure must not worsen the effect of the first. */
     @ParameterizedTest
     @EnumSource(CommandMode.class)
-    void consecutiveFailedAllocationsBlockAndLoseNothing(final CommandMode commands) {
+    void consecutiveFailedAllocationsBlockAndLoseNothing(CommandMode commands) {
         for (int first = 0; first < 60; first += 6) {
-            final int from = first;
+            int from = first;
             runScenarioWithout(Thrown.OUT_OF_MEMORY, commands, asked -> asked >= from && asked < from + 15,
                     "allocations from " + from + " on");
         }
     }
 
-    private void runScenarioWithout(final Thrown thrown, final CommandMode commands, final IntPredicate failing,
-            final String what) {
+    private void runScenarioWithout(Thrown thrown, CommandMode commands, IntPredicate failing,
+            String what) {
         allocator.thrown(thrown::make);
         allocationsBefore = allocator.askedCount();
         allocator.failIf(asked -> failing.test(asked - allocationsBefore));
         scarceWorld(commands);
-        final List<CompletableFuture<?>> all = new ArrayList<>();
+        List<CompletableFuture<?>> all = new ArrayList<>();
         for (int round = 0; round < 3; round++) {
             runRound(round, all);
         }
@@ -170,8 +170,8 @@ class AllocationFaultsTest extends VirtualTest {
         world.end();
     }
 
-    private void runRound(final int round, final List<CompletableFuture<?>> all) {
-        final CompletableFuture<AcquireOutcome> acquired = client.redlock()
+    private void runRound(int round, List<CompletableFuture<?>> all) {
+        CompletableFuture<AcquireOutcome> acquired = client.redlock()
                 .acquireAsync("orders", AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce())
                 .toCompletableFuture();
         all.add(acquired);
@@ -179,7 +179,7 @@ class AllocationFaultsTest extends VirtualTest {
         if (round == 1) {
             eachNode(node -> node.redis().flushScripts());
         }
-        final AcquireOutcome outcome = acquired.join();
+        AcquireOutcome outcome = acquired.join();
         if (outcome.isAcquired()) {
             all.add(outcome.lease().extendAsync(Duration.ofSeconds(60)).toCompletableFuture());
             world.runMs(100);
@@ -199,10 +199,10 @@ class AllocationFaultsTest extends VirtualTest {
     @Test
     void aLoopThatEndsBeforeItsClientFreesItsBuffers() throws Exception {
         try (LiveNodes nodes = new LiveNodes(1)) {
-            final UnpooledByteBufAllocator counted = new UnpooledByteBufAllocator(true);
-            final FakeTransport transport = nodes.newTransport();
+            UnpooledByteBufAllocator counted = new UnpooledByteBufAllocator(true);
+            FakeTransport transport = nodes.newTransport();
             transport.allocator(counted);
-            final TestClient engine = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
+            TestClient engine = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
                     transport, System::nanoTime, 1);
             engine.open().join();
             engine.redlock().tryAcquire("orders", TTL);
@@ -217,7 +217,7 @@ class AllocationFaultsTest extends VirtualTest {
     @Test
     void anUndeliveredReleaseSurvivesFailedAllocations() {
         scarceWorld(CommandMode.SCRIPTS);
-        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce()));
+        Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce()));
         world.runMs(5);
         allocator.exhausted(true);
         node(0).breakConnections();
@@ -240,12 +240,12 @@ class AllocationFaultsTest extends VirtualTest {
         allocator.exhausted(true);
         eachNode(node -> node.breakConnections());
         world.runMs(20);
-        final int failedBefore = allocator.failedCount();
+        int failedBefore = allocator.failedCount();
         for (int i = 0; i < 5_000; i++) {
             acquireAsync(client, options());
             world.runMs(1);
         }
-        final int tries = allocator.failedCount() - failedBefore;
+        int tries = allocator.failedCount() - failedBefore;
         assertTrue(tries > 0 && tries <= 5_000 / 20 + 1, tries + " tries in 5 s");
         allocator.exhausted(false);
         assertReady();

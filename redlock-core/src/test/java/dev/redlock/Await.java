@@ -15,12 +15,12 @@ public final class Await {
     }
 
     /** Polls the condition; fails after 20 s. */
-    public static void until(final String what, final BooleanSupplier condition) {
+    public static void until(String what, BooleanSupplier condition) {
         until(() -> what, condition);
     }
 
-    public static void until(final Supplier<String> what, final BooleanSupplier condition) {
-        final long startNs = System.nanoTime();
+    public static void until(Supplier<String> what, BooleanSupplier condition) {
+        long startNs = System.nanoTime();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - startNs > LIMIT_NS) {
                 fail("not within 20 s: " + what.get());

@@ -39,10 +39,10 @@ class BlockingCallsOnLoopsTest {
     }
 
     /** Returns a lease that was not acquired, because no node listens, and whose callbacks run on the given loop. */
-    private Lease endedOn(final EventLoop loop) throws InterruptedException {
+    private Lease endedOn(EventLoop loop) throws InterruptedException {
         for (int i = 0; i < 1_000; i++) {
-            final Lease lease = redlock.newLease();
-            final CompletableFuture<Boolean> isThere = new CompletableFuture<>();
+            Lease lease = redlock.newLease();
+            CompletableFuture<Boolean> isThere = new CompletableFuture<>();
             redlock.acquire(redlock.key("r" + i), OPTIONS, lease, outcome -> isThere.complete(loop.inEventLoop()));
             if (isThere.join()) {
                 return lease;
@@ -54,36 +54,36 @@ class BlockingCallsOnLoopsTest {
     /** Each loop extends a lease of the other loop: blocking calls would deadlock both. */
     @Test
     void extendOnAnotherLoopOfTheClientThrowsInsteadOfADeadlock() throws Exception {
-        final Lease ofOne = endedOn(one);
-        final Lease ofOther = endedOn(other);
-        final CyclicBarrier bothAreOnTheirLoops = new CyclicBarrier(2);
-        final CompletableFuture<Throwable> first = new CompletableFuture<>();
-        final CompletableFuture<Throwable> second = new CompletableFuture<>();
+        Lease ofOne = endedOn(one);
+        Lease ofOther = endedOn(other);
+        CyclicBarrier bothAreOnTheirLoops = new CyclicBarrier(2);
+        CompletableFuture<Throwable> first = new CompletableFuture<>();
+        CompletableFuture<Throwable> second = new CompletableFuture<>();
         one.execute(() -> first.complete(thrownBy(bothAreOnTheirLoops, () -> ofOther.extend(TTL))));
         other.execute(() -> second.complete(thrownBy(bothAreOnTheirLoops, () -> ofOne.extend(TTL))));
-        final String message = "blocking call extend(ttl) on the client's event loop, which must not block: use"
+        String message = "blocking call extend(ttl) on the client's event loop, which must not block: use"
                 + " extend(ttlMs, callback) or extendAsync(ttl) there";
         assertEquals(message, first.orTimeout(20, TimeUnit.SECONDS).join().getMessage());
         assertEquals(message, second.orTimeout(20, TimeUnit.SECONDS).join().getMessage());
-        final CloseReport report = CompletableFuture.supplyAsync(() -> redlock.closeWithin(Duration.ofSeconds(1)))
+        CloseReport report = CompletableFuture.supplyAsync(() -> redlock.closeWithin(Duration.ofSeconds(1)))
                 .orTimeout(20, TimeUnit.SECONDS)
                 .join();
         assertTrue(report.isClean(), report::toString);
     }
 
-    private static Throwable thrownBy(final CyclicBarrier barrier, final Callable<?> call) {
+    private static Throwable thrownBy(CyclicBarrier barrier, Callable<?> call) {
         try {
             barrier.await(20, TimeUnit.SECONDS);
             return new AssertionError("not rejected: " + call.call());
-        } catch (final Exception e) {
+        } catch (Exception e) {
             return e;
         }
     }
 
     @Test
     void everyBlockingCallThrowsOnEveryLoopInEveryState() throws Exception {
-        final RedlockLock view = redlock.asLock("orders", OPTIONS);
-        final List<Executable> calls = new ArrayList<>(List.of(
+        RedlockLock view = redlock.asLock("orders", OPTIONS);
+        List<Executable> calls = new ArrayList<>(List.of(
                 () -> redlock.acquire("orders", TTL),
                 () -> redlock.tryAcquire("orders", TTL),
                 () -> redlock.tryAcquire("orders", TTL, TTL),
@@ -93,11 +93,11 @@ class BlockingCallsOnLoopsTest {
                 view::lockInterruptibly,
                 view::tryLock,
                 () -> view.tryLock(1, TimeUnit.SECONDS)));
-        for (final Lease lease : List.of(redlock.newLease(), endedOn(one), endedOn(other))) {
+        for (Lease lease : List.of(redlock.newLease(), endedOn(one), endedOn(other))) {
             calls.add(lease::release);
             calls.add(() -> lease.extend(TTL));
         }
-        for (final EventLoop loop : List.of(one, other)) {
+        for (EventLoop loop : List.of(one, other)) {
             loop.submit(() -> calls.forEach(call -> assertThrows(IllegalStateException.class, call))).get();
         }
         redlock.close();
@@ -106,22 +106,22 @@ class BlockingCallsOnLoopsTest {
     /** A thread that uses the view waits for replies, which a loop that waits for the thread would never read. */
     @Test
     void aLockViewOnALoopDoesNotWaitForAnotherThread() throws Exception {
-        final RedlockLock view = redlock.asLock("orders", OPTIONS);
-        final CountDownLatch isOver = new CountDownLatch(1);
-        final Thread holder = new Thread(() -> {
+        RedlockLock view = redlock.asLock("orders", OPTIONS);
+        CountDownLatch isOver = new CountDownLatch(1);
+        Thread holder = new Thread(() -> {
             try {
                 view.lockInterruptibly();
-            } catch (final InterruptedException e) {
+            } catch (InterruptedException e) {
                 isOver.countDown();
             }
         });
         holder.start();
         Await.until("the thread waits for the nodes", () -> holder.getState() == Thread.State.WAITING);
-        final CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+        CompletableFuture<Throwable> thrown = new CompletableFuture<>();
         one.execute(() -> {
             try {
                 thrown.complete(new AssertionError("not rejected: " + view.tryLock(1, TimeUnit.HOURS)));
-            } catch (final IllegalStateException | InterruptedException e) {
+            } catch (IllegalStateException | InterruptedException e) {
                 thrown.complete(e);
             }
         });
@@ -133,8 +133,8 @@ class BlockingCallsOnLoopsTest {
 
     @Test
     void closeOfALeaseOnALoopNeitherBlocksNorThrows() throws Exception {
-        for (final Lease lease : List.of(redlock.newLease(), endedOn(one), endedOn(other))) {
-            for (final EventLoop loop : List.of(one, other)) {
+        for (Lease lease : List.of(redlock.newLease(), endedOn(one), endedOn(other))) {
+            for (EventLoop loop : List.of(one, other)) {
                 loop.submit(lease::close).get(20, TimeUnit.SECONDS);
             }
         }

@@ -17,7 +17,7 @@ class CallbacksThatThrowTest extends VirtualTest {
         return new IllegalStateException("a bug in a callback, thrown by a test");
     }
 
-    private void assertTheClientStillWorks(final VirtualWorld.Client client) {
+    private void assertTheClientStillWorks(VirtualWorld.Client client) {
         world.runMs(5);
         assertEquals(0, keyCount(), "nothing is left");
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)), "the next one");
@@ -25,8 +25,8 @@ class CallbacksThatThrowTest extends VirtualTest {
 
     @Test
     void anAcquireCallbackThatThrowsChangesNothing() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = client.redlock().newLease();
+        VirtualWorld.Client client = world(3);
+        Lease lease = client.redlock().newLease();
         quietly(() -> {
             client.redlock().acquire(client.redlock().key("orders"), options(), lease, outcome -> {
                 throw bug();
@@ -41,8 +41,8 @@ class CallbacksThatThrowTest extends VirtualTest {
     @Test
     void anAcquireCallbackThatThrowsAfterAnImmediateFailureChangesNothing() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().autoExtendedLeasesMax(0));
-        final Lease lease = client.redlock().newLease();
+        VirtualWorld.Client client = client(context().autoExtendedLeasesMax(0));
+        Lease lease = client.redlock().newLease();
         quietly(() -> {
             client.redlock().acquire(client.redlock().key("orders"), options().autoExtend(), lease, outcome -> {
                 throw new AssertionError("an error, thrown by a test");
@@ -55,8 +55,8 @@ class CallbacksThatThrowTest extends VirtualTest {
 
     @Test
     void aReleaseCallbackThatThrowsChangesNothing() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         quietly(() -> {
             lease.release((released, outcome) -> {
                 throw bug();
@@ -69,8 +69,8 @@ class CallbacksThatThrowTest extends VirtualTest {
 
     @Test
     void anExtendCallbackThatThrowsChangesNothing() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         quietly(() -> {
             lease.extend(20_000, (extended, outcome) -> {
                 throw bug();
@@ -85,20 +85,20 @@ class CallbacksThatThrowTest extends VirtualTest {
 
     @Test
     void aListenerThatThrowsChangesNothing() {
-        final VirtualWorld.Client client = world(3);
-        final LeaseListener listener = new LeaseListener() {
+        VirtualWorld.Client client = world(3);
+        LeaseListener listener = new LeaseListener() {
             @Override
-            public void onLost(final Lease lease, final LeaseState state) {
+            public void onLost(Lease lease, LeaseState state) {
                 throw bug();
             }
 
             @Override
-            public void onExtended(final Lease lease, final int extensionCount) {
+            public void onExtended(Lease lease, int extensionCount) {
                 throw bug();
             }
         };
-        final Lease lease = acquired(acquire(client, options().autoExtend(2, Duration.ofHours(1)).listener(listener)));
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
+        Lease lease = acquired(acquire(client, options().autoExtend(2, Duration.ofHours(1)).listener(listener)));
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
                 options().waitUpTo(Duration.ofMinutes(1)));
         quietly(() -> world.runMs(18_000));
         assertEquals(2, client.redlock().counters().extendedCount(), "extended up to the limit");
@@ -110,11 +110,11 @@ class CallbacksThatThrowTest extends VirtualTest {
     /** A negative delay counts as zero, and a delay beyond the wait budget as the rest of the budget. */
     @ParameterizedTest
     @CsvSource({"-1, ACQUIRED", "-9223372036854775808, ACQUIRED", "0, ACQUIRED", "9223372036854775807, TIMED_OUT"})
-    void retryDelaysOutOfRangeAreClamped(final long delayNs, final AcquireOutcome.Kind kind) {
-        final VirtualWorld.Client client = world(3);
+    void retryDelaysOutOfRangeAreClamped(long delayNs, AcquireOutcome.Kind kind) {
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 20));
         eachNode(node -> node.delay(() -> 1_000_000));
-        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(500))
+        AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(500))
                 .retryPolicy((attempts, reason, ttl, random) -> delayNs));
         assertEquals(kind, outcome.kind(), outcome::toString);
         eachNode(node -> node.redis().delete("orders"));

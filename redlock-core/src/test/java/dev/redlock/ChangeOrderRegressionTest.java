@@ -29,13 +29,13 @@ class ChangeOrderRegressionTest extends VirtualTest {
     /** Returns a client whose socket writes take longer than the clock allowance of its ttl. */
     private VirtualWorld.Client slowSender() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(5)));
+        VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(5)));
         client.transport().sendListener(() -> world.pass(100 * MS));
         return client;
     }
 
-    private void assertCountedFrom(final long startNs, final Lease lease) {
-        final long elapsedNs = world.nowNs() - startNs;
+    private void assertCountedFrom(long startNs, Lease lease) {
+        long elapsedNs = world.nowNs() - startNs;
         assertTrue(elapsedNs > 300 * MS, "precondition: the sends are slow: " + elapsedNs);
         assertTrue(lease.remainingValidityNs() <= TTL.toNanos() - elapsedNs,
                 "the keys may exist since the first byte was sent: " + lease);
@@ -43,17 +43,17 @@ class ChangeOrderRegressionTest extends VirtualTest {
 
     @Test
     void validityStartsBeforeTheAcquireIsSent() {
-        final VirtualWorld.Client client = slowSender();
-        final long startNs = world.nowNs();
+        VirtualWorld.Client client = slowSender();
+        long startNs = world.nowNs();
         assertCountedFrom(startNs, lease(client));
     }
 
     @Test
     void validityStartsBeforeTheExtensionIsSent() {
-        final VirtualWorld.Client client = slowSender();
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = slowSender();
+        Lease lease = lease(client);
         world.runMs(1_000);
-        final long startNs = world.nowNs();
+        long startNs = world.nowNs();
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "extended");
         assertCountedFrom(startNs, lease);
     }
@@ -61,12 +61,12 @@ class ChangeOrderRegressionTest extends VirtualTest {
     /** A callback releases the lock, and then a NOSCRIPT reply makes the client send the next acquire again. */
     @Test
     void aResentCommandFollowsTheReleasesOfItsTurn() {
-        final VirtualWorld.Client client = scriptedWorld(1);
-        final Lease holder = lease(client);
+        VirtualWorld.Client client = scriptedWorld(1);
+        Lease holder = lease(client);
         world.runMs(1);
         node(0).redis().startLog();
         node(0).redis().failNext("acquire", "NOSCRIPT No matching script. Please use EVAL.", 1);
-        final List<CompletionStage<?>> started = new ArrayList<>();
+        List<CompletionStage<?>> started = new ArrayList<>();
         client.engine().execute(() -> {
             // Both replies arrive together, and this callback runs between them.
             holder.extend(10_000, (lease, outcome) -> started.add(lease.releaseAsync()));
@@ -82,15 +82,15 @@ class ChangeOrderRegressionTest extends VirtualTest {
     @Test
     void undeliveredReleasesAreSentBeforeTheNodeVotes() {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
+        Lease lease = lease(client);
         eachNode(node -> node.delay(() -> MS));
         lease.releaseAsync();
         world.settle();
         node(0).breakConnections();
         world.settle();
         assertNotNull(key(0), "the release was lost");
-        final List<CompletableFuture<AcquireOutcome>> next = new ArrayList<>();
+        List<CompletableFuture<AcquireOutcome>> next = new ArrayList<>();
         // After each reply of the handshake, in the turn that reads it.
         node(0).deliveryListener(() -> client.engine().execute(() -> {
             if (next.isEmpty() && status(client, 0).state() == NodeState.READY) {
@@ -105,10 +105,10 @@ class ChangeOrderRegressionTest extends VirtualTest {
     /** A key lasts for its ttl from the last moment at which the node can have set it. */
     @ParameterizedTest
     @ValueSource(longs = {9_200, 9_900})
-    void anUndeliveredReleaseIsRetainedUntilTheKeyHasExpired(final long awayMs) {
+    void anUndeliveredReleaseIsRetainedUntilTheKeyHasExpired(long awayMs) {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().reconnectDelayMs(5, 10));
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = client(context().reconnectDelayMs(5, 10));
+        Lease lease = lease(client);
         world.runMs(1);
         node(2).crash();
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "by the other two nodes");
@@ -125,9 +125,9 @@ class ChangeOrderRegressionTest extends VirtualTest {
     @Test
     void aLateRefusalOfAnOlderExtensionKeepsTheUndeliveredRelease() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(1)));
+        VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(1)));
         node(2).redis().set("orders", "foreign", -1);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.runMs(1);
         node(2).delay(() -> 20 * MS);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "by the other two nodes");
@@ -148,15 +148,15 @@ class ChangeOrderRegressionTest extends VirtualTest {
     @Test
     void aLeaseIsNotHeldWhileItsReleaseIsBeingSent() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().releaseBatchMax(1));
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = client(context().releaseBatchMax(1));
+        Lease lease = lease(client);
         world.runMs(1);
-        final List<LeaseState> seen = new ArrayList<>();
+        List<LeaseState> seen = new ArrayList<>();
         client.transport().sendListener(() -> {
             seen.add(lease.state());
             assertFalse(lease.isHeld(), "its release is in flight");
         });
-        final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
         assertEquals(LeaseState.RELEASING, seen.get(0), "during the send to the first node");
         assertEquals(ReleaseOutcome.RELEASED, get(released), "outcome");
     }
@@ -165,15 +165,15 @@ class ChangeOrderRegressionTest extends VirtualTest {
     @Test
     void aLostLeaseIsNotHeldWhileItsReleaseIsBeingSent() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().releaseBatchMax(1));
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = client(context().releaseBatchMax(1));
+        Lease lease = lease(client);
         world.runMs(1);
         eachNode(node -> node.redis().delete("orders"));
-        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
+        CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
         // The flush of the extension has to be complete.
-        final boolean[] isAnswered = {false};
+        boolean[] isAnswered = {false};
         node(1).redis().listener((name, command, reply) -> isAnswered[0] = true);
-        final List<Boolean> seen = new ArrayList<>();
+        List<Boolean> seen = new ArrayList<>();
         client.transport().sendListener(() -> {
             if (isAnswered[0]) {
                 seen.add(lease.isHeld());
@@ -186,9 +186,9 @@ class ChangeOrderRegressionTest extends VirtualTest {
     /** A turn with two flushes: the sockets have not written the bytes of the first one before the second. */
     @Test
     void bytesThatASocketHasNotWrittenAreNotOverwritten() {
-        final VirtualWorld.Client client = world(3);
-        final List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
-        final TestClient conductor = client.engine();
+        VirtualWorld.Client client = world(3);
+        List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
+        TestClient conductor = client.engine();
         conductor.execute(() -> {
             outcomes.add(client.redlock().acquireAsync("first", options()).toCompletableFuture());
             // After the flush, in the same turn.
@@ -196,7 +196,7 @@ class ChangeOrderRegressionTest extends VirtualTest {
                     .add(client.redlock().acquireAsync("second", options()).toCompletableFuture()));
         });
         world.settle();
-        for (final CompletableFuture<AcquireOutcome> outcome : outcomes) {
+        for (CompletableFuture<AcquireOutcome> outcome : outcomes) {
             acquired(get(outcome));
         }
         for (int i = 0; i < 3; i++) {
@@ -207,20 +207,20 @@ class ChangeOrderRegressionTest extends VirtualTest {
     // ---- between two reads of a lease's fields ----------------------------------------------------------------------
 
     /** Runs a task once while a thread that reads the validity reads the clock. */
-    private <T> T inTheMiddleOf(final VirtualWorld.Client client, final Supplier<T> question, final Runnable task) {
-        final boolean[] isOver = {false};
+    private <T> T inTheMiddleOf(VirtualWorld.Client client, Supplier<T> question, Runnable task) {
+        boolean[] isOver = {false};
         client.clockListener(() -> {
             if (!isOver[0]) {
                 isOver[0] = true;
                 task.run();
             }
         });
-        final T answer = question.get();
+        T answer = question.get();
         assertTrue(isOver[0], "the clock was read");
         return answer;
     }
 
-    private Lease reusable(final VirtualWorld.Client client, final Lease lease, final long ttlMs) {
+    private Lease reusable(VirtualWorld.Client client, Lease lease, long ttlMs) {
         client.redlock()
                 .acquire(client.redlock().key("orders"), AcquireOptions.ofTtl(Duration.ofMillis(ttlMs)).tryOnce(),
                         lease,
@@ -231,16 +231,16 @@ class ChangeOrderRegressionTest extends VirtualTest {
 
     @Test
     void aLeaseThatIsReleasedDuringIsHeldIsNotHeld() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         assertFalse(inTheMiddleOf(client, lease::isHeld, lease::releaseAsync), "the state is written last");
         world.settle();
     }
 
     @Test
     void aLeaseThatIsLostDuringIsHeldIsNotHeld() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         eachNode(node -> node.redis().delete("orders"));
         assertFalse(inTheMiddleOf(client, lease::isHeld, () -> get(lease.extendAsync(TTL))),
                 "the state is written last");
@@ -250,9 +250,9 @@ class ChangeOrderRegressionTest extends VirtualTest {
     /** Between the two reads, the handle may be released and reused for a lock with a shorter validity. */
     @Test
     void aReusedLeaseNeverReportsThePreviousValidity() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = reusable(client, client.redlock().newLease(), 10_000);
-        final long remainingNs = inTheMiddleOf(client, lease::remainingValidityNs, () -> {
+        VirtualWorld.Client client = world(3);
+        Lease lease = reusable(client, client.redlock().newLease(), 10_000);
+        long remainingNs = inTheMiddleOf(client, lease::remainingValidityNs, () -> {
             assertEquals(ReleaseOutcome.RELEASED, release(lease), "the long validity");
             reusable(client, lease, 500);
         });
@@ -263,8 +263,8 @@ class ChangeOrderRegressionTest extends VirtualTest {
     /** The end of the validity is read before the state, so it must be cleared before the state is HELD again. */
     @Test
     void aReusedLeaseHasNoValidityWhileItIsBeingAcquired() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = reusable(client, client.redlock().newLease(), 10_000);
+        VirtualWorld.Client client = world(3);
+        Lease lease = reusable(client, client.redlock().newLease(), 10_000);
         assertTrue(TestEngine.validUntilNs(lease) - world.nowNs() > 9_000 * MS, "the first one's");
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "the first one");
         eachNode(node -> node.delay(() -> MS));

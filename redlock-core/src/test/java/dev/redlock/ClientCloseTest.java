@@ -16,9 +16,9 @@ class ClientCloseTest {
 
     @Test
     void closeWorksAfterTheLoopHasTerminated() {
-        final LiveNodes nodes = new LiveNodes(1);
-        final RedlockContext context = new RedlockContext().nodes(nodes.addresses());
-        final TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(), NanoClock.system(),
+        LiveNodes nodes = new LiveNodes(1);
+        RedlockContext context = new RedlockContext().nodes(nodes.addresses());
+        TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(), NanoClock.system(),
                 1);
         client.open().join();
         nodes.close();
@@ -32,7 +32,7 @@ class ClientCloseTest {
     @Test
     void everyCallOnAClosedClientCompletesWhileItsLoopRuns() throws InterruptedException {
         try (LiveNodes nodes = new LiveNodes(1)) {
-            final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
+            TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
                     nodes.newTransport(), NanoClock.system(), 1);
             client.open().join();
             client.redlock().close();

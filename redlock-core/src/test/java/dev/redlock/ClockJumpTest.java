@@ -20,12 +20,12 @@ class ClockJumpTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
-    void aLeaseThatNeedsTheNodeIsLostAndItsListenerIsNotified(final int jumping) {
-        final VirtualWorld.Client client = world(3);
+    void aLeaseThatNeedsTheNodeIsLostAndItsListenerIsNotified(int jumping) {
+        VirtualWorld.Client client = world(3);
         node(2).crash();
         world.runMs(10);
-        final List<LeaseState> received = new ArrayList<>();
-        final Lease lease = acquired(acquire(client, options().listener((lost, state) -> received.add(state))));
+        List<LeaseState> received = new ArrayList<>();
+        Lease lease = acquired(acquire(client, options().listener((lost, state) -> received.add(state))));
         node(jumping).redis().clockJump(60_000);
         world.runMs(1_300);
         assertEquals(LeaseState.LOST, lease.state(), "two grants were needed, one is left");
@@ -41,10 +41,10 @@ class ClockJumpTest extends VirtualTest {
     /** The client checks all leases, including those after one that stays held. */
     @Test
     void onlyLeasesThatNeedTheNodeAreLost() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = new ArrayList<>();
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
-            final String resource = "orders-" + i;
+            String resource = "orders-" + i;
             if (i % 2 == 1) {
                 node(2).redis().set(resource, "foreign", -1);
             }
@@ -63,12 +63,12 @@ class ClockJumpTest extends VirtualTest {
     @Test
     void anExtensionDoesNotCountAGrantFromBeforeTheJump() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(1)).clockSampleMs(100));
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(1)).clockSampleMs(100));
+        Lease lease = lease(client);
         world.runMs(10);
         node(1).delay(() -> 250_000_000);
         node(2).pause();
-        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
+        CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
         world.runMs(5);
         node(0).redis().clockJump(60_000);
         world.await("the jump is detected", 400, () -> status(client, 0).clockJumpCount() == 1);
@@ -81,11 +81,11 @@ class ClockJumpTest extends VirtualTest {
     @Test
     void anExtensionDoesNotCountAGrantFromAfterTheJump() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofMillis(500)));
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofMillis(500)));
+        Lease lease = lease(client);
         world.runMs(10);
         node(2).pause();
-        final CompletableFuture<ExtendOutcome> extended = behindTheClock(() -> lease.extendAsync(TTL)
+        CompletableFuture<ExtendOutcome> extended = behindTheClock(() -> lease.extendAsync(TTL)
                 .toCompletableFuture());
         assertEquals(ExtendOutcome.NOT_EXTENDED, get(extended), "one of three");
         assertEquals(1, status(client, 0).clockJumpCount(), "the jump is detected");
@@ -95,10 +95,10 @@ class ClockJumpTest extends VirtualTest {
     /** The same for an acquire: another client's key on that node may have expired too early. */
     @Test
     void aGrantFromAfterTheJumpDoesNotCount() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(2).crash();
         world.runMs(50);
-        final AcquireOutcome outcome = get(behindTheClock(() -> acquireAsync(client, options())));
+        AcquireOutcome outcome = get(behindTheClock(() -> acquireAsync(client, options())));
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertEquals("unknown: granted, but its clock jumped", outcome.voteText(0), "why it does not count");
         assertEquals("granted", outcome.voteText(1), "the other one");
@@ -107,18 +107,18 @@ class ClockJumpTest extends VirtualTest {
     /** A refusal needs no trust in the clock, so it counts. */
     @Test
     void aRefusalFromAfterTheJumpCounts() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).redis().set("orders", "foreign", -1);
         node(1).redis().set("orders", "foreign", -1);
         node(2).pause();
         world.runMs(50);
-        final AcquireOutcome outcome = get(behindTheClock(() -> acquireAsync(client, options())));
+        AcquireOutcome outcome = get(behindTheClock(() -> acquireAsync(client, options())));
         assertEquals(2, outcome.refusedCount(), outcome::toString);
     }
 
     /** Makes the clock of node 0 jump, and runs a call while the reply that shows the jump is in flight. */
-    private <T> T behindTheClock(final java.util.function.Supplier<T> call) {
-        final boolean[] isRead = {false};
+    private <T> T behindTheClock(java.util.function.Supplier<T> call) {
+        boolean[] isRead = {false};
         // Less than the ttl, so that the keys still exist.
         node(0).redis().clockJump(5_000);
         node(0).delay(() -> 10_000_000);
@@ -133,8 +133,8 @@ class ClockJumpTest extends VirtualTest {
 
     @Test
     void aLeaseThatDoesNotNeedTheNodeIsHeld() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(10);
         node(0).redis().clockJump(60_000);
         world.runMs(1_300);
@@ -143,13 +143,13 @@ class ClockJumpTest extends VirtualTest {
 
     @Test
     void aListenerMayReleaseTheNextLease() {
-        final VirtualWorld.Client client = world(1);
+        VirtualWorld.Client client = world(1);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final List<String> received = new ArrayList<>();
-        final List<Lease> leases = new ArrayList<>();
-        final List<CompletableFuture<ReleaseOutcome>> releases = new ArrayList<>();
+        List<String> received = new ArrayList<>();
+        List<Lease> leases = new ArrayList<>();
+        List<CompletableFuture<ReleaseOutcome>> releases = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
-            final String resource = "orders-" + i;
+            String resource = "orders-" + i;
             leases.add(acquired(get(client.redlock().acquireAsync(resource, options().listener((lost, state) -> {
                 received.add(lost.resource());
                 leases.stream()
@@ -160,7 +160,7 @@ class ClockJumpTest extends VirtualTest {
         }
         node(0).redis().clockJump(60_000);
         world.runMs(1_300);
-        for (final Lease lease : leases) {
+        for (Lease lease : leases) {
             assertTrue(lease.state().isFinal(), "ended: " + lease);
         }
         assertEquals(4, received.size() + releases.size(), "each is lost or released, not both: " + received);
@@ -170,13 +170,13 @@ class ClockJumpTest extends VirtualTest {
 
     @Test
     void aJumpRevokesAGrantOfAnUndecidedRound() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(2).crash();
         world.runMs(50);
         node(1).delay(() -> 20_000_000);
         // The clock sample of node 0 is due while the second grant is in flight.
         world.runMs(1_000 - nowMs() % 1_000 - 4);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
         world.settle();
         assertNotEquals(null, key(0), "granted before the jump");
         node(0).redis().clockJump(60_000);
@@ -189,11 +189,11 @@ class ClockJumpTest extends VirtualTest {
     @Test
     void aJumpDoesNotShortenTheQuarantineOfARestartedNode() {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client(context().maxTtl(Duration.ofSeconds(2)).clockSampleMs(100));
+        VirtualWorld.Client client = client(context().maxTtl(Duration.ofSeconds(2)).clockSampleMs(100));
         node(0).crash();
         node(0).restart(false);
         world.await("back", 2_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
-        final long backMs = nowMs();
+        long backMs = nowMs();
         world.runMs(100);
         node(0).redis().clockJump(5_000);
         world.await("the jump is detected", 500, () -> status(client, 0).clockJumpCount() == 1);
@@ -211,12 +211,12 @@ class ClockJumpTest extends VirtualTest {
      */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aJumpDuringADisconnectIsDetectedBeforeTheNodeVotes(final boolean isRestarted) {
+    void aJumpDuringADisconnectIsDetectedBeforeTheNodeVotes(boolean isRestarted) {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
+        VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
         node(2).crash();
         world.runMs(10);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 5_000_000));
         node(0).crash();
         node(0).redis().clockJump(60_000);
@@ -241,10 +241,10 @@ class ClockJumpTest extends VirtualTest {
     @Test
     void aJumpCountsEvenIfTheHandshakeFails() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         node(2).crash();
         world.runMs(10);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         node(0).redis().failNext("SCRIPT", "LOADING Redis is loading the dataset in memory", 1_000);
         node(0).redis().clockJump(60_000);
         node(0).breakConnections();
@@ -259,8 +259,8 @@ class ClockJumpTest extends VirtualTest {
     @Test
     void aRestartIsNotAClockJump() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.OFF));
+        Lease lease = lease(client);
         node(0).redis().clockRate(5_000);
         for (int i = 0; i < 5; i++) {
             node(0).crash();
@@ -278,9 +278,9 @@ class ClockJumpTest extends VirtualTest {
      */
     @ParameterizedTest
     @CsvSource({"1, READY", "1000, QUARANTINED", "-1000, QUARANTINED"})
-    void aDifferentMachineAtTheAddressMustHaveTheSameClock(final long apartMs, final NodeState state) {
+    void aDifferentMachineAtTheAddressMustHaveTheSameClock(long apartMs, NodeState state) {
         world = new VirtualWorld(2);
-        final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1")
+        VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1")
                 .restartGuard(RestartGuardMode.OFF));
         node(1).redis().clockJump(apartMs);
         node(0).crash();
@@ -296,10 +296,10 @@ class ClockJumpTest extends VirtualTest {
      */
     @Test
     void undetectedClockStepsDoNotCauseTwoHolders() {
-        final VirtualWorld.Client client = world(3);
-        final VirtualWorld.Client other = client();
+        VirtualWorld.Client client = world(3);
+        VirtualWorld.Client other = client();
         world.runMs(3_000 - nowMs() % 1_000 - 5);
-        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100)).tryOnce()));
+        Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100)).tryOnce()));
         stepNodesByMs(9);
         world.runMs(40);
         stepNodesByMs(9);
@@ -313,12 +313,12 @@ class ClockJumpTest extends VirtualTest {
     /** One step below the limit of 12 ms between two samples, before the second client connects. */
     @Test
     void anUndetectedClockStepDoesNotCauseTwoHolders() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         world.runMs(3_000 - nowMs() % 1_000 + 100);
-        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100)).tryOnce()));
+        Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(100)).tryOnce()));
         stepNodesByMs(10);
         world.runMs(80);
-        final VirtualWorld.Client other = client();
+        VirtualWorld.Client other = client();
         runUntilTheKeysEnd(20);
         acquired(acquire(other, options()));
         assertFalse(lease.isHeld(), "two holders, and the first for " + lease.remainingValidityNs() + " ns more");
@@ -329,11 +329,11 @@ class ClockJumpTest extends VirtualTest {
     /** The clock allowance assumes a fixed time between samples, so a sample must not wait for other work. */
     @ParameterizedTest
     @ValueSource(ints = {20, 260, 1_000, 1_110})
-    void clockSamplesAreOnTime(final int sampleMs) {
+    void clockSamplesAreOnTime(int sampleMs) {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
+        VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
         node(0).delay(() -> 3_000_000);
-        final List<Long> readAtMs = new ArrayList<>();
+        List<Long> readAtMs = new ArrayList<>();
         node(0).timeListener(link -> {
             readAtMs.add(nowMs());
             return () -> {
@@ -347,14 +347,14 @@ class ClockJumpTest extends VirtualTest {
     }
 
     /** Runs in steps of a millisecond, because the expiry of a key is not an event of virtual time. */
-    private void runUntilTheKeysEnd(final int limitMs) {
+    private void runUntilTheKeysEnd(int limitMs) {
         for (int i = 0; i < limitMs && keyCount() > 0; i++) {
             world.runMs(1);
         }
         assertEquals(0, keyCount(), "keys that exist");
     }
 
-    private void stepNodesByMs(final long ms) {
+    private void stepNodesByMs(long ms) {
         node(0).redis().clockJump(ms);
         node(1).redis().clockJump(ms);
         node(2).redis().clockJump(ms);
@@ -362,8 +362,8 @@ class ClockJumpTest extends VirtualTest {
 
     @Test
     void aLateGrantOfAnExtensionAddsAHolderNode() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(10);
         node(2).delay(() -> 5_000_000);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "two replies decide");
@@ -376,7 +376,7 @@ class ClockJumpTest extends VirtualTest {
 
     @Test
     void aSlowReplyIsNotAClockJump() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 900_000_000));
         world.runMs(10_000);
         assertEquals(0, status(client, 0).clockJumpCount(), "a delay is not a clock jump");

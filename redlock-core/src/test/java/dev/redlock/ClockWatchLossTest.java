@@ -16,7 +16,7 @@ class ClockWatchLossTest extends VirtualTest {
 
     private static final String NO_PERMISSION = "NOPERM User app has no permissions to run the 'time' command";
 
-    private static FakeNode.Hostility replyingToTime(final String bytes) {
+    private static FakeNode.Hostility replyingToTime(String bytes) {
         return (wire, words, honest) -> {
             if (words.get(0).equals("TIME")) {
                 wire.send(bytes);
@@ -26,14 +26,14 @@ class ClockWatchLossTest extends VirtualTest {
         };
     }
 
-    private void assertBlindThenSeeing(final VirtualWorld.Client client, final FakeNode.Hostility hostility,
-            final String reason) {
+    private void assertBlindThenSeeing(VirtualWorld.Client client, FakeNode.Hostility hostility,
+            String reason) {
         world.runMs(3_000);
         try (LogLines log = new LogLines()) {
             node(0).hostility(hostility);
             world.runMs(1_100);
             assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "its clock cannot be watched");
-            final String problem = String.valueOf(status(client, 0).problem());
+            String problem = String.valueOf(status(client, 0).problem());
             assertTrue(problem.contains("TIME") && problem.contains(reason), problem);
             world.runMs(30_000);
             assertEquals(NodeState.QUARANTINED, status(client, 0).state(), "still");
@@ -53,20 +53,20 @@ class ClockWatchLossTest extends VirtualTest {
         "*2\r\n$10\r\n1760000000\r\n$7\r\n1000000\r\n", "*2\r\n$19\r\n9223372036854775807\r\n$1\r\n0\r\n",
         "*2\r\n$13\r\n9223372036855\r\n$1\r\n0\r\n", "*2\r\n$10\r\n9223372037\r\n$1\r\n0\r\n",
         "*2\r\n$-1\r\n$-1\r\n", "*2\r\n*0\r\n*0\r\n"})
-    void aNodeWithoutTimeDoesNotVoteUntilItsTimeIsReadable(final String bytes) {
-        final boolean isError = bytes.startsWith("-");
+    void aNodeWithoutTimeDoesNotVoteUntilItsTimeIsReadable(String bytes) {
+        boolean isError = bytes.startsWith("-");
         assertBlindThenSeeing(world(3), replyingToTime(bytes), isError ? bytes.substring(1, bytes.indexOf(' ')) : "");
     }
 
     @Test
     void losingTheTimeOfANodeRevokesItsGrants() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
         world.runMs(1_100);
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         assertEquals(0, keyCount(), "a node that does not vote still gets releases");
-        final AcquireOutcome outcome = acquire(client, options());
+        AcquireOutcome outcome = acquire(client, options());
         assertTrue(outcome.voteText(0).contains("in quarantine"), outcome::toString);
         release(outcome.lease());
     }
@@ -74,7 +74,7 @@ class ClockWatchLossTest extends VirtualTest {
     /** The first sample detects a jump that happened in between. */
     @Test
     void aJumpWhileTheTimeIsUnreadableIsDetected() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         world.runMs(3_000);
         node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
         world.runMs(5_000);
@@ -94,7 +94,7 @@ class ClockWatchLossTest extends VirtualTest {
     void aNodeWithoutTimeDoesNotVoteAfterTheRestartGuard() {
         world = new VirtualWorld(3);
         node(0).redis().uptime(0);
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
         world.runMs(70_000);
         assertEquals(NodeState.QUARANTINED, status(client, 0).state());
@@ -111,7 +111,7 @@ class ClockWatchLossTest extends VirtualTest {
     void aReadableTimeDoesNotEndTheRestartGuard() {
         world = new VirtualWorld(3);
         node(0).redis().uptime(0);
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         node(0).redis().failNext("TIME", NO_PERMISSION, 3);
         world.runMs(30_000);
         assertEquals(NodeState.QUARANTINED, status(client, 0).state());
@@ -124,7 +124,7 @@ class ClockWatchLossTest extends VirtualTest {
     void withoutClockWatchTheNodeVotesAndItsRoundTripIsMeasured() {
         world = new VirtualWorld(3);
         eachNode(node -> node.delay(() -> 2_000_000));
-        final VirtualWorld.Client client = client(context().clockSampleMs(0));
+        VirtualWorld.Client client = client(context().clockSampleMs(0));
         world.runMs(3_000);
         node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
         eachNode(node -> node.delay(() -> 5_000_000));
@@ -137,9 +137,9 @@ class ClockWatchLossTest extends VirtualTest {
     /** Each failure changes the state, but not each change is logged. */
     @Test
     void intermittentTimeFailuresAreLoggedAtALimitedRate() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
-            final int[] count = {0};
+            int[] count = {0};
             node(0).hostility((wire, words, honest) -> {
                 if (words.get(0).equals("TIME") && count[0]++ % 2 == 0) {
                     wire.send("+now\r\n");
@@ -148,7 +148,7 @@ class ClockWatchLossTest extends VirtualTest {
                 }
             });
             world.runMs(300_000);
-            final List<String> lines = log.with("TIME");
+            List<String> lines = log.with("TIME");
             assertTrue(lines.size() >= 4 && lines.size() <= 6, lines::toString);
         }
         lease(client);

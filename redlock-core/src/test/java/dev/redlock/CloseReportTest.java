@@ -22,8 +22,8 @@ class CloseReportTest {
 
     @Test
     void unreleasedIsImmutable() {
-        final List<String> mine = new ArrayList<>(List.of("r"));
-        final CloseReport report = new CloseReport(Integer.MAX_VALUE, mine);
+        List<String> mine = new ArrayList<>(List.of("r"));
+        CloseReport report = new CloseReport(Integer.MAX_VALUE, mine);
         mine.clear();
         assertEquals(List.of("r"), report.unreleased());
         assertThrows(UnsupportedOperationException.class, () -> report.unreleased().clear());

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Locks use native commands on nodes that support them, and scripts elsewhere. */
 class CommandEncodingTest extends VirtualTest {
 
-    private VirtualWorld.Client client(final CommandMode mode, final FakeRedis.Kind... kinds) {
+    private VirtualWorld.Client client(CommandMode mode, FakeRedis.Kind... kinds) {
         world = new VirtualWorld(kinds.length);
         for (int i = 0; i < kinds.length; i++) {
             node(i).redis().kind(kinds[i]);
@@ -24,20 +24,20 @@ class CommandEncodingTest extends VirtualTest {
         return client(context().commands(mode));
     }
 
-    private int count(final int nodeIndex, final String command) {
+    private int count(int nodeIndex, String command) {
         return node(nodeIndex).redis().commandCount(command);
     }
 
-    private void assertCounts(final int nodeIndex, final String acquire, final String extend, final String release) {
-        for (final String command : new String[]{"acquire", "SET NX", "extend", "SET IFEQ", "release", "DELEX",
+    private void assertCounts(int nodeIndex, String acquire, String extend, String release) {
+        for (String command : new String[]{"acquire", "SET NX", "extend", "SET IFEQ", "release", "DELEX",
             "DELIFEQ"}) {
-            final boolean isExpected = command.equals(acquire) || command.equals(extend) || command.equals(release);
+            boolean isExpected = command.equals(acquire) || command.equals(extend) || command.equals(release);
             assertEquals(isExpected ? 1 : 0, count(nodeIndex, command), command + " on node " + nodeIndex);
         }
     }
 
-    private void cycle(final VirtualWorld.Client client, final AcquireOptions options) {
-        final Lease lease = acquired(acquire(client, options));
+    private void cycle(VirtualWorld.Client client, AcquireOptions options) {
+        Lease lease = acquired(acquire(client, options));
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         world.runMs(10);
@@ -47,9 +47,9 @@ class CommandEncodingTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"REDIS_7, SET NX, extend, release", "REDIS_8_4, SET NX, SET IFEQ, DELEX",
         "VALKEY_8_1, SET NX, SET IFEQ, release", "VALKEY_9, SET NX, SET IFEQ, DELIFEQ"})
-    void nativeModeUsesTheCommandsOfEachServer(final FakeRedis.Kind kind, final String acquire, final String extend,
-            final String release) {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, kind, kind, kind);
+    void nativeModeUsesTheCommandsOfEachServer(FakeRedis.Kind kind, String acquire, String extend,
+            String release) {
+        VirtualWorld.Client client = client(CommandMode.NATIVE, kind, kind, kind);
         cycle(client, options());
         assertCounts(0, acquire, extend, release);
         assertCounts(2, acquire, extend, release);
@@ -57,18 +57,18 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(FakeRedis.Kind.class)
-    void scriptsModeSendsScriptsToEveryServer(final FakeRedis.Kind kind) {
-        final VirtualWorld.Client client = client(CommandMode.SCRIPTS, kind, kind, kind);
+    void scriptsModeSendsScriptsToEveryServer(FakeRedis.Kind kind) {
+        VirtualWorld.Client client = client(CommandMode.SCRIPTS, kind, kind, kind);
         cycle(client, options());
         assertCounts(1, "acquire", "extend", "release");
     }
 
     @ParameterizedTest
     @EnumSource(CommandMode.class)
-    void mixedNodesGetTheCommandsTheySupport(final CommandMode mode) {
-        final FakeRedis.Kind[] kinds = {FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.VALKEY_9,
+    void mixedNodesGetTheCommandsTheySupport(CommandMode mode) {
+        FakeRedis.Kind[] kinds = {FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.VALKEY_9,
             FakeRedis.Kind.VALKEY_8_1, FakeRedis.Kind.REDIS_8_4};
-        final VirtualWorld.Client client = client(mode, kinds);
+        VirtualWorld.Client client = client(mode, kinds);
         cycle(client, options());
         cycle(client, options().waitUpTo(Duration.ofSeconds(1)));
         if (mode != CommandMode.SCRIPTS) {
@@ -82,10 +82,10 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void autoReportsTheRemainingTtlOfASingleAttempt() {
-        final VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_8_4,
+        VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.VALKEY_9);
-        final Lease held = lease(client);
-        final AcquireOutcome outcome = acquire(client, options());
+        Lease held = lease(client);
+        AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind());
         assertTrue(outcome.shortestRemainingTtlMs() > 9_000, outcome::toString);
         assertEquals(2, count(0, "SET NX"), "SET first");
@@ -96,11 +96,11 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void autoSendsSetFirstAndScriptsInRetries() {
-        final VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,
+        VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,
                 FakeRedis.Kind.REDIS_7);
-        final Lease held = lease(client);
-        final VirtualWorld.Client other = client(context().commands(CommandMode.AUTO));
-        final AcquireOutcome outcome = acquire(other, options().waitUpTo(Duration.ofMillis(300)));
+        Lease held = lease(client);
+        VirtualWorld.Client other = client(context().commands(CommandMode.AUTO));
+        AcquireOutcome outcome = acquire(other, options().waitUpTo(Duration.ofMillis(300)));
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
         assertTrue(outcome.attemptCount() > 1, outcome::toString);
         assertEquals(2, count(0, "SET NX"), "the holder's acquire and the first attempt only");
@@ -113,10 +113,10 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void nativeModeReportsNoRemainingTtl() {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.VALKEY_9,
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.VALKEY_9,
                 FakeRedis.Kind.REDIS_8_4);
-        final Lease held = lease(client);
-        final AcquireOutcome outcome = acquire(client, options());
+        Lease held = lease(client);
+        AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind());
         assertEquals(-1, outcome.shortestRemainingTtlMs());
         assertEquals(0, count(0, "PTTL"));
@@ -127,9 +127,9 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void aFencedAcquireAlwaysUsesAScript() {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9);
-        final Lease lease = acquired(acquire(client, options().fenced()));
+        Lease lease = acquired(acquire(client, options().fenced()));
         assertTrue(lease.fencingToken() > 0);
         assertEquals(0, count(0, "SET NX"));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
@@ -141,9 +141,9 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void anExtensionSetsAMissingKeyByScript() {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         node(2).redis().delete("orders");
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
         world.runMs(10);
@@ -154,9 +154,9 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void aKeyThatAnExtensionSetsAgainDoesNotCount() {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_9);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         node(1).redis().delete("orders");
         node(2).redis().delete("orders");
         extend(lease, TTL);
@@ -167,8 +167,8 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"ERR unknown command 'DELEX'", "NOPERM this user has no permissions to run the 'delex' command"})
-    void aRejectedNativeReleaseFallsBackToTheScript(final String error) {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+    void aRejectedNativeReleaseFallsBackToTheScript(String error) {
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
         eachNode(node -> node.redis().failNext("DELEX", error, 1));
         cycle(client, options());
@@ -185,9 +185,9 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void aRejectedNativeExtensionFallsBackToTheScript() {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         eachNode(node -> node.redis().failNext("SET", "ERR syntax error", 1));
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
         assertEquals(1, count(0, "extend"));
@@ -196,10 +196,10 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void anErrorThatAlsoAffectsTheScriptIsAFailedVote() {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
         eachNode(node -> node.redis().failNext("SET", "OOM command not allowed when used memory > 'maxmemory'.", 1));
-        final AcquireOutcome outcome = acquire(client, options());
+        AcquireOutcome outcome = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
         assertTrue(outcome.voteText(0).contains("OOM"), outcome::toString);
         assertEquals(0, count(0, "acquire"));
@@ -207,7 +207,7 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(FakeRedis.Kind.class)
-    void aNodeThatHidesItsCommandsIsProbed(final FakeRedis.Kind kind) {
+    void aNodeThatHidesItsCommandsIsProbed(FakeRedis.Kind kind) {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(kind);
@@ -218,7 +218,7 @@ class CommandEncodingTest extends VirtualTest {
         assertCounts(0, "SET NX", extendOf(kind), releaseOf(kind));
     }
 
-    private static String releaseOf(final FakeRedis.Kind kind) {
+    private static String releaseOf(FakeRedis.Kind kind) {
         return switch (kind) {
             case REDIS_8_4 -> "DELEX";
             case VALKEY_9 -> "DELIFEQ";
@@ -226,7 +226,7 @@ class CommandEncodingTest extends VirtualTest {
         };
     }
 
-    private static String extendOf(final FakeRedis.Kind kind) {
+    private static String extendOf(FakeRedis.Kind kind) {
         return kind == FakeRedis.Kind.REDIS_7 ? "extend" : "SET IFEQ";
     }
 
@@ -234,13 +234,13 @@ class CommandEncodingTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"REDIS_7, VALKEY_9", "REDIS_7, VALKEY_8_1", "REDIS_7, REDIS_8_4", "VALKEY_8_1, REDIS_7",
         "VALKEY_9, REDIS_7", "VALKEY_9, REDIS_8_4", "REDIS_8_4, VALKEY_8_1"})
-    void probesDecideNotTheReportedVersion(final FakeRedis.Kind kind, final FakeRedis.Kind claimed) {
+    void probesDecideNotTheReportedVersion(FakeRedis.Kind kind, FakeRedis.Kind claimed) {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(kind);
             node.redis().claims(claimed);
         });
-        final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
+        VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
         cycle(client, options());
         assertCounts(0, "SET NX", extendOf(kind), releaseOf(kind));
         assertEquals(0, status(client, 0).errorCount(), "no command was sent twice");
@@ -250,8 +250,8 @@ class CommandEncodingTest extends VirtualTest {
     void aServerThatIgnoresUnknownSetOptionsIsExtendedByScript() {
         world = new VirtualWorld(3);
         eachNode(node -> node.redis().takeEachSetOption());
-        final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
+        Lease lease = lease(client);
         eachNode(node -> node.redis().set("orders", "another client's", 60_000));
         extend(lease, TTL);
         eachNode(node -> assertEquals("another client's", node.redis().get("orders")));
@@ -260,14 +260,14 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"DELEX, release, SET IFEQ", "SET, DELEX, extend"})
-    void aCommandWithoutPermissionFallsBackToTheScript(final String forbidden, final String release,
-            final String extend) {
+    void aCommandWithoutPermissionFallsBackToTheScript(String forbidden, String release,
+            String extend) {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(FakeRedis.Kind.REDIS_8_4);
             node.redis().failNext(forbidden, "NOPERM User app has no permissions to run the command", 1);
         });
-        final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
+        VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
         cycle(client, options());
         assertCounts(0, "SET NX", extend, release);
         assertEquals(0, status(client, 0).errorCount(), "it was not sent again");
@@ -275,7 +275,7 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void aLaterRejectionDisablesThatCommandOnly() {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.VALKEY_9,
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.VALKEY_9,
                 FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_9);
         eachNode(node -> node.redis().failNext("DELIFEQ", "NOPERM User app has no permissions", 1));
         cycle(client, options());
@@ -286,8 +286,8 @@ class CommandEncodingTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"lock:, DELEX, SET IFEQ", "lock:orders, DELEX, SET IFEQ"})
-    void missingKeyPermissionsDoNotDisableACommand(final String permitted, final String release,
-            final String extend) {
+    void missingKeyPermissionsDoNotDisableACommand(String permitted, String release,
+            String extend) {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(FakeRedis.Kind.REDIS_8_4);
@@ -300,7 +300,7 @@ class CommandEncodingTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"MISCONF Redis is configured to save RDB snapshots", "NOREPLICAS Not enough good replicas to write.",
         "WRONGTYPE Operation against a key holding the wrong kind of value"})
-    void aNodeThatRejectsWritesDuringTheHandshakeKeepsItsCommands(final String error) {
+    void aNodeThatRejectsWritesDuringTheHandshakeKeepsItsCommands(String error) {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(FakeRedis.Kind.VALKEY_9);
@@ -313,10 +313,10 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void probesChangeNoKeys() {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
                 FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_8_1);
         assertEquals(0, keysOfAnyName(), "keys left by the handshake");
-        final Lease lease = acquired(get(client.redlock().acquireAsync("redlock:probe", options())));
+        Lease lease = acquired(get(client.redlock().acquireAsync("redlock:probe", options())));
         client(context());
         client(context());
         assertEquals(3, keysOfAnyName(), "a lock with the name of the probe exists");
@@ -343,7 +343,7 @@ class CommandEncodingTest extends VirtualTest {
             node.redis().onlyResp2();
             node.redis().password("default", "secret");
         });
-        final String[] addresses = world.addresses();
+        String[] addresses = world.addresses();
         for (int i = 0; i < addresses.length; i++) {
             addresses[i] = "redis://:secret@" + addresses[i];
         }
@@ -353,10 +353,10 @@ class CommandEncodingTest extends VirtualTest {
 
     @Test
     void aReplyOfTheWrongTypeClosesTheConnection() {
-        final VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,
                 FakeRedis.Kind.REDIS_7);
         node(0).pause();
-        final var outcome = acquireAsync(client, options());
+        var outcome = acquireAsync(client, options());
         world.runMs(1);
         node(0).sendRaw(":1\r\n");
         world.runMs(1);

@@ -27,21 +27,21 @@ class ConcurrentExtendTest {
 
     @Test
     void everyConcurrentExtendGetsAnOutcomeOrIsRejected() throws Exception {
-        final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
         try (LiveNodes nodes = new LiveNodes(3)) {
-            final RedlockContext context = new RedlockContext().nodes(nodes.addresses())
+            RedlockContext context = new RedlockContext().nodes(nodes.addresses())
                     .restartGuard(RestartGuardMode.OFF)
                     .nodeTimeout(Duration.ofSeconds(2));
-            final TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(),
+            TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(),
                     NanoClock.system(), 1);
             client.open().join();
-            final Lease lease = client.redlock().acquire("shared", Duration.ofSeconds(30)).lease();
-            final List<Future<Integer>> extended = new ArrayList<>();
+            Lease lease = client.redlock().acquire("shared", Duration.ofSeconds(30)).lease();
+            List<Future<Integer>> extended = new ArrayList<>();
             for (int i = 0; i < THREADS; i++) {
                 extended.add(threads.submit(() -> extendOften(lease)));
             }
             int sum = 0;
-            for (final Future<Integer> count : extended) {
+            for (Future<Integer> count : extended) {
                 sum += count.get();
             }
             assertEquals(THREADS * ROUNDS, sum);
@@ -53,14 +53,14 @@ class ConcurrentExtendTest {
     }
 
     /** Runs until enough extensions have succeeded; how many calls are rejected in between depends on the scheduler. */
-    private static int extendOften(final Lease lease) {
+    private static int extendOften(Lease lease) {
         int extended = 0;
         while (extended < ROUNDS) {
             try {
-                final ExtendOutcome outcome = lease.extend(Duration.ofSeconds(30));
+                ExtendOutcome outcome = lease.extend(Duration.ofSeconds(30));
                 assertEquals(ExtendOutcome.EXTENDED, outcome, "every extension has its own outcome");
                 extended++;
-            } catch (final IllegalStateException e) {
+            } catch (IllegalStateException e) {
                 assertTrue(e.getMessage().contains("in progress"), e.getMessage());
                 Thread.yield();
             }

@@ -29,21 +29,21 @@ class ConnectFaultsTest extends VirtualTest {
 
     @Test
     void aLookupThatThrowsIsRetried() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         client.transport().throwAtNextLookup(new OutOfMemoryError("unable to create native thread, thrown by a test"));
         node(0).breakConnections();
         world.runMs(2_000);
         assertEquals(NodeState.READY, status(client, 0).state(), () -> status(client, 0).toString());
     }
 
-    private void assertReady(final VirtualWorld.Client client, final long withinMs) {
+    private void assertReady(VirtualWorld.Client client, long withinMs) {
         world.await("ready", withinMs, () -> status(client, 0).state() == NodeState.READY);
     }
 
     @Test
     void aLookupWithoutReplyTimesOut() {
-        final VirtualWorld.Client client = world(3);
-        final int[] lookups = new int[1];
+        VirtualWorld.Client client = world(3);
+        int[] lookups = new int[1];
         client.transport().resolver((found, answer) -> lookups[0]++);
         node(0).breakConnections();
         world.await("timed out", 20_000, () -> status(client, 0).state() == NodeState.WAITING
@@ -56,8 +56,8 @@ class ConnectFaultsTest extends VirtualTest {
     /** Each lookup that hangs occupies a thread. */
     @Test
     void lookupsWithoutReplyAreRetriedWithGrowingDelay() {
-        final VirtualWorld.Client client = world(3);
-        final int[] lookups = new int[1];
+        VirtualWorld.Client client = world(3);
+        int[] lookups = new int[1];
         client.transport().resolver((found, answer) -> lookups[0]++);
         node(0).breakConnections();
         world.runMs(3_600_000);
@@ -69,7 +69,7 @@ class ConnectFaultsTest extends VirtualTest {
     /** A resolver slower than the connect timeout must not keep the node disconnected forever. */
     @Test
     void aLateLookupReplyIsUsedByTheNextTry() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         client.transport()
                 .resolver((found, answer) -> world.after(13_000_000_000L,
                         () -> client.engine().execute(() -> answer.accept(found))));
@@ -82,12 +82,12 @@ class ConnectFaultsTest extends VirtualTest {
 
     @Test
     void aDuplicateLookupReplyOpensOneConnection() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         client.transport().resolver((found, answer) -> {
             answer.accept(found);
             answer.accept(found);
         });
-        final int openedBefore = node(0).openedCount();
+        int openedBefore = node(0).openedCount();
         node(0).breakConnections();
         assertReady(client, 2_000);
         world.runMs(100);
@@ -99,8 +99,8 @@ class ConnectFaultsTest extends VirtualTest {
     /** The second reply finds the node connected, in its reconnect delay, or closed. */
     @Test
     void aLaterDuplicateLookupReplyIsIgnored() {
-        final VirtualWorld.Client client = world(3);
-        for (final long delayMs : new long[]{1, 5, 20, 100, 1_000}) {
+        VirtualWorld.Client client = world(3);
+        for (long delayMs : new long[]{1, 5, 20, 100, 1_000}) {
             client.transport().resolver((found, answer) -> {
                 answer.accept(found);
                 world.after(delayMs * 1_000_000,
@@ -121,7 +121,7 @@ class ConnectFaultsTest extends VirtualTest {
     /** The failure is thrown in a task whose future is not observed. */
     @Test
     void aChannelConstructorThatThrowsIsRetried() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         client.transport().channelClass((Class<? extends Channel>) null);
         node(0).breakConnections();
         world.runMs(100);
@@ -134,21 +134,21 @@ class ConnectFaultsTest extends VirtualTest {
     @Test
     void aChannelFailureIsReportedOnTheEventLoop() throws Exception {
         try (LiveNodes nodes = new LiveNodes(1)) {
-            final FakeTransport transport = nodes.newTransport();
+            FakeTransport transport = nodes.newTransport();
             transport.channelClass(ChannelWithoutFile.class);
-            final Set<Thread> threads = ConcurrentHashMap.newKeySet();
-            final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
+            Set<Thread> threads = ConcurrentHashMap.newKeySet();
+            TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
                     transport, () -> {
                         threads.add(Thread.currentThread());
                         return System.nanoTime();
                     }, 1);
             threads.clear();
             client.open().join();
-            final NodeStatus status = client.redlock().nodes().get(0);
+            NodeStatus status = client.redlock().nodes().get(0);
             assertTrue(status.problem().contains("connection failed"), status.problem());
             nodes.clientLoop().submit(() -> transport.channelClass(LocalChannel.class)).sync();
             Await.until("ready", () -> status.state() == NodeState.READY);
-            final Thread loop = nodes.clientLoop().submit(Thread::currentThread).get();
+            Thread loop = nodes.clientLoop().submit(Thread::currentThread).get();
             assertEquals(Set.of(loop), threads, "threads that read the clock");
             client.redlock().close();
         }

@@ -28,10 +28,10 @@ class CopiedProcessTest extends VirtualTest {
     }
 
     /** Returns the token of a lock that is acquired now. */
-    private String token(final VirtualWorld.Client client) {
-        final String resource = "orders-" + acquiredCount++;
+    private String token(VirtualWorld.Client client) {
+        String resource = "orders-" + acquiredCount++;
         acquired(get(client.redlock().acquireAsync(resource, options())));
-        final String token = node(0).redis().get(resource);
+        String token = node(0).redis().get(resource);
         assertNotNull(token, "granted by the first node");
         return token;
     }
@@ -44,7 +44,7 @@ class CopiedProcessTest extends VirtualTest {
         assertNotEquals(token(one), token(other));
     }
 
-    private static boolean isReady(final VirtualWorld.Client client) {
+    private static boolean isReady(VirtualWorld.Client client) {
         return client.redlock().nodes().stream().allMatch(node -> node.state() == NodeState.READY);
     }
 
@@ -58,7 +58,7 @@ class CopiedProcessTest extends VirtualTest {
 
     @Test
     void copiesDrawDifferentTokensAtDifferentTimes() {
-        final String token = token(one);
+        String token = token(one);
         world.runUntilNs(world.nowNs() + 1);
         assertNotEquals(token, token(other));
     }

@@ -21,13 +21,13 @@ class DriftOptionTest extends VirtualTest {
 
     @Test
     void driftReducesTheValidityOfAnAcquisition() {
-        final Lease lease = lease(clientWithTenPercent());
+        Lease lease = lease(clientWithTenPercent());
         assertEquals((10_000 - 1_000 - UNSEEN_MS - 7) * MS, lease.remainingValidityNs(), "ttl - 10 % - 7 ms");
     }
 
     @Test
     void driftReducesTheValidityOfAnExtension() {
-        final Lease lease = lease(clientWithTenPercent());
+        Lease lease = lease(clientWithTenPercent());
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofSeconds(20)), "to twice the ttl");
         assertEquals((20_000 - 2_000 - UNSEEN_MS - 7) * MS, lease.remainingValidityNs(), "ttl - 10 % - 7 ms");
     }
@@ -36,20 +36,20 @@ class DriftOptionTest extends VirtualTest {
     @Test
     void validityWithoutClockWatchHasNoStepAllowance() {
         world = new VirtualWorld(3);
-        final Lease lease = lease(client(context().drift(100_000, Duration.ofMillis(7)).clockSampleMs(0)));
+        Lease lease = lease(client(context().drift(100_000, Duration.ofMillis(7)).clockSampleMs(0)));
         assertEquals((10_000 - 1_000 - 7) * MS, lease.remainingValidityNs(), "ttl - 10 % - 7 ms");
     }
 
     @Test
     void shorterClockSamplesCostLessValidity() {
         world = new VirtualWorld(3);
-        final Lease lease = lease(client(context().clockSampleMs(50)));
+        Lease lease = lease(client(context().clockSampleMs(50)));
         assertEquals((10_000 - 100 - 3 - 2) * MS, lease.remainingValidityNs(), "1 % of twice 50 + 100 ms");
     }
 
     @Test
     void driftExtendsTheQuarantineOfARestartedNode() {
-        final VirtualWorld.Client client = clientWithTenPercent();
+        VirtualWorld.Client client = clientWithTenPercent();
         node(0).crash();
         node(0).restart(false);
         world.await("back", 3_000, () -> status(client, 0).state() == NodeState.QUARANTINED);
@@ -62,7 +62,7 @@ class DriftOptionTest extends VirtualTest {
 
     @Test
     void driftSetsTheLimitOfAClockStep() {
-        final VirtualWorld.Client client = clientWithTenPercent();
+        VirtualWorld.Client client = clientWithTenPercent();
         world.runMs(3_000);
         node(0).redis().clockJump(90);
         world.runMs(3_000);

@@ -29,7 +29,7 @@ class DuplicateRunIdTest extends VirtualTest {
         node(1).redis().runId(node(0).redis().runId());
     }
 
-    private void assertOwner(final int owner, final int other) {
+    private void assertOwner(int owner, int other) {
         assertEquals(NodeState.READY, status(client, owner).state(), () -> status(client, owner).toString());
         assertEquals(NodeState.WAITING, status(client, other).state(), () -> status(client, other).toString());
         assertTrue(status(client, other).problem().contains("same server as node " + owner),
@@ -112,7 +112,7 @@ class DuplicateRunIdTest extends VirtualTest {
     void serversThatChangeTheirAddressesAreUsedAgain() {
         world = new VirtualWorld(2);
         client = client(context().maxTtl(Duration.ofSeconds(10)));
-        final String first = node(0).redis().runId();
+        String first = node(0).redis().runId();
         eachNode(node -> node.crash());
         node(0).redis().runId(node(1).redis().runId());
         node(1).redis().runId(first);

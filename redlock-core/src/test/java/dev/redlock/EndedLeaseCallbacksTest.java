@@ -15,7 +15,7 @@ class EndedLeaseCallbacksTest extends VirtualTest {
     private VirtualWorld.Client client;
     private final List<String> received = new ArrayList<>();
 
-    private void assertCallbacksRunAfterTheCalls(final Lease lease, final String release, final String extension) {
+    private void assertCallbacksRunAfterTheCalls(Lease lease, String release, String extension) {
         lease.release((released, outcome) -> received.add("release " + outcome));
         lease.extend(10_000, (extended, outcome) -> received.add("extend " + outcome));
         assertEquals(List.of(), received, "inside the calls");
@@ -28,7 +28,7 @@ class EndedLeaseCallbacksTest extends VirtualTest {
     @Test
     void callbacksOfAReleasedLeaseRunOnceAfterTheCall() {
         client = world(3);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         release(lease);
         assertCallbacksRunAfterTheCalls(lease, "RELEASED", "NOT_HELD");
         assertCallbacksRunAfterTheCalls(lease, "RELEASED", "NOT_HELD");
@@ -37,7 +37,7 @@ class EndedLeaseCallbacksTest extends VirtualTest {
     @Test
     void callbacksOfAnExpiredLeaseRunOnceAfterTheCall() {
         client = world(3);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.runMs(11_000);
         assertCallbacksRunAfterTheCalls(lease, "EXPIRED", "EXPIRED");
     }
@@ -46,7 +46,7 @@ class EndedLeaseCallbacksTest extends VirtualTest {
     void callbacksOfALeaseThatWasNotAcquiredRunOnceAfterTheCall() {
         client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 60_000));
-        final Lease lease = client.redlock().newLease();
+        Lease lease = client.redlock().newLease();
         client.redlock().acquire(client.redlock().key("orders"), options(), lease, outcome -> {
         });
         world.runMs(10);
@@ -57,7 +57,7 @@ class EndedLeaseCallbacksTest extends VirtualTest {
     @Test
     void callbacksOfALeaseOfAClosedClientRunOnceAfterTheCall() {
         client = world(3);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         client.engine().close(Duration.ofSeconds(1));
         world.runMs(10);
         assertCallbacksRunAfterTheCalls(lease, "RELEASED", "NOT_HELD");
@@ -67,7 +67,7 @@ class EndedLeaseCallbacksTest extends VirtualTest {
     @Test
     void callbacksOfALeaseThatTheCallFindsExpiredRunOnceAfterTheCall() {
         client = world(3);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.pass(TTL.toNanos());
         lease.extend(10_000, (extended, outcome) -> received.add("extend " + outcome));
         assertEquals(List.of(), received, "inside the call");
@@ -79,7 +79,7 @@ class EndedLeaseCallbacksTest extends VirtualTest {
     @Test
     void aLeaseIsInUseUntilItsCallbackRuns() {
         client = world(3);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         release(lease);
         lease.release((released, outcome) -> received.add("release " + outcome));
         Refusal.ofState("lease of \"orders\" is in use, its state is RELEASED"

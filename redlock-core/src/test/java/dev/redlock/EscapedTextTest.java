@@ -38,7 +38,7 @@ class EscapedTextTest extends VirtualTest {
     private Level level;
     private final Handler handler = new Handler() {
         @Override
-        public void publish(final LogRecord record) {
+        public void publish(LogRecord record) {
             lines.add(new SimpleFormatter().formatMessage(record));
         }
 
@@ -68,7 +68,7 @@ class EscapedTextTest extends VirtualTest {
         LOG.setLevel(level);
     }
 
-    private static void assertFitForPeople(final String text) {
+    private static void assertFitForPeople(String text) {
         assertNotNull(text);
         assertTrue(text.length() <= SHOWN_MAX, text.length() + " characters: " + text);
         text.codePoints().forEach(c -> assertFalse(switch (Character.getType(c)) {
@@ -79,13 +79,13 @@ class EscapedTextTest extends VirtualTest {
         }, "U+" + Integer.toHexString(c) + " in " + text));
     }
 
-    private static void assertMessageFit(final Throwable thrown) {
+    private static void assertMessageFit(Throwable thrown) {
         for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
             assertFitForPeople(cause.getMessage());
         }
     }
 
-    private static RespValue error(final String text) {
+    private static RespValue error(String text) {
         return RespValue.text(RespType.BULK_ERROR, text);
     }
 
@@ -94,9 +94,9 @@ class EscapedTextTest extends VirtualTest {
     /** For any reply to the handshake, the reported problem is one short line. */
     @ParameterizedTest
     @ValueSource(strings = {"HELLO", "INFO server", "INFO replication", "TIME", "SCRIPT"})
-    void aServerErrorIsLoggedOnOneShortLine(final String command) {
-        for (final String code : new String[]{"", "LOADING", "BUSY", "NOAUTH"}) {
-            for (final String evil : new String[]{EVIL, EVIL + " " + EVIL, EVIL + "x".repeat(900_000)}) {
+    void aServerErrorIsLoggedOnOneShortLine(String command) {
+        for (String code : new String[]{"", "LOADING", "BUSY", "NOAUTH"}) {
+            for (String evil : new String[]{EVIL, EVIL + " " + EVIL, EVIL + "x".repeat(900_000)}) {
                 assertShown(command, error(code + evil));
             }
         }
@@ -104,8 +104,8 @@ class EscapedTextTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"HELLO", "INFO server", "INFO replication", "TIME", "SCRIPT", "CLIENT"})
-    void aNestedReplyIsLoggedOnOneShortLine(final String command) {
-        final List<RespValue> wide = new ArrayList<>();
+    void aNestedReplyIsLoggedOnOneShortLine(String command) {
+        List<RespValue> wide = new ArrayList<>();
         for (int i = 0; i < 1_000; i++) {
             wide.add(RespValue.bulk(EVIL + "x".repeat(3_000)));
         }
@@ -117,28 +117,28 @@ class EscapedTextTest extends VirtualTest {
 
     @Test
     void aRoleIsLoggedOnOneShortLine() {
-        for (final String role : new String[]{"slave\n" + EVIL.replace("\r", ""), "r".repeat(900_000)}) {
-            final String problem = assertShown("INFO replication", RespValue.bulk("role:" + role + "\r\n"));
+        for (String role : new String[]{"slave\n" + EVIL.replace("\r", ""), "r".repeat(900_000)}) {
+            String problem = assertShown("INFO replication", RespValue.bulk("role:" + role + "\r\n"));
             assertTrue(problem.startsWith("the server's role is "), problem);
         }
     }
 
-    private String assertShown(final String command, final RespValue answer) {
+    private String assertShown(String command, RespValue answer) {
         world = new VirtualWorld(1);
         lines.clear();
         node(0).redis().answer(command, answer);
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         assertAllShown(client);
         node(0).breakConnections();
         world.runMs(10);
         assertAllShown(client);
-        final String problem = status(client, 0).problem();
+        String problem = status(client, 0).problem();
         world.end();
         return problem;
     }
 
-    private void assertAllShown(final VirtualWorld.Client client) {
-        final NodeStatus status = status(client, 0);
+    private void assertAllShown(VirtualWorld.Client client) {
+        NodeStatus status = status(client, 0);
         if (status.problem() != null) {
             assertFitForPeople(status.problem());
         }
@@ -151,8 +151,8 @@ class EscapedTextTest extends VirtualTest {
     @ParameterizedTest
     @ValueSource(strings = {"\u001b[2J\n", "+x\ny\r\n", ":1\u001b\r\n", "$99999999\r\n", "-ERR \u001b[2J\r\n",
         "*2\r\n$1\r\n\u0007\r\n$1\r\n\n\r\n", ":\u009b\r\n"})
-    void aMalformedReplyIsLoggedOnOneShortLine(final String bytes) {
-        final VirtualWorld.Client client = world(3);
+    void aMalformedReplyIsLoggedOnOneShortLine(String bytes) {
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.pause());
         acquireAsync(client, options());
         world.settle();
@@ -166,9 +166,9 @@ class EscapedTextTest extends VirtualTest {
     /** The client reports an error of a lock command as a known kind, without the text of the server. */
     @Test
     void errorsOfLockCommandsAreReportedByTheirKind() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().answer("SET", error(EVIL + "x".repeat(900_000))));
-        final AcquireOutcome outcome = acquire(client, options());
+        AcquireOutcome outcome = acquire(client, options());
         assertFitForPeople(outcome.toString());
         assertFitForPeople(outcome.voteText(0));
         assertAllShown(client);
@@ -178,22 +178,22 @@ class EscapedTextTest extends VirtualTest {
 
     @Test
     void aResourceIsPrintedOnOneShortLine() throws InterruptedException {
-        final VirtualWorld.Client client = world(3);
-        for (final String resource : new String[]{EVIL, EVIL + "x".repeat(470)}) {
-            final ResourceKey key = client.redlock().key(resource);
+        VirtualWorld.Client client = world(3);
+        for (String resource : new String[]{EVIL, EVIL + "x".repeat(470)}) {
+            ResourceKey key = client.redlock().key(resource);
             assertEquals(resource, key.resource(), "the name itself");
             assertFitForPeople(key.toString());
-            final Lease lease = acquired(get(client.redlock().acquireAsync(key, options())));
+            Lease lease = acquired(get(client.redlock().acquireAsync(key, options())));
             assertEquals(resource, lease.resource(), "the name itself");
             assertFitForPeople(lease.toString());
             assertMessageFit(assertThrows(IllegalStateException.class, lease::fencingToken));
-            final AcquireOutcome refused = get(client.redlock().acquireAsync(key, options()));
+            AcquireOutcome refused = get(client.redlock().acquireAsync(key, options()));
             assertFitForPeople(refused.toString());
             assertMessageFit(assertThrows(IllegalStateException.class, refused::lease));
             assertMessageFit(assertThrows(IllegalStateException.class,
                     () -> client.redlock().acquire(key, options(), lease, outcome -> {
                     })));
-            final RedlockLock lock = client.redlock().asLock(resource, options());
+            RedlockLock lock = client.redlock().asLock(resource, options());
             assertFitForPeople(lock.toString());
             assertMessageFit(assertThrows(IllegalMonitorStateException.class, lock::lease));
             release(lease);
@@ -207,9 +207,9 @@ class EscapedTextTest extends VirtualTest {
 
     @Test
     void aThreadNameIsPrintedOnOneShortLine() {
-        final RedlockLock lock = world(3).redlock().asLock("orders", options());
-        final Thread thread = Thread.currentThread();
-        final String name = thread.getName();
+        RedlockLock lock = world(3).redlock().asLock("orders", options());
+        Thread thread = Thread.currentThread();
+        String name = thread.getName();
         thread.setName(EVIL + "x".repeat(12_000_000));
         try {
             assertMessageFit(assertThrows(IllegalMonitorStateException.class, lock::unlock));
@@ -220,8 +220,8 @@ class EscapedTextTest extends VirtualTest {
 
     @Test
     void errorsForTooLongValuesAreOneShortLine() {
-        final VirtualWorld.Client client = world(3);
-        final String huge = EVIL + "x".repeat(12_000_000);
+        VirtualWorld.Client client = world(3);
+        String huge = EVIL + "x".repeat(12_000_000);
         assertMessageFit(assertThrows(IllegalArgumentException.class, () -> client.redlock().key(huge)));
         assertMessageFit(assertThrows(IllegalArgumentException.class,
                 () -> client.redlock().acquireAsync(huge, options())));
@@ -237,20 +237,20 @@ class EscapedTextTest extends VirtualTest {
     /** The report has the names themselves, for programs; the log has them escaped. */
     @Test
     void unreleasedResourcesAreLoggedOnOneShortLine() {
-        final VirtualWorld.Client client = world(3);
-        final List<String> resources = new ArrayList<>();
+        VirtualWorld.Client client = world(3);
+        List<String> resources = new ArrayList<>();
         for (int i = 0; i < 40; i++) {
             resources.add(EVIL + i);
             acquired(get(client.redlock().acquireAsync(EVIL + i, options())));
         }
         eachNode(node -> node.pause());
-        final CompletableFuture<CloseReport> closed = client.engine().close(Duration.ofMillis(100));
+        CompletableFuture<CloseReport> closed = client.engine().close(Duration.ofMillis(100));
         world.runMs(200);
-        final CloseReport report = closed.join();
+        CloseReport report = closed.join();
         assertTrue(report.unreleased().containsAll(resources), "the names themselves");
         Redlock.logUnreleased(report);
         assertTrue(lines.get(lines.size() - 1).contains("... (20 more)"), lines.get(lines.size() - 1));
-        for (final String text : List.of(lines.get(lines.size() - 1), report.toString())) {
+        for (String text : List.of(lines.get(lines.size() - 1), report.toString())) {
             assertTrue(text.length() < 20 * 200, text.length() + " characters");
             assertFalse(text.chars().anyMatch(c -> c < ' ' || c == 0x9b || c == 0x202e || c == 0x2028), text);
         }

@@ -20,8 +20,8 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void aMissingKeyIsSetAgainButDoesNotCount() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(1);
         node(0).redis().delete("orders");
         node(1).redis().delete("orders");
@@ -33,8 +33,8 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void aKeyWithAnotherTokenNeitherCountsNorChanges() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(1);
         node(0).redis().set("orders", "next", 1_000);
         node(1).redis().set("orders", "next", 1_000);
@@ -44,19 +44,19 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void silentNodesLeaveThePreviousValidity() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         node(0).pause();
         node(1).pause();
-        final long before = lease.remainingValidityNs();
+        long before = lease.remainingValidityNs();
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "no quorum answered");
         assertTrue(lease.isHeld() && lease.remainingValidityNs() < before, "the previous validity continues: " + lease);
     }
 
     @Test
     void anExtensionThatEndsAfterTheValidityFails() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(9_880);
         eachNode(node -> node.delay(() -> 20_000_000));
         assertEquals(ExtendOutcome.EXPIRED, extend(lease, TTL), "the replies came too late");
@@ -66,12 +66,12 @@ class ExtendRegressionTest extends VirtualTest {
     /** After a pause of the process, the loop reads replies before it runs timers. */
     @Test
     void repliesReadAfterTheValidityDoNotExtend() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
-        final long endNs = world.nowNs() + lease.remainingValidityNs();
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
+        long endNs = world.nowNs() + lease.remainingValidityNs();
         eachNode(node -> node.delay(() -> 5_000_000));
         world.runUntilNs(endNs - 15_000_000);
-        final CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
+        CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
         world.settle();
         client.pause();
         world.runUntilNs(endNs);
@@ -84,12 +84,12 @@ class ExtendRegressionTest extends VirtualTest {
     /** The previous validity would still last, but the nodes have set the shorter ttl, which has ended. */
     @Test
     void repliesReadAfterAShorterTtlDoNotExtend() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(Duration.ofMillis(300))
+        CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(Duration.ofMillis(300))
                 .toCompletableFuture();
-        final long endNs = world.nowNs() + lease.remainingValidityNs();
+        long endNs = world.nowNs() + lease.remainingValidityNs();
         world.settle();
         client.pause();
         world.runUntilNs(endNs);
@@ -101,15 +101,15 @@ class ExtendRegressionTest extends VirtualTest {
     /** An extension of an ended lease could set the key again under the next holder. */
     @Test
     void anExtensionOfAnEndedLeaseIsNotSent() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(1);
         eachNode(node -> node.redis().startLog());
         client.pause();
         world.runUntilNs(world.nowNs() + lease.remainingValidityNs());
         // The timer that ends the lease has not fired yet.
         assertEquals(LeaseState.HELD, lease.state(), "precondition: the extension comes first");
-        final CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
+        CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
         client.resume();
         world.runMs(5);
         assertEquals(ExtendOutcome.EXPIRED, outcome.getNow(null), "in the next turn");
@@ -120,13 +120,13 @@ class ExtendRegressionTest extends VirtualTest {
     /** Two nodes have lost the key and the third is silent: no reply can still give a quorum. */
     @Test
     void anExtensionFailsAsSoonAsAQuorumIsImpossible() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 1_000_000));
         node(2).pause();
-        final CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
+        CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL).toCompletableFuture();
         world.settle();
-        final long startMs = nowMs();
+        long startMs = nowMs();
         node(0).breakConnections();
         node(1).breakConnections();
         assertEquals(ExtendOutcome.NOT_EXTENDED, get(outcome), "a quorum is impossible");
@@ -136,8 +136,8 @@ class ExtendRegressionTest extends VirtualTest {
     /** One node has lost the key and one has failed: a refusal of the third proves the loss. */
     @Test
     void anExtensionWaitsForRepliesThatCanStillDecideIt() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(1);
         node(0).redis().set("orders", "foreign", 60_000);
         node(1).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
@@ -148,11 +148,11 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void anExtensionWithoutRepliesEndsAtTheNodeTimeout() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         node(0).pause();
         node(1).pause();
-        final long startMs = nowMs();
+        long startMs = nowMs();
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "two are silent");
         assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "the node timeout of this ttl");
         assertTrue(lease.isHeld(), "the previous validity remains");
@@ -164,13 +164,13 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void anExtensionEndsWhenItsConnectionsBreak() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final java.util.concurrent.CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL)
+        java.util.concurrent.CompletableFuture<ExtendOutcome> outcome = lease.extendAsync(TTL)
                 .toCompletableFuture();
         world.settle();
-        final long startMs = nowMs();
+        long startMs = nowMs();
         node(0).breakConnections();
         node(1).breakConnections();
         assertEquals(ExtendOutcome.NOT_EXTENDED, get(outcome), "two replies will not come");
@@ -180,11 +180,11 @@ class ExtendRegressionTest extends VirtualTest {
     /** One grant, one key of another holder, one error: neither a quorum nor a proof of loss. */
     @Test
     void oneGrantOneRefusalAndOneFailureNeitherExtendNorLose() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         node(0).redis().set("orders", "foreign", 60_000);
         node(1).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
-        final long startMs = nowMs();
+        long startMs = nowMs();
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "one of three");
         assertEquals(startMs, nowMs(), "all nodes have replied, so the round ends");
         assertTrue(lease.isHeld(), "the previous validity remains");
@@ -193,8 +193,8 @@ class ExtendRegressionTest extends VirtualTest {
     /** A key of another holder proves that this token is gone: the node needs no release. */
     @Test
     void noReleaseIsRetainedForANodeThatRefusedTheExtension() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         node(2).redis().set("orders", "foreign", 60_000);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "two of three");
         world.runMs(1);
@@ -211,8 +211,8 @@ class ExtendRegressionTest extends VirtualTest {
     /** Without replies, the nodes may still have set the shorter ttl, so the lease ends with it. */
     @Test
     void aShorterTtlEndsTheLeaseWithoutReplies() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         eachNode(node -> node.pause());
         lease.extendAsync(Duration.ofMillis(300));
         world.runMs(validityMs(300) - 1);
@@ -227,9 +227,9 @@ class ExtendRegressionTest extends VirtualTest {
     @Test
     void aShorterTtlEndsTheLeaseBeforeTheNodeTimeout() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(2)));
-        final List<String> received = new ArrayList<>();
-        final Lease lease = acquired(acquire(client, options().listener(recordTo(received))));
+        VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(2)));
+        List<String> received = new ArrayList<>();
+        Lease lease = acquired(acquire(client, options().listener(recordTo(received))));
         eachNode(node -> node.pause());
         lease.extendAsync(Duration.ofMillis(300));
         world.runMs(validityMs(300) + 1);
@@ -240,9 +240,9 @@ class ExtendRegressionTest extends VirtualTest {
     @Test
     void onlyHeldAutoExtendedLeasesCountAgainstTheirLimit() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().autoExtendedLeasesMax(1));
+        VirtualWorld.Client client = client(context().autoExtendedLeasesMax(1));
         for (int i = 0; i < 3; i++) {
-            final Lease lease = acquired(acquire(client, options().autoExtend()));
+            Lease lease = acquired(acquire(client, options().autoExtend()));
             assertEquals(1, client.engine().heldCount(), "held");
             assertEquals(AcquireOutcome.Kind.OVERLOADED,
                     get(client.redlock().acquireAsync("other", options().autoExtend())).kind(), "a second lease");
@@ -252,9 +252,9 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void automaticExtensionHasACountLimit() {
-        final VirtualWorld.Client client = world(3);
-        final List<String> received = new ArrayList<>();
-        final long startMs = nowMs();
+        VirtualWorld.Client client = world(3);
+        List<String> received = new ArrayList<>();
+        long startMs = nowMs();
         acquired(
                 acquire(client,
                         AcquireOptions.ofTtl(SHORT)
@@ -270,8 +270,8 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void automaticExtensionStopsAtTheLongestHold() {
-        final VirtualWorld.Client client = world(3);
-        final List<String> received = new ArrayList<>();
+        VirtualWorld.Client client = world(3);
+        List<String> received = new ArrayList<>();
         acquired(acquire(client, AcquireOptions.ofTtl(SHORT)
                 .tryOnce()
                 .autoExtend(99, Duration.ofMillis(2_500))
@@ -283,8 +283,8 @@ class ExtendRegressionTest extends VirtualTest {
     /** The longest hold starts at the acquisition, whatever the value of the clock; at its end no extension starts. */
     @ParameterizedTest
     @CsvSource({"0, 0", "999, 0", "1000, 0", "1001, 1", "2000, 1", "2001, 2"})
-    void theLongestHoldStartsAtTheAcquisition(final long holdMsMax, final int extensions) {
-        final VirtualWorld.Client client = world(3);
+    void theLongestHoldStartsAtTheAcquisition(long holdMsMax, int extensions) {
+        VirtualWorld.Client client = world(3);
         world.runMs(7_000);
         acquired(acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(99, Duration.ofMillis(holdMsMax))));
         world.runMs(10_000);
@@ -295,12 +295,12 @@ class ExtendRegressionTest extends VirtualTest {
     /** The caller has extended to a minute: an automatic extension by ten seconds must not shorten that. */
     @Test
     void automaticExtensionNeverShortensALease() {
-        final VirtualWorld.Client client = world(3);
-        final List<String> received = new ArrayList<>();
-        final Lease lease = acquired(acquire(client, options().autoExtend(1, Duration.ofHours(1))
+        VirtualWorld.Client client = world(3);
+        List<String> received = new ArrayList<>();
+        Lease lease = acquired(acquire(client, options().autoExtend(1, Duration.ofHours(1))
                 .listener(recordTo(received))));
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofMinutes(1)), "by the caller");
-        final long endNs = world.nowNs() + lease.remainingValidityNs();
+        long endNs = world.nowNs() + lease.remainingValidityNs();
         world.runMs(50_000);
         assertEquals(endNs, world.nowNs() + lease.remainingValidityNs(), "the validity of the minute");
         assertEquals(List.of(), received, "no automatic extension");
@@ -312,10 +312,10 @@ class ExtendRegressionTest extends VirtualTest {
     /** The first callback of a lost lease may reuse it; the other callbacks still run. */
     @Test
     void theListenerOfALostLeaseIsNotifiedEvenIfTheLeaseIsReused() {
-        final VirtualWorld.Client client = world(3);
-        final List<String> received = new ArrayList<>();
-        final List<String> receivedLater = new ArrayList<>();
-        final Lease reused = client.redlock().newLease();
+        VirtualWorld.Client client = world(3);
+        List<String> received = new ArrayList<>();
+        List<String> receivedLater = new ArrayList<>();
+        Lease reused = client.redlock().newLease();
         client.redlock()
                 .acquire(client.redlock().key("orders"), options().listener(recordTo(received)), reused, outcome -> {
                 });
@@ -333,17 +333,17 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void automaticExtensionStopsAtTheRelease() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().startLog());
-        final List<String> received = new ArrayList<>();
-        final Lease lease = acquired(acquire(client,
+        List<String> received = new ArrayList<>();
+        Lease lease = acquired(acquire(client,
                 AcquireOptions.ofTtl(SHORT)
                         .tryOnce()
                         .autoExtend(99, Duration.ofMinutes(5))
                         .listener(recordTo(received))));
         eachNode(node -> node.delay(() -> 10_000_000));
         world.runMs(1_005);
-        final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
         assertEquals(ReleaseOutcome.RELEASED, get(released), "released while an extension was in flight");
         world.runMs(10_000);
         assertEquals(List.of(), received, "no notification after the release");
@@ -354,8 +354,8 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void failedAutomaticExtensionsEndWithANotification() {
-        final VirtualWorld.Client client = world(3);
-        final List<String> received = new ArrayList<>();
+        VirtualWorld.Client client = world(3);
+        List<String> received = new ArrayList<>();
         acquired(acquire(client,
                 AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(recordTo(received))));
         node(0).pause();
@@ -366,8 +366,8 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void automaticExtensionRetriesWhileValidityRemains() {
-        final VirtualWorld.Client client = world(3);
-        final List<String> received = new ArrayList<>();
+        VirtualWorld.Client client = world(3);
+        List<String> received = new ArrayList<>();
         acquired(acquire(client,
                 AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1)).listener(recordTo(received))));
         node(0).pause();
@@ -380,12 +380,12 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void simultaneousExtensionsRunOneAfterTheOther() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 10_000_000));
-        final Lease lease = acquired(
+        Lease lease = acquired(
                 acquire(client, AcquireOptions.ofTtl(SHORT).tryOnce().autoExtend(3, Duration.ofDays(1))));
         world.runMs(1_005);
-        final long startNs = world.nowNs();
+        long startNs = world.nowNs();
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "the automatic extension ends first");
         assertEquals(35_000_000, world.nowNs() - startNs, "the rest of its round trip, and one more");
         assertEquals(2, client.redlock().counters().extendedCount(), "both were made");
@@ -394,25 +394,25 @@ class ExtendRegressionTest extends VirtualTest {
 
     @Test
     void aShorterTtlAppliesFromTheSend() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 10_000_000));
-        final Lease lease = lease(client);
-        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(Duration.ofMillis(500))
+        Lease lease = lease(client);
+        CompletableFuture<ExtendOutcome> extended = lease.extendAsync(Duration.ofMillis(500))
                 .toCompletableFuture();
         assertTrue(lease.remainingValidityNs() <= 500_000_000, "immediately: " + lease);
         assertFalse(extended.isDone(), "without a reply");
         assertEquals(ExtendOutcome.EXTENDED, get(extended), "answered");
     }
 
-    private static LeaseListener recordTo(final List<String> received) {
+    private static LeaseListener recordTo(List<String> received) {
         return new LeaseListener() {
             @Override
-            public void onLost(final Lease lease, final LeaseState state) {
+            public void onLost(Lease lease, LeaseState state) {
                 received.add(state.name());
             }
 
             @Override
-            public void onExtended(final Lease lease, final int extensionCount) {
+            public void onExtended(Lease lease, int extensionCount) {
                 received.add("extended " + extensionCount);
             }
         };

@@ -18,14 +18,14 @@ class FailingVotesTest extends VirtualTest {
 
     private static final int ALWAYS = Integer.MAX_VALUE;
 
-    private void cycles(final VirtualWorld.Client client, final int count, final int gapMs) {
+    private void cycles(VirtualWorld.Client client, int count, int gapMs) {
         for (int i = 0; i < count; i++) {
             release(lease(client));
             world.runMs(gapMs);
         }
     }
 
-    private static String problem(final VirtualWorld.Client client) {
+    private static String problem(VirtualWorld.Client client) {
         return String.valueOf(status(client, 0).problem());
     }
 
@@ -45,8 +45,8 @@ class FailingVotesTest extends VirtualTest {
         "QUOTA of the provider is used up | QUOTA",
         "ERR something else | ERR",
         "my secret is out | error reply"})
-    void aNodeThatFailsEveryAcquireReportsTheErrorCode(final String error, final String code) {
-        final VirtualWorld.Client client = world(3);
+    void aNodeThatFailsEveryAcquireReportsTheErrorCode(String error, String code) {
+        VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
             node(0).redis().failNext("SET", error, ALWAYS);
             cycles(client, 9, 0);
@@ -66,7 +66,7 @@ class FailingVotesTest extends VirtualTest {
             assertNull(status(client, 0).problem(), "one grant ends it");
             assertNull(status(client, 0).failingCode());
             assertEquals(0, status(client, 0).failingNs());
-            final List<String> lines = log.with("node 0");
+            List<String> lines = log.with("node 0");
             assertEquals(2, lines.size(), lines::toString);
             assertTrue(lines.get(1).contains("again") && lines.get(1).contains(code), lines.get(1));
         }
@@ -74,7 +74,7 @@ class FailingVotesTest extends VirtualTest {
 
     @Test
     void aClientThatRarelyLocksDetectsFailingVotesToo() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).redis().failNext("SET", "OOM x", ALWAYS);
         cycles(client, 1, 60_000);
         assertNull(status(client, 0).problem(), "one error is not a problem");
@@ -84,7 +84,7 @@ class FailingVotesTest extends VirtualTest {
 
     @Test
     void aGrantEndsTheProblem() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         for (int i = 0; i < 100; i++) {
             node(0).redis().failNext("SET", "OOM x", 9);
             cycles(client, 10, 20);
@@ -95,13 +95,13 @@ class FailingVotesTest extends VirtualTest {
     /** The acquire script refuses without a write, so a node that is out of memory still returns refusals. */
     @Test
     void aRefusalBetweenErrorsDoesNotEndTheProblem() {
-        final VirtualWorld.Client client = world(3);
-        final Lease held = acquired(get(client.redlock().acquireAsync("held", options()).toCompletableFuture()));
+        VirtualWorld.Client client = world(3);
+        Lease held = acquired(get(client.redlock().acquireAsync("held", options()).toCompletableFuture()));
         try (LogLines log = new LogLines()) {
             node(0).redis().failNext("SET", "OOM x", ALWAYS);
             cycles(client, 20, 1);
             for (int i = 0; i < 50; i++) {
-                final AcquireOutcome refused = get(client.redlock()
+                AcquireOutcome refused = get(client.redlock()
                         .acquireAsync("held", options().waitUpTo(Duration.ofMillis(20)))
                         .toCompletableFuture());
                 assertEquals(AcquireOutcome.Kind.TIMED_OUT, refused.kind());
@@ -115,7 +115,7 @@ class FailingVotesTest extends VirtualTest {
 
     @Test
     void refusalsWithoutErrorsEndTheProblem() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).redis().failNext("SET", "OOM x", ALWAYS);
         cycles(client, 20, 1);
         node(0).redis().clearErrors();
@@ -127,8 +127,8 @@ class FailingVotesTest extends VirtualTest {
 
     @Test
     void failingExtensionsAreReportedWhileAcquiresSucceed() {
-        final VirtualWorld.Client client = scriptedWorld(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = scriptedWorld(3);
+        Lease lease = lease(client);
         node(0).redis().failNext("extend", "NOPERM x", ALWAYS);
         for (int i = 0; i < 12; i++) {
             assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
@@ -145,7 +145,7 @@ class FailingVotesTest extends VirtualTest {
 
     @Test
     void failingReleasesAreReported() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).redis().failNext("release", "READONLY x", ALWAYS);
         cycles(client, 12, 11_000);
         world.runMs(10);
@@ -157,24 +157,24 @@ class FailingVotesTest extends VirtualTest {
 
     @Test
     void failingReleaseBatchesAreReported() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).redis().failNext("release_many", "NOREPLICAS x", ALWAYS);
         for (int i = 0; i < 12; i++) {
-            final List<Lease> leases = List.of(locked(client, "a" + i), locked(client, "b" + i));
+            List<Lease> leases = List.of(locked(client, "a" + i), locked(client, "b" + i));
             leases.forEach(Lease::releaseAsync);
             world.runMs(10);
         }
         assertTrue(problem(client).contains("releases") && problem(client).contains("NOREPLICAS"), problem(client));
     }
 
-    private Lease locked(final VirtualWorld.Client client, final String resource) {
+    private Lease locked(VirtualWorld.Client client, String resource) {
         return acquired(get(client.redlock().acquireAsync(resource, options()).toCompletableFuture()));
     }
 
     /** The node alternates between half a second of success and half a second of errors, for ten minutes. */
     @Test
     void intermittentFailuresAreLoggedAtALimitedRate() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
             for (int i = 0; i < 600; i++) {
                 node(0).redis().failNext("SET", "OOM x", ALWAYS);
@@ -182,7 +182,7 @@ class FailingVotesTest extends VirtualTest {
                 node(0).redis().clearErrors();
                 cycles(client, 20, 25);
             }
-            final List<String> lines = log.with("node 0");
+            List<String> lines = log.with("node 0");
             assertTrue(lines.size() <= 2 * 10 + 2, () -> lines.size() + ": " + lines);
             assertEquals(0, lines.size() % 2, "each problem also ends");
         }
@@ -191,7 +191,7 @@ class FailingVotesTest extends VirtualTest {
     /** Its NOSCRIPT reply arrives after the decision, so the command is not sent again, but the script is. */
     @Test
     void aSlowNodeWhoseScriptsWereFlushedVotesAgain() {
-        final VirtualWorld.Client client = scriptedWorld(3);
+        VirtualWorld.Client client = scriptedWorld(3);
         node(0).delay(() -> 2_000_000);
         node(0).redis().flushScripts();
         for (int i = 0; i < 5; i++) {
@@ -206,7 +206,7 @@ class FailingVotesTest extends VirtualTest {
 
     @Test
     void theProblemSurvivesAReconnect() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
             world.runMs(2_000);
             node(0).redis().failNext("SET", "OOM x", ALWAYS);
@@ -221,7 +221,7 @@ class FailingVotesTest extends VirtualTest {
 
     @Test
     void theProblemShowsTheLatestOfSeveralErrors() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).redis().failNext("SET", "OOM x", 30);
         node(0).redis().failNext("SET", "READONLY x", ALWAYS);
         cycles(client, 20, 1);

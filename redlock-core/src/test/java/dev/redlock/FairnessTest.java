@@ -35,7 +35,7 @@ class FairnessTest extends VirtualTest {
         private long longestWaitMs;
         private int timedOut;
 
-        Worker(final VirtualWorld.Client client, final AcquireOptions options, final long holdUs, final long thinkUs) {
+        Worker(VirtualWorld.Client client, AcquireOptions options, long holdUs, long thinkUs) {
             this.client = client;
             this.options = options;
             this.holdNs = holdUs * 1_000;
@@ -44,7 +44,7 @@ class FairnessTest extends VirtualTest {
         }
 
         private void ask() {
-            final long requestedMs = nowMs();
+            long requestedMs = nowMs();
             acquireAsync(client, options).thenAccept(outcome -> {
                 longestWaitMs = Math.max(longestWaitMs, nowMs() - requestedMs);
                 if (outcome.isAcquired()) {
@@ -59,7 +59,7 @@ class FairnessTest extends VirtualTest {
         }
     }
 
-    private void after(final long delayNs, final Runnable task) {
+    private void after(long delayNs, Runnable task) {
         if (delayNs == 0) {
             task.run();
         } else {
@@ -67,24 +67,24 @@ class FairnessTest extends VirtualTest {
         }
     }
 
-    private List<Worker> workers(final int count, final VirtualWorld.Client client, final AcquireOptions options,
-            final long holdUs, final long thinkUs) {
-        final List<Worker> workers = new ArrayList<>();
+    private List<Worker> workers(int count, VirtualWorld.Client client, AcquireOptions options,
+            long holdUs, long thinkUs) {
+        List<Worker> workers = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             workers.add(new Worker(client, options, holdUs, thinkUs));
         }
         return workers;
     }
 
-    private static int served(final List<Worker> workers) {
+    private static int served(List<Worker> workers) {
         return workers.stream().mapToInt(worker -> worker.served).sum();
     }
 
-    private VirtualWorld.Client limitedTo(final int handoffsMax) {
+    private VirtualWorld.Client limitedTo(int handoffsMax) {
         return client(context().localHandoffsMax(handoffsMax));
     }
 
-    private VirtualWorld.Client worldLimitedTo(final int handoffsMax) {
+    private VirtualWorld.Client worldLimitedTo(int handoffsMax) {
         world = new VirtualWorld(3);
         return limitedTo(handoffsMax);
     }
@@ -101,8 +101,8 @@ class FairnessTest extends VirtualTest {
     void withoutALimitOneClientStarvesTheOther() {
         world = new VirtualWorld(3);
         eachNode(node -> node.delay(() -> 100_000));
-        final List<Worker> first = workers(4, limitedTo(0), options().waitUpTo(WAIT), 1_000, 0);
-        final List<Worker> second = workers(4, limitedTo(0), options().waitUpTo(WAIT), 1_000, 0);
+        List<Worker> first = workers(4, limitedTo(0), options().waitUpTo(WAIT), 1_000, 0);
+        List<Worker> second = workers(4, limitedTo(0), options().waitUpTo(WAIT), 1_000, 0);
         world.runMs(6_000);
         assertTrue(served(first) > 3_000, "served " + served(first));
         assertEquals(0, served(second), "not once in 6 seconds");
@@ -111,31 +111,31 @@ class FairnessTest extends VirtualTest {
     /** Hold time and think time, microseconds: with a think time, the local queue empties between locks. */
     @ParameterizedTest
     @ValueSource(strings = {"0 0", "1000 0", "10000 0", "100000 0", "1000 300"})
-    void aHandoffLimitSharesTheLockBetweenTwoClients(final String times) {
-        final long holdUs = Long.parseLong(times.split(" ")[0]);
-        final long thinkUs = Long.parseLong(times.split(" ")[1]);
-        final int count = thinkUs > 0 ? 2 : 4;
+    void aHandoffLimitSharesTheLockBetweenTwoClients(String times) {
+        long holdUs = Long.parseLong(times.split(" ")[0]);
+        long thinkUs = Long.parseLong(times.split(" ")[1]);
+        int count = thinkUs > 0 ? 2 : 4;
         world = new VirtualWorld(3);
         eachNode(node -> node.delay(() -> 100_000));
-        final List<Worker> first = workers(count, client(), options().waitUpTo(WAIT), holdUs, thinkUs);
-        final List<Worker> second = workers(count, client(), options().waitUpTo(WAIT), holdUs, thinkUs);
+        List<Worker> first = workers(count, client(), options().waitUpTo(WAIT), holdUs, thinkUs);
+        List<Worker> second = workers(count, client(), options().waitUpTo(WAIT), holdUs, thinkUs);
         // More handoffs than streaks need, and longer than the wait budget.
-        final long runMs = holdUs < 10_000 ? 6_000 : 20_000;
+        long runMs = holdUs < 10_000 ? 6_000 : 20_000;
         world.runMs(runMs);
-        final double share = served(second) / (double) (served(first) + served(second));
+        double share = served(second) / (double) (served(first) + served(second));
         assertTrue(share > 0.35 && share < 0.65, "share of one " + share);
-        final List<Worker> all = new ArrayList<>(first);
+        List<Worker> all = new ArrayList<>(first);
         all.addAll(second);
         all.forEach(worker -> assertEquals(0, worker.timedOut, "budgets of five seconds used up"));
         // A handoff takes 200 us, for the release and the next acquire.
-        final double held = (served(first) + served(second)) * (holdUs + 200.0) / (runMs * 1_000);
+        double held = (served(first) + served(second)) * (holdUs + 200.0) / (runMs * 1_000);
         assertTrue(held > 0.85, "share of the time in which the lock was held or handed off: " + held);
     }
 
     // ---- the run ----------------------------------------------------------------------------------------------------
 
-    private List<Long> pausesMs(final long holdMs) {
-        final List<Long> gaps = new ArrayList<>();
+    private List<Long> pausesMs(long holdMs) {
+        List<Long> gaps = new ArrayList<>();
         for (int i = 1; i < acquiredAtMs.size(); i++) {
             gaps.add(acquiredAtMs.get(i) - acquiredAtMs.get(i - 1) - holdMs);
         }
@@ -144,10 +144,10 @@ class FairnessTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 4, 5})
-    void aPauseFollowsTheLimitOfHandoffs(final int handoffsMax) {
+    void aPauseFollowsTheLimitOfHandoffs(int handoffsMax) {
         workers(3, worldLimitedTo(handoffsMax), patient(), 250_000, 0);
         world.runMs(10_000);
-        final List<Long> expected = new ArrayList<>();
+        List<Long> expected = new ArrayList<>();
         while (expected.size() < 20) {
             expected.addAll(Collections.nCopies(handoffsMax, 0L));
             expected.add(PAUSE_MS);
@@ -159,8 +159,8 @@ class FairnessTest extends VirtualTest {
     void aStreakLastsAtLeastTenTimesItsPause() {
         workers(3, worldLimitedTo(1), patient(), 10_000, 0);
         world.runMs(1_000);
-        final int handOvers = (int) STREAK_MS / 10 - 1;
-        final List<Long> expected = new ArrayList<>(Collections.nCopies(handOvers, 0L));
+        int handOvers = (int) STREAK_MS / 10 - 1;
+        List<Long> expected = new ArrayList<>(Collections.nCopies(handOvers, 0L));
         expected.add(PAUSE_MS);
         expected.addAll(Collections.nCopies(handOvers, 0L));
         expected.add(PAUSE_MS);
@@ -193,10 +193,10 @@ class FairnessTest extends VirtualTest {
     /** A refusal shows that another client got the lock during the streak. */
     @Test
     void aRefusalEndsTheStreak() {
-        final VirtualWorld.Client client = worldLimitedTo(1);
-        final Lease first = lease(client);
-        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
-        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, patient());
+        VirtualWorld.Client client = worldLimitedTo(1);
+        Lease first = lease(client);
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
+        CompletableFuture<AcquireOutcome> third = acquireAsync(client, patient());
         world.runMs(STREAK_MS);
         eachNode(node -> node.redis().set("orders", "foreign", -1));
         first.releaseAsync();
@@ -204,7 +204,7 @@ class FairnessTest extends VirtualTest {
         assertFalse(second.isDone(), "handed off, and refused");
         eachNode(node -> node.redis().delete("orders"));
         world.runMs(PAUSE_MS);
-        final Lease next = acquired(second.getNow(null));
+        Lease next = acquired(second.getNow(null));
         world.runMs(STREAK_MS);
         next.releaseAsync();
         world.runMs(1);
@@ -214,17 +214,17 @@ class FairnessTest extends VirtualTest {
     /** The waiter with the handoff is cancelled during its attempt, and its queue is empty: the next queue is new. */
     @Test
     void anEmptyQueueEndsTheStreak() {
-        final VirtualWorld.Client client = worldLimitedTo(1);
-        final Lease first = lease(client);
-        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
+        VirtualWorld.Client client = worldLimitedTo(1);
+        Lease first = lease(client);
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
         world.runMs(STREAK_MS);
         eachNode(node -> node.delay(() -> 1_000_000));
         first.releaseAsync();
         world.settle();
         second.cancel(true);
         world.runMs(10);
-        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, patient());
-        final CompletableFuture<AcquireOutcome> fourth = acquireAsync(client, patient());
+        CompletableFuture<AcquireOutcome> third = acquireAsync(client, patient());
+        CompletableFuture<AcquireOutcome> fourth = acquireAsync(client, patient());
         world.runMs(3);
         acquired(third.getNow(null)).releaseAsync();
         world.runMs(3);
@@ -234,15 +234,15 @@ class FairnessTest extends VirtualTest {
     /** The attempt of the head is in flight when the streak ends: the delay after its refusal is the pause. */
     @Test
     void aPauseDueDuringAnAttemptFollowsTheAttempt() {
-        final VirtualWorld.Client client = worldLimitedTo(1);
-        final Lease first = lease(client);
-        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
+        VirtualWorld.Client client = worldLimitedTo(1);
+        Lease first = lease(client);
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
         world.runMs(STREAK_MS);
         first.releaseAsync();
         world.runMs(1);
-        final Lease held = acquired(second.getNow(null));
+        Lease held = acquired(second.getNow(null));
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, patient());
+        CompletableFuture<AcquireOutcome> third = acquireAsync(client, patient());
         world.runMs(1);
         held.releaseAsync();
         world.runMs(9 + PAUSE_MS + 9);
@@ -253,8 +253,8 @@ class FairnessTest extends VirtualTest {
 
     @Test
     void aLostLeaseIsHandedOffInTheSameStreak() {
-        final VirtualWorld.Client client = worldLimitedTo(1);
-        final AcquireOptions brief = AcquireOptions.ofTtl(Duration.ofSeconds(1))
+        VirtualWorld.Client client = worldLimitedTo(1);
+        AcquireOptions brief = AcquireOptions.ofTtl(Duration.ofSeconds(1))
                 .waitUpTo(WAIT)
                 .retryPolicy((attempts, reason, ttl, random) -> PAUSE_MS * 1_000_000);
         for (int i = 0; i < 4; i++) {
@@ -270,18 +270,18 @@ class FairnessTest extends VirtualTest {
     private List<CompletableFuture<AcquireOutcome>> waiting;
 
     /** A queue whose head has just started a pause of twenty milliseconds. */
-    private VirtualWorld.Client pausing(final Duration... budgets) {
-        final VirtualWorld.Client client = worldLimitedTo(1);
-        final Lease first = lease(client);
-        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
+    private VirtualWorld.Client pausing(Duration... budgets) {
+        VirtualWorld.Client client = worldLimitedTo(1);
+        Lease first = lease(client);
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, patient());
         world.runMs(STREAK_MS);
         first.releaseAsync();
         world.runMs(1);
         waiting = new ArrayList<>();
-        for (final Duration budget : budgets) {
+        for (Duration budget : budgets) {
             waiting.add(acquireAsync(client, patient().waitUpTo(budget)));
         }
-        final Lease held = acquired(second.getNow(null));
+        Lease held = acquired(second.getNow(null));
         world.runMs(1);
         held.releaseAsync();
         world.settle();
@@ -289,16 +289,16 @@ class FairnessTest extends VirtualTest {
         return client;
     }
 
-    private AcquireOutcome.Kind kindOf(final int index) {
+    private AcquireOutcome.Kind kindOf(int index) {
         return waiting.get(index).isDone() ? waiting.get(index).join().kind() : null;
     }
 
     @Test
     void anotherClientAcquiresDuringThePause() {
         pausing(WAIT);
-        final VirtualWorld.Client other = world.newClient("other", context(), 7);
+        VirtualWorld.Client other = world.newClient("other", context(), 7);
         world.runMs(PAUSE_MS / 2);
-        final Lease theirs = lease(other);
+        Lease theirs = lease(other);
         world.runMs(100);
         assertNull(kindOf(0), "refused while the other holds it");
         theirs.releaseAsync();
@@ -333,7 +333,7 @@ class FairnessTest extends VirtualTest {
      */
     @Test
     void aHandoffDuringThePauseDoesNotEndIt() {
-        final VirtualWorld.Client client = pausing(WAIT);
+        VirtualWorld.Client client = pausing(WAIT);
         release(lease(client));
         world.runMs(PAUSE_MS - 1);
         assertNull(kindOf(0), "still pausing");
@@ -343,17 +343,17 @@ class FairnessTest extends VirtualTest {
 
     @Test
     void anAcquireAfterThePausingQueueHasEmptiedStartsImmediately() {
-        final VirtualWorld.Client client = pausing(WAIT);
+        VirtualWorld.Client client = pausing(WAIT);
         waiting.get(0).cancel(true);
         world.settle();
-        final CompletableFuture<AcquireOutcome> next = acquireAsync(client, patient());
+        CompletableFuture<AcquireOutcome> next = acquireAsync(client, patient());
         world.settle();
         acquired(next.getNow(null));
     }
 
     @Test
     void closingEndsThePause() {
-        final VirtualWorld.Client client = pausing(WAIT, WAIT);
+        VirtualWorld.Client client = pausing(WAIT, WAIT);
         client.engine().close(Duration.ofMillis(100));
         world.settle();
         assertEquals(AcquireOutcome.Kind.CLOSED, kindOf(0));
@@ -362,7 +362,7 @@ class FairnessTest extends VirtualTest {
 
     @Test
     void aPauseLeavesNoState() {
-        final VirtualWorld.Client client = pausing(WAIT);
+        VirtualWorld.Client client = pausing(WAIT);
         world.runMs(PAUSE_MS);
         release(acquired(waiting.get(0).getNow(null)));
         assertEquals(0, keyCount(), "keys");
@@ -373,9 +373,9 @@ class FairnessTest extends VirtualTest {
 
     @Test
     void theRetryPolicyIsCalledOncePerStreakAsAfterARefusal() {
-        final VirtualWorld.Client client = worldLimitedTo(1);
-        final List<String> asked = new ArrayList<>();
-        final AcquireOptions noting = options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> {
+        VirtualWorld.Client client = worldLimitedTo(1);
+        List<String> asked = new ArrayList<>();
+        AcquireOptions noting = options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> {
             asked.add(attempts + " " + reason + " " + ttl);
             return PAUSE_MS * 1_000_000;
         });
@@ -387,13 +387,13 @@ class FairnessTest extends VirtualTest {
     @Test
     void aRetryPolicyThatThrowsStillPauses() {
         quietly(() -> {
-            final VirtualWorld.Client client = worldLimitedTo(1);
-            final AcquireOptions throwing = options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> {
+            VirtualWorld.Client client = worldLimitedTo(1);
+            AcquireOptions throwing = options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> {
                 throw new IllegalStateException("on purpose");
             });
             workers(3, client, throwing, 300_000, 0);
             world.runMs(5_000);
-            final List<Long> pauses = pausesMs(300);
+            List<Long> pauses = pausesMs(300);
             assertEquals(0, pauses.get(0), "handed off");
             assertTrue(pauses.get(1) >= 24 && pauses.get(1) <= 50, "pauses " + pauses);
         });
@@ -402,8 +402,8 @@ class FairnessTest extends VirtualTest {
     /** A delay of zero needs no pause, and no streak is long enough for an endless one. */
     @ParameterizedTest
     @ValueSource(longs = {Long.MIN_VALUE, 0, Long.MAX_VALUE})
-    void extremeRetryDelaysLoseNoAcquisition(final long delayNs) {
-        final VirtualWorld.Client client = worldLimitedTo(1);
+    void extremeRetryDelaysLoseNoAcquisition(long delayNs) {
+        VirtualWorld.Client client = worldLimitedTo(1);
         workers(3, client, options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> delayNs), 250_000,
                 0);
         world.runMs(5_000);

@@ -56,7 +56,7 @@ class FakeLockContractTest {
         private final Kind[] kinds;
         private LiveNodes nodes;
 
-        OnModelNodes(final CommandMode mode, final Kind... kinds) {
+        OnModelNodes(CommandMode mode, Kind... kinds) {
             this.mode = mode;
             this.kinds = kinds;
         }
@@ -65,7 +65,7 @@ class FakeLockContractTest {
         void startNodes() {
             nodes = new LiveNodes(5);
             for (int i = 0; i < 5; i++) {
-                final int index = i;
+                int index = i;
                 nodes.onLoop(() -> {
                     nodes.node(index).redis().kind(kinds[index % kinds.length]);
                     return null;
@@ -94,8 +94,8 @@ class FakeLockContractTest {
         }
 
         @Override
-        protected Redlock connect(final RedlockContext context) {
-            final TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(),
+        protected Redlock connect(RedlockContext context) {
+            TestClient client = new TestClient(context, nodes.clientLoop(), nodes.newTransport(),
                     NanoClock.system(),
                     System.nanoTime());
             client.open().join();
@@ -103,7 +103,7 @@ class FakeLockContractTest {
         }
 
         @Override
-        protected NodeAccess node(final int index) {
+        protected NodeAccess node(int index) {
             return nodes.access(index);
         }
     }

@@ -29,7 +29,7 @@ class FenceOutOfRangeTest extends VirtualTest {
 
     private VirtualWorld.Client client;
 
-    private void nodesWithCounters(final long... counters) {
+    private void nodesWithCounters(long... counters) {
         world = new VirtualWorld(counters.length);
         eachNode(node -> node.delay(() -> TRIP_NS / 2));
         client = client();
@@ -38,11 +38,11 @@ class FenceOutOfRangeTest extends VirtualTest {
         }
     }
 
-    private void counter(final int nodeIndex, final long value) {
+    private void counter(int nodeIndex, long value) {
         node(nodeIndex).redis().set(LockKey.counterName("orders"), Long.toString(value), 86_400_000);
     }
 
-    private long counter(final int nodeIndex) {
+    private long counter(int nodeIndex) {
         return Long.parseLong(node(nodeIndex).redis().get(LockKey.counterName("orders")));
     }
 
@@ -55,7 +55,7 @@ class FenceOutOfRangeTest extends VirtualTest {
     }
 
     private Lease acquiredAndReleased() {
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         // Long enough for a reply of every node.
         world.runMs(5);
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "released");
@@ -75,8 +75,8 @@ class FenceOutOfRangeTest extends VirtualTest {
     @Test
     void differentCountersAreRaisedToTheHighestInRange() {
         nodesWithCounters(7, 20, END - 2);
-        final long startNs = world.nowNs();
-        final Lease lease = acquired(acquire(client, fenced()));
+        long startNs = world.nowNs();
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "two round trips");
         assertEquals(21, lease.fencingToken(), "the highest value in range");
         assertEquals(OUT_OF_RANGE, ((AcquireOutcome) lease).voteText(2));
@@ -89,10 +89,10 @@ class FenceOutOfRangeTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(longs = {Long.MAX_VALUE, END + 1, END})
-    void aReplyThatIsNoCounterValueIsNotAGrant(final long answer) {
+    void aReplyThatIsNoCounterValueIsNotAGrant(long answer) {
         nodesWithCounters(7, 20, 1);
         node(2).redis().fencedReply(value -> answer);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(21, lease.fencingToken(), "from the other two nodes");
         assertEquals(OUT_OF_RANGE, ((AcquireOutcome) lease).voteText(2));
         release(lease);
@@ -104,7 +104,7 @@ class FenceOutOfRangeTest extends VirtualTest {
     /** Decreasing values, repeated values and invalid refusals: the other two nodes still give growing tokens. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 0, -1, -END, -END - 1, Long.MIN_VALUE, Long.MIN_VALUE + 1})
-    void anyReplyOfOneNodeLeavesTheOthersUsable(final long answer) {
+    void anyReplyOfOneNodeLeavesTheOthersUsable(long answer) {
         nodesWithCounters(70, 70, 1);
         node(2).redis().fencedReply(value -> answer);
         for (int i = 71; i < 80; i++) {
@@ -118,7 +118,7 @@ class FenceOutOfRangeTest extends VirtualTest {
     void aNodeOutOfRangeDoesNotCountForAQuorum() {
         nodesWithCounters(7, 7, END - 10);
         node(1).pause();
-        final AcquireOutcome outcome = acquire(client, fenced());
+        AcquireOutcome outcome = acquire(client, fenced());
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertEquals(OUT_OF_RANGE, outcome.voteText(2));
         assertEquals(1, outcome.grantedCount(), outcome::toString);
@@ -133,7 +133,7 @@ class FenceOutOfRangeTest extends VirtualTest {
         node(0).redis().set("orders", "foreign", -1);
         node(1).redis().set("orders", "foreign", -1);
         node(1).delay(() -> 3_000_000);
-        final AcquireOutcome outcome = acquire(client, fenced());
+        AcquireOutcome outcome = acquire(client, fenced());
         assertEquals(1, outcome.grantedCount(), "the wrong value arrives before the last refusal");
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
         world.runMs(10);
@@ -146,7 +146,7 @@ class FenceOutOfRangeTest extends VirtualTest {
         nodesWithCounters(7, 7, END - 10);
         node(0).delay(() -> 10_000_000);
         node(1).delay(() -> 10_000_000);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(5);
         outcome.cancel(false);
         world.runMs(100);
@@ -158,7 +158,7 @@ class FenceOutOfRangeTest extends VirtualTest {
     void aLateReplyOutOfRangeRaisesNoCounter() {
         nodesWithCounters(7, 7, END - 10);
         node(2).delay(() -> 5_000_000);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         world.runMs(20);
         release(lease);
         world.runMs(20);
@@ -169,9 +169,9 @@ class FenceOutOfRangeTest extends VirtualTest {
     @Test
     void aReleaseBatchRaisesNoCounterOutOfRange() {
         nodesWithCounters(7, 9, END - 10);
-        final List<Lease> leases = new ArrayList<>(List.of(acquired(acquire(client, fenced()))));
+        List<Lease> leases = new ArrayList<>(List.of(acquired(acquire(client, fenced()))));
         for (int i = 0; i < 3; i++) {
-            final String resource = "other/" + i;
+            String resource = "other/" + i;
             node(2).redis().set(LockKey.counterName(resource), Long.toString(END - 10), -1);
             leases.add(acquired(get(client.redlock().acquireAsync(resource, fenced()))));
         }
@@ -188,18 +188,18 @@ class FenceOutOfRangeTest extends VirtualTest {
         nodesWithCounters(7, 20, 30);
         node(2).redis().loseCounters();
         node(2).redis().clockJump(1);
-        final long seed = node(2).redis().counterSeed();
+        long seed = node(2).redis().counterSeed();
         assertEquals(seed, acquired(acquire(client, fenced())).fencingToken(), "raised to the value of the clock");
     }
 
     /** The range ends an hour after the clocks. */
     @ParameterizedTest
     @ValueSource(ints = {3_598, 3_602})
-    void theRangeEndsOneHourAfterTheClocks(final int seconds) {
+    void theRangeEndsOneHourAfterTheClocks(int seconds) {
         nodesWithCounters(7, 20, 1);
         counter(2, seed() + seconds * SECOND);
-        final boolean isInRange = seconds <= 3_600;
-        final long token = acquired(acquire(client, fenced())).fencingToken();
+        boolean isInRange = seconds <= 3_600;
+        long token = acquired(acquire(client, fenced())).fencingToken();
         assertEquals(isInRange ? counter(2) : 21, token, "raised");
     }
 
@@ -209,7 +209,7 @@ class FenceOutOfRangeTest extends VirtualTest {
         nodesWithCounters(1, 20, 20);
         counter(0, seed() - 86_400 * SECOND);
         node(2).pause();
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(seed() - 86_400 * SECOND + 1, lease.fencingToken(), "the higher value");
         assertEquals(counter(0), counter(1), "raised");
     }
@@ -236,14 +236,14 @@ class FenceOutOfRangeTest extends VirtualTest {
         counter(0, seed() + 5);
         counter(1, seed() + 5_000_000);
         counter(2, 7);
-        final long token = seed() + 5_000_001;
+        long token = seed() + 5_000_001;
         assertEquals(token, acquired(acquire(client, fenced())).fencingToken(), "raised to the highest");
     }
 
     /** The value of a majority is accepted whatever its cause, so the lock works up to the largest value. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
-    void aMajorityOfCountersBeyondTheClocksIsAccepted(final int lagging) {
+    void aMajorityOfCountersBeyondTheClocksIsAccepted(int lagging) {
         nodesWithCounters(END - 5_000, END - 5_000, END - 5_000);
         counter(lagging, 7);
         for (int i = 1; i < 9; i++) {
@@ -262,7 +262,7 @@ class FenceOutOfRangeTest extends VirtualTest {
     @Test
     void twoOfFiveCountersOutOfRangeDoNotPreventGrants() {
         nodesWithCounters(7, END - 10, 20, END - 5, 30);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(31, lease.fencingToken(), "from the other three nodes");
         assertEquals(List.of(OUT_OF_RANGE, OUT_OF_RANGE),
                 List.of(((AcquireOutcome) lease).voteText(1), ((AcquireOutcome) lease).voteText(3)));
@@ -282,10 +282,10 @@ class FenceOutOfRangeTest extends VirtualTest {
     @Test
     void aCounterOutOfRangeIsLoggedOnceAMinute() {
         nodesWithCounters(7, 20, END - 1_000);
-        final List<String> warnings = new ArrayList<>();
-        final Handler handler = new Handler() {
+        List<String> warnings = new ArrayList<>();
+        Handler handler = new Handler() {
             @Override
-            public void publish(final LogRecord record) {
+            public void publish(LogRecord record) {
                 warnings.add(record.getMessage());
             }
 
@@ -299,8 +299,8 @@ class FenceOutOfRangeTest extends VirtualTest {
                 // There is nothing to close.
             }
         };
-        final Logger logger = Logger.getLogger("dev.redlock");
-        final java.util.logging.Level level = logger.getLevel();
+        Logger logger = Logger.getLogger("dev.redlock");
+        java.util.logging.Level level = logger.getLevel();
         logger.setLevel(java.util.logging.Level.WARNING);
         logger.addHandler(handler);
         try {
@@ -324,9 +324,9 @@ class FenceOutOfRangeTest extends VirtualTest {
     @Test
     void aLogHandlerThatThrowsChangesNothing() {
         nodesWithCounters(7, 20, END - 1_000);
-        final Handler handler = new Handler() {
+        Handler handler = new Handler() {
             @Override
-            public void publish(final LogRecord record) {
+            public void publish(LogRecord record) {
                 throw new IllegalStateException("the disk is full");
             }
 
@@ -340,8 +340,8 @@ class FenceOutOfRangeTest extends VirtualTest {
                 // There is nothing to close.
             }
         };
-        final Logger logger = Logger.getLogger("dev.redlock");
-        final java.util.logging.Level level = logger.getLevel();
+        Logger logger = Logger.getLogger("dev.redlock");
+        java.util.logging.Level level = logger.getLevel();
         logger.setLevel(java.util.logging.Level.WARNING);
         logger.addHandler(handler);
         try {

@@ -22,7 +22,7 @@ class FencedTest extends VirtualTest {
 
     private VirtualWorld.Client client;
 
-    private void nodesWithCounters(final long... counters) {
+    private void nodesWithCounters(long... counters) {
         client = world(counters.length);
         eachNode(node -> node.delay(() -> TRIP_NS / 2));
         for (int i = 0; i < counters.length; i++) {
@@ -30,11 +30,11 @@ class FencedTest extends VirtualTest {
         }
     }
 
-    private void counter(final int nodeIndex, final long value) {
+    private void counter(int nodeIndex, long value) {
         node(nodeIndex).redis().set(COUNTER, Long.toString(value), 86_400_000);
     }
 
-    private String counter(final int nodeIndex) {
+    private String counter(int nodeIndex) {
         return node(nodeIndex).redis().get(COUNTER);
     }
 
@@ -49,8 +49,8 @@ class FencedTest extends VirtualTest {
     @Test
     void equalCountersNeedOneRoundTrip() {
         nodesWithCounters(7, 7, 7, 7, 7);
-        final long startNs = world.nowNs();
-        final Lease lease = acquired(acquire(client, fenced()));
+        long startNs = world.nowNs();
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(8, lease.fencingToken(), "incremented");
         assertEquals(TRIP_NS, world.nowNs() - startNs, "one round trip");
         assertEquals(0, raisedCount(), "nothing to raise");
@@ -62,7 +62,7 @@ class FencedTest extends VirtualTest {
         nodesWithCounters(7, 7, 7, 7, 7);
         node(3).pause();
         node(4).pause();
-        final long startNs = world.nowNs();
+        long startNs = world.nowNs();
         assertEquals(8, acquired(acquire(client, fenced())).fencingToken(), "three of five");
         assertEquals(TRIP_NS, world.nowNs() - startNs, "one round trip");
     }
@@ -70,8 +70,8 @@ class FencedTest extends VirtualTest {
     @Test
     void differentCountersNeedASecondRoundTrip() {
         nodesWithCounters(1, 5, 9);
-        final long startNs = world.nowNs();
-        final Lease lease = acquired(acquire(client, fenced()));
+        long startNs = world.nowNs();
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(10, lease.fencingToken(), "the highest value");
         assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "two round trips");
         assertEquals(1, raisedCount(), "counted");
@@ -90,7 +90,7 @@ class FencedTest extends VirtualTest {
         assertEquals(10, acquired(acquire(client, fenced())).fencingToken(), "the highest value");
         world.runMs(5);
         for (int i = 0; i < 5; i++) {
-            final boolean isRaised = node(i).redis().log().contains("raise orders -> 1");
+            boolean isRaised = node(i).redis().log().contains("raise orders -> 1");
             assertEquals(i >= 2, isRaised, "node " + i + ": " + node(i).redis().log());
         }
     }
@@ -99,7 +99,7 @@ class FencedTest extends VirtualTest {
     void aLateReplyIsAwaitedOnlyIfItCanDecide() {
         nodesWithCounters(1, 5, 9);
         node(2).delay(() -> 10_000_000);
-        final long startNs = world.nowNs();
+        long startNs = world.nowNs();
         assertEquals(10, acquired(acquire(client, fenced())).fencingToken(), "the late value is the highest");
         assertTrue(world.nowNs() - startNs >= 20_000_000, "the client waited for it");
     }
@@ -109,9 +109,9 @@ class FencedTest extends VirtualTest {
     void aSilentNodeDelaysTheDecisionByOneNodeTimeoutAtMost() {
         nodesWithCounters(1, 5, 9);
         node(2).pause();
-        final long startNs = world.nowNs();
+        long startNs = world.nowNs();
         assertEquals(6, acquired(acquire(client, fenced())).fencingToken(), "of the nodes that replied");
-        final long tookNs = world.nowNs() - startNs;
+        long tookNs = world.nowNs() - startNs;
         assertTrue(tookNs >= NODE_TIMEOUT_MS * 1_000_000L && tookNs <= NODE_TIMEOUT_MS * 1_000_000L + 2 * TRIP_NS,
                 "the node timeout and a round trip: " + tookNs);
     }
@@ -121,8 +121,8 @@ class FencedTest extends VirtualTest {
         nodesWithCounters(1, 5, 9);
         node(0).redis().failNext("raise", "OOM command not allowed", 1);
         node(1).redis().failNext("raise", "OOM command not allowed", 1);
-        final long startNs = world.nowNs();
-        final AcquireOutcome outcome = acquire(client, fenced());
+        long startNs = world.nowNs();
+        AcquireOutcome outcome = acquire(client, fenced());
         assertEquals(2 * TRIP_NS, world.nowNs() - startNs, "immediately");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         world.runMs(5);
@@ -147,7 +147,7 @@ class FencedTest extends VirtualTest {
         node(3).redis().set("orders", "foreign", -1);
         node(4).redis().set("orders", "foreign", -1);
         node(0).redis().failNext("raise", "OOM command not allowed", 1);
-        final AcquireOutcome outcome = acquire(client, fenced());
+        AcquireOutcome outcome = acquire(client, fenced());
         assertFalse(outcome.isAcquired(), () -> "two of five have the value ten: " + outcome);
     }
 
@@ -168,7 +168,7 @@ class FencedTest extends VirtualTest {
     @Test
     void aRaiseIsRefusedIfTheKeyIsGone() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(2);
         assertEquals(1, raisedCount(), "the raise is in flight");
         node(0).redis().set("orders", "next holder", 60_000);
@@ -182,8 +182,8 @@ class FencedTest extends VirtualTest {
     @Test
     void aRaiseWithoutRepliesEndsAtASecondNodeTimeout() {
         nodesWithCounters(1, 5, 9);
-        final long startNs = world.nowNs();
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
+        long startNs = world.nowNs();
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(2);
         assertEquals(1, raisedCount(), "the raise is in flight");
         node(0).pause();
@@ -200,9 +200,9 @@ class FencedTest extends VirtualTest {
     @Test
     void connectionsThatBreakDuringARaiseEndIt() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(2);
-        final long startNs = world.nowNs();
+        long startNs = world.nowNs();
         node(0).breakConnections();
         node(1).breakConnections();
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(outcome).kind(), () -> outcome.join().toString());
@@ -220,7 +220,7 @@ class FencedTest extends VirtualTest {
         node(1).redis().set("orders", "foreign", -1);
         world.runMs(2_500);
         eachNode(node -> node.delay(() -> 10_000_000));
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(11);
         node(0).delay(() -> 700_000_000);
         node(2).redis().clockJump(20_000);
@@ -243,7 +243,7 @@ class FencedTest extends VirtualTest {
         counter(0, 1);
         counter(1, 9);
         node(2).delay(() -> 600_000_000);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(900);
         node(0).delay(() -> 400_000_000);
         world.runMs(110);
@@ -258,7 +258,7 @@ class FencedTest extends VirtualTest {
     @Test
     void aRaiseIsSentAgainAfterNoscript() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(1);
         eachNode(node -> node.redis().flushScripts());
         assertEquals(10, acquired(get(outcome)).fencingToken(), "raised at the second try");
@@ -269,7 +269,7 @@ class FencedTest extends VirtualTest {
     @Test
     void aRaiseIsNotSentAgainAfterItsAttempt() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(1);
         eachNode(node -> node.redis().flushScripts());
         world.runMs(1);
@@ -287,8 +287,8 @@ class FencedTest extends VirtualTest {
         nodesWithCounters(1, 5, 9);
         eachNode(node -> node.redis().failNext("raise", "OOM command not allowed", 1_000));
         eachNode(node -> node.redis().failNext("release_fenced", "OOM command not allowed", 1_000));
-        final long startMs = nowMs();
-        final AcquireOutcome outcome = acquire(client, fenced().waitUpTo(Duration.ofMillis(300)));
+        long startMs = nowMs();
+        AcquireOutcome outcome = acquire(client, fenced().waitUpTo(Duration.ofMillis(300)));
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
         assertTrue(nowMs() - startMs <= 300 + 2 * NODE_TIMEOUT_MS, "it took " + (nowMs() - startMs) + " ms");
     }
@@ -296,7 +296,7 @@ class FencedTest extends VirtualTest {
     @Test
     void aRaiseThatUsesUpTheValidityIsTooSlow() {
         nodesWithCounters(1, 5, 9);
-        final AcquireOutcome outcome = acquire(client,
+        AcquireOutcome outcome = acquire(client,
                 AcquireOptions.ofTtl(Duration.ofSeconds(1))
                         .tryOnce()
                         .fenced()
@@ -310,7 +310,7 @@ class FencedTest extends VirtualTest {
     void aReleaseRaisesCountersOfNodesThatRepliedLate() {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 20_000_000);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(8, lease.fencingToken(), "two agree");
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "two replies decide");
         world.runMs(39);
@@ -324,7 +324,7 @@ class FencedTest extends VirtualTest {
     @Test
     void aReleaseTouchesNoCounterIfAllAgree() {
         nodesWithCounters(7, 7, 7);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         world.runMs(5);
         eachNode(node -> node.redis().startLog());
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
@@ -337,7 +337,7 @@ class FencedTest extends VirtualTest {
     void aReleaseTouchesNoCounterAfterARaiseOfAll() {
         nodesWithCounters(1, 5, 9);
         node(1).delay(() -> 3_000_000);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         eachNode(node -> node.redis().startLog());
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "the reply of node 1 to the raise is pending");
         world.runMs(20);
@@ -346,7 +346,7 @@ class FencedTest extends VirtualTest {
         eachNode(node -> node.delay(() -> TRIP_NS / 2));
         counter(0, 1);
         counter(1, 5);
-        final Lease next = acquired(acquire(client, fenced()));
+        Lease next = acquired(acquire(client, fenced()));
         world.runMs(5);
         eachNode(node -> node.redis().startLog());
         assertEquals(ReleaseOutcome.RELEASED, release(next));
@@ -355,7 +355,7 @@ class FencedTest extends VirtualTest {
         assertEquals(List.of("11", "11", "11"), List.of(counter(0), counter(1), counter(2)), "the counters agree");
     }
 
-    private static String last(final List<String> lines) {
+    private static String last(List<String> lines) {
         return lines.get(lines.size() - 1);
     }
 
@@ -364,7 +364,7 @@ class FencedTest extends VirtualTest {
     void aReleaseRaisesALowerCounterOfALateReply() {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 5_000_000);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         world.runMs(20);
         eachNode(node -> node.redis().startLog());
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
@@ -375,7 +375,7 @@ class FencedTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"a late refusal", "a late error"})
-    void aCounterThatALateReplyShowsLaggingIsRaisedAfterTheRelease(final String answer) {
+    void aCounterThatALateReplyShowsLaggingIsRaisedAfterTheRelease(String answer) {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 20_000_000);
         if (answer.equals("a late error")) {
@@ -383,7 +383,7 @@ class FencedTest extends VirtualTest {
         } else {
             node(2).redis().set("orders", "next holder", -1);
         }
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "two replies decide");
         world.runMs(100);
         assertEquals("8", counter(2), "raised");
@@ -395,7 +395,7 @@ class FencedTest extends VirtualTest {
     void theReplyToTheSecondReleaseIsNotAVote() {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 20_000_000);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         node(0).redis().delete("orders");
         node(1).redis().delete("orders");
         eachNode(node -> node.redis().startLog());
@@ -409,10 +409,10 @@ class FencedTest extends VirtualTest {
     /** A disconnect before the second release is sent or answered leaves no undelivered release. */
     @ParameterizedTest
     @ValueSource(ints = {39, 50, 59})
-    void aDisconnectAroundTheSecondReleaseLeavesNothing(final int breakAfterMs) {
+    void aDisconnectAroundTheSecondReleaseLeavesNothing(int breakAfterMs) {
         nodesWithCounters(7, 7, 3);
         node(2).delay(() -> 20_000_000);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "two replies decide");
         world.runMs(breakAfterMs - 4);
         node(2).breakConnections();
@@ -426,7 +426,7 @@ class FencedTest extends VirtualTest {
     void aReleaseRaisesToTheValueOfALateGrant() {
         nodesWithCounters(7, 7, 30);
         node(2).delay(() -> 5_000_000);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         assertEquals(8, lease.fencingToken(), "two agree");
         world.runMs(20);
         release(lease);
@@ -438,18 +438,18 @@ class FencedTest extends VirtualTest {
     @Test
     void aLostCounterRestartsAboveItsLastValue() {
         nodesWithCounters(1, 1, 1);
-        final long first = acquiredAndReleased();
+        long first = acquiredAndReleased();
         eachNode(node -> node.redis().loseCounters());
-        final long second = acquiredAndReleased();
+        long second = acquiredAndReleased();
         assertTrue(second > first && second >= 1L << 40, "from the clock: " + second);
         eachNode(node -> node.redis().loseCounters());
         world.runMs(1_100);
-        final long third = acquiredAndReleased();
+        long third = acquiredAndReleased();
         assertTrue(third > second, "a second later: " + third + " after " + second);
     }
 
     private long acquiredAndReleased() {
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         release(lease);
         world.runMs(5);
         return lease.fencingToken();
@@ -458,7 +458,7 @@ class FencedTest extends VirtualTest {
     @Test
     void aCancelledRaiseLeavesNothing() {
         nodesWithCounters(1, 5, 9);
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, fenced());
         world.runMs(2);
         assertEquals(1, raisedCount(), "the raise is in flight");
         assertTrue(outcome.cancel(false), "cancelled");
@@ -471,7 +471,7 @@ class FencedTest extends VirtualTest {
         world = new VirtualWorld(3);
         client = client(context().fenceCounterTtl(Duration.ofHours(1)));
         counter(0, 1);
-        final Lease lease = acquired(acquire(client, fenced()));
+        Lease lease = acquired(acquire(client, fenced()));
         for (int i = 0; i < 3; i++) {
             assertEquals(3_600_000, node(i).redis().pttl(COUNTER), 10, "node " + i);
         }

@@ -20,7 +20,7 @@ class HolderTtlQueryTest extends VirtualTest {
     private CompletableFuture<AcquireOutcome> outcome;
 
     /** Three of five nodes refuse. Refusals arrive after 10 ms, the replies to the query after 20 ms. */
-    private void refuse(final long... ttlsMs) {
+    private void refuse(long... ttlsMs) {
         client = world(5);
         for (int i = 0; i < ttlsMs.length; i++) {
             node(i).redis().set("orders", HOLDER, ttlsMs[i]);
@@ -31,7 +31,7 @@ class HolderTtlQueryTest extends VirtualTest {
         assertFalse(outcome.isDone(), "the query is in progress");
     }
 
-    private int asked(final int nodeIndex) {
+    private int asked(int nodeIndex) {
         return node(nodeIndex).redis().commandCount("PTTL");
     }
 
@@ -47,7 +47,7 @@ class HolderTtlQueryTest extends VirtualTest {
     @Test
     void theNodesThatRefusedAreQueriedOnce() {
         refuse(4_000, 3_000, 5_000);
-        final AcquireOutcome refused = get(outcome);
+        AcquireOutcome refused = get(outcome);
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
         assertEquals(3_000, refused.shortestRemainingTtlMs(), 50);
         assertEquals(3, refused.refusedCount(), refused::toString);
@@ -85,8 +85,8 @@ class HolderTtlQueryTest extends VirtualTest {
     void aSilentNodeDelaysTheOutcomeByOneNodeTimeoutAtMost() {
         refuse(4_000, 3_000, 5_000);
         node(1).pause();
-        final long startMs = nowMs();
-        final AcquireOutcome refused = get(outcome);
+        long startMs = nowMs();
+        AcquireOutcome refused = get(outcome);
         assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, 3);
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
         assertEquals(4_000, refused.shortestRemainingTtlMs(), 50, "of the nodes that replied");
@@ -102,12 +102,12 @@ class HolderTtlQueryTest extends VirtualTest {
         node(0).redis().set("orders", HOLDER, 4_000);
         node(1).pause();
         node(2).pause();
-        final long startMs = nowMs();
+        long startMs = nowMs();
         outcome = acquireAsync(client, options());
         world.runMs(5);
         node(0).crash();
         node(2).resume();
-        final AcquireOutcome refused = get(outcome);
+        AcquireOutcome refused = get(outcome);
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind(), refused::toString);
         assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "one node timeout, not two");
         node(1).resume();
@@ -119,8 +119,8 @@ class HolderTtlQueryTest extends VirtualTest {
     void aLostConnectionEndsItsQuery() {
         refuse(4_000, 3_000, 5_000);
         eachNode(node -> node.breakConnections());
-        final long startMs = nowMs();
-        final AcquireOutcome refused = get(outcome);
+        long startMs = nowMs();
+        AcquireOutcome refused = get(outcome);
         assertTrue(nowMs() - startMs < NODE_TIMEOUT_MS / 2);
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
         assertEquals(-1, refused.shortestRemainingTtlMs(), "no reply");
@@ -135,7 +135,7 @@ class HolderTtlQueryTest extends VirtualTest {
             node.redis().set("orders", HOLDER, 4_000);
             node.redis().failNext("PTTL", "NOPERM this user has no permissions to run the 'pttl' command", 1);
         });
-        final AcquireOutcome refused = acquire(client, options());
+        AcquireOutcome refused = acquire(client, options());
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
         assertEquals(-1, refused.shortestRemainingTtlMs());
         assertTrue(acquire(client, options()).shortestRemainingTtlMs() > 3_000,
@@ -145,7 +145,7 @@ class HolderTtlQueryTest extends VirtualTest {
     @Test
     void cancelEndsTheQueryImmediately() {
         refuse(4_000, 4_000, 4_000);
-        final long startMs = nowMs();
+        long startMs = nowMs();
         outcome.cancel(false);
         world.runMs(1);
         assertTrue(outcome.isCancelled());
@@ -158,7 +158,7 @@ class HolderTtlQueryTest extends VirtualTest {
     @Test
     void closeEndsTheQueryImmediately() {
         refuse(4_000, 4_000, 4_000);
-        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.runMs(1);
         assertEquals(AcquireOutcome.Kind.CLOSED, get(outcome).kind());
         assertTrue(get(report).isClean());
@@ -168,9 +168,9 @@ class HolderTtlQueryTest extends VirtualTest {
     @Test
     void theLeaseIsReusableAfterTheQuery() {
         refuse(4_000, 4_000, 4_000);
-        final AcquireOutcome refused = get(outcome);
+        AcquireOutcome refused = get(outcome);
         eachNode(node -> node.redis().delete("orders"));
-        final Lease lease = acquired(acquire(client, options()));
+        Lease lease = acquired(acquire(client, options()));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         assertNull(key(0));
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());

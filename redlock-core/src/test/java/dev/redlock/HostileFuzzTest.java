@@ -33,7 +33,7 @@ class HostileFuzzTest extends VirtualTest {
     private int actionsLeft;
 
     static IntStream seeds() {
-        final int first = Integer.getInteger("hostile.first", 1);
+        int first = Integer.getInteger("hostile.first", 1);
         return IntStream.range(first, first + SEEDS);
     }
 
@@ -44,7 +44,7 @@ class HostileFuzzTest extends VirtualTest {
         private int releases;
         private int extensions;
 
-        private int answered(final int open, final String what) {
+        private int answered(int open, String what) {
             if (open <= 0) {
                 violations.add(what + " completed twice: " + lease);
             }
@@ -52,16 +52,16 @@ class HostileFuzzTest extends VirtualTest {
         }
 
         void acquire() {
-            final AcquireOptions options = randomOptions();
-            final boolean wasOpen = acquires > 0;
+            AcquireOptions options = randomOptions();
+            boolean wasOpen = acquires > 0;
             acquires++;
             try {
-                final ResourceKey key = client.redlock().key("r" + random.nextInt(RESOURCES));
+                ResourceKey key = client.redlock().key("r" + random.nextInt(RESOURCES));
                 client.redlock().acquire(key, options, lease, outcome -> {
                     acquires = answered(acquires, "acquire");
                     act();
                 });
-            } catch (final IllegalStateException e) {
+            } catch (IllegalStateException e) {
                 acquires--;
                 return;
             }
@@ -77,7 +77,7 @@ class HostileFuzzTest extends VirtualTest {
                     releases = answered(releases, "release");
                     act();
                 });
-            } catch (final IllegalStateException e) {
+            } catch (IllegalStateException e) {
                 releases--;
             }
         }
@@ -89,7 +89,7 @@ class HostileFuzzTest extends VirtualTest {
                     extensions = answered(extensions, "extend");
                     act();
                 });
-            } catch (final IllegalStateException e) {
+            } catch (IllegalStateException e) {
                 extensions--;
             }
         }
@@ -105,12 +105,12 @@ class HostileFuzzTest extends VirtualTest {
                     })
                     .listener(new LeaseListener() {
                         @Override
-                        public void onLost(final Lease lost, final LeaseState state) {
+                        public void onLost(Lease lost, LeaseState state) {
                             act();
                         }
 
                         @Override
-                        public void onExtended(final Lease extended, final int count) {
+                        public void onExtended(Lease extended, int count) {
                             act();
                         }
                     });
@@ -122,7 +122,7 @@ class HostileFuzzTest extends VirtualTest {
     private void act() {
         for (int i = random.nextInt(3); i > 0 && actionsLeft > 0; i--) {
             actionsLeft--;
-            final Handle handle = handles.get(random.nextInt(handles.size()));
+            Handle handle = handles.get(random.nextInt(handles.size()));
             switch (random.nextInt(9)) {
                 case 0, 1, 2, 3 -> handle.acquire();
                 case 4, 5 -> handle.release();
@@ -133,7 +133,7 @@ class HostileFuzzTest extends VirtualTest {
     }
 
     private void fault() {
-        final int index = random.nextInt(world.nodes().size());
+        int index = random.nextInt(world.nodes().size());
         switch (random.nextInt(12)) {
             case 0, 1 -> {
                 if (node(index).isUp()) {
@@ -149,15 +149,15 @@ class HostileFuzzTest extends VirtualTest {
             case 7 -> node(index).redis().failNext("EVALSHA", "BUSY Redis is busy running a script.", 3);
             case 8 -> node(index).redis().clearErrors();
             default -> {
-                final long delayNs = random.nextInt(3) * random.nextInt(20_000_000);
+                long delayNs = random.nextInt(3) * random.nextInt(20_000_000);
                 node(index).delay(() -> delayNs);
             }
         }
     }
 
     private RedlockContext randomContext() {
-        final int[] batches = {1, 2, 3, 64};
-        final RedlockContext context = context().maxTtl(Duration.ofSeconds(5))
+        int[] batches = {1, 2, 3, 64};
+        RedlockContext context = context().maxTtl(Duration.ofSeconds(5))
                 .restartGuard(RestartGuardMode.OFF)
                 .unansweredTimeoutMs(300)
                 .releaseBatchMax(batches[random.nextInt(4)])
@@ -169,12 +169,12 @@ class HostileFuzzTest extends VirtualTest {
     }
 
     private void watchExecution() {
-        final Map<Integer, Set<String>> released = new HashMap<>();
+        Map<Integer, Set<String>> released = new HashMap<>();
         for (int i = 0; i < world.nodes().size(); i++) {
-            final int index = i;
+            int index = i;
             released.put(i, new HashSet<>());
             node(i).redis().listener((name, command, reply) -> {
-                final String token = command.substring(command.length() - 20);
+                String token = command.substring(command.length() - 20);
                 if (command.startsWith("release")) {
                     released.get(index).add(token);
                 } else if (released.get(index).contains(token) && !command.startsWith("raise")) {
@@ -187,8 +187,8 @@ class HostileFuzzTest extends VirtualTest {
 
     private void noTwoHolders() {
         for (int i = 0; i < RESOURCES; i++) {
-            final String resource = "r" + i;
-            final long holders = handles.stream()
+            String resource = "r" + i;
+            long holders = handles.stream()
                     .filter(handle -> handle.lease.isHeld() && resource.equals(handle.lease.resource()))
                     .count();
             if (holders > 1) {
@@ -199,7 +199,7 @@ class HostileFuzzTest extends VirtualTest {
 
     @ParameterizedTest
     @MethodSource("seeds")
-    void everyCallCompletesOnce(final int seed) {
+    void everyCallCompletesOnce(int seed) {
         random = new Random(seed);
         world = new VirtualWorld(1 + random.nextInt(5));
         if (random.nextInt(3) == 0) {
@@ -234,7 +234,7 @@ class HostileFuzzTest extends VirtualTest {
             }
         });
         world.runMs(20_000);
-        for (final Handle handle : handles) {
+        for (Handle handle : handles) {
             assertEquals(0, handle.acquires, () -> "acquisitions without an outcome: " + handle.lease);
             assertEquals(0, handle.releases, () -> "releases without an outcome: " + handle.lease);
             assertEquals(0, handle.extensions, () -> "extensions without an outcome: " + handle.lease);

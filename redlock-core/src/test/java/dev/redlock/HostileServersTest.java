@@ -70,24 +70,24 @@ class HostileServersTest {
         }
     }
 
-    private static Row row(final String way, final Hostility hostility, final Set<NodeState> states,
-            final String problem) {
+    private static Row row(String way, Hostility hostility, Set<NodeState> states,
+            String problem) {
         return new Row(way, node -> node.hostility(hostility), states, problem, problem.equals(NO_PROBLEM) ? 0 : 4,
                 false);
     }
 
-    private static Row model(final String way, final Consumer<FakeRedis> change, final Set<NodeState> states,
-            final String problem) {
+    private static Row model(String way, Consumer<FakeRedis> change, Set<NodeState> states,
+            String problem) {
         return new Row(way, node -> change.accept(node.redis()), states, problem, 1, false);
     }
 
     /** The server is honest until the client has connected. */
-    private static Row late(final Row row) {
+    private static Row late(Row row) {
         return new Row(row.way, row.setUp, row.states, row.problem, row.linesMax, true);
     }
 
     static Stream<Row> rows() {
-        final List<Row> rows = new ArrayList<>();
+        List<Row> rows = new ArrayList<>();
         connections(rows);
         streams(rows);
         nonsense(rows);
@@ -96,7 +96,7 @@ class HostileServersTest {
         return rows.stream().filter(row -> row.way.contains(System.getProperty("hostile.row", "")));
     }
 
-    private static void connections(final List<Row> rows) {
+    private static void connections(List<Row> rows) {
         rows.add(row("disconnects when the client connects", opening(Wire::disconnect), AWAY, "connection"));
         rows.add(row("disconnects in the handshake", at("INFO", Wire::disconnect), AWAY, "connection"));
         rows.add(row("disconnects after the handshake", (wire, words, honest) -> {
@@ -122,7 +122,7 @@ class HostileServersTest {
         rows.add(row("is silent after the handshake", silentFromTheFirstLock(), COMING_AND_GOING, "has not answered"));
     }
 
-    private static void streams(final List<Row> rows) {
+    private static void streams(List<Row> rows) {
         rows.add(row("sends one byte at a time", (wire, words, honest) -> {
             while (honest.isReadable()) {
                 wire.send(honest.readSlice(1).copy());
@@ -154,13 +154,13 @@ class HostileServersTest {
                 COMING_AND_GOING, ""));
     }
 
-    private static void nonsense(final List<Row> rows) {
-        for (final String bytes : List.of("HTTP/1.1 400 Bad Request\r\n\r\n", "\0\0\0\0", "$536870912\r\n",
+    private static void nonsense(List<Row> rows) {
+        for (String bytes : List.of("HTTP/1.1 400 Bad Request\r\n\r\n", "\0\0\0\0", "$536870912\r\n",
                 "*1000000000\r\n", ":99999999999999999999\r\n", "$-2\r\n", "?\r\n", "*1\r\n".repeat(200) + ":1\r\n")) {
             rows.add(row("replies to a lock command with " + shown(bytes), atLocks(sending(bytes)),
                     COMING_AND_GOING, BROKEN));
         }
-        for (final String bytes : List.of("+PONG\r\n", ":1\r\n", "*1\r\n:1\r\n", "$2\r\nOK\r\n", "#t\r\n", ",1.5\r\n",
+        for (String bytes : List.of("+PONG\r\n", ":1\r\n", "*1\r\n:1\r\n", "$2\r\nOK\r\n", "#t\r\n", ",1.5\r\n",
                 "(123\r\n", "%1\r\n+a\r\n+b\r\n", "~1\r\n+a\r\n", "=6\r\ntxt:OK\r\n")) {
             rows.add(row("replies to a SET with " + shown(bytes), at("SET", sending(bytes)), COMING_AND_GOING,
                     NOT_AN_ANSWER));
@@ -174,8 +174,8 @@ class HostileServersTest {
         rows.add(row("speaks another protocol", opening(sending("SSH-2.0-OpenSSH_9.2\r\n")), AWAY, BROKEN));
     }
 
-    private static void errors(final List<Row> rows) {
-        for (final String code : List.of("OOM", "MISCONF", "READONLY", "NOAUTH", "NOPERM", "NOREPLICAS", "MOVED",
+    private static void errors(List<Row> rows) {
+        for (String code : List.of("OOM", "MISCONF", "READONLY", "NOAUTH", "NOPERM", "NOREPLICAS", "MOVED",
                 "CLUSTERDOWN", "MASTERDOWN", "LOADING", "BUSY", "WRONGTYPE", "NOSCRIPT", "FENCE", "ERR", "WHATEVER")) {
             rows.add(row("replies to each SET with " + code, at("SET", sending("-" + code + " no\r\n")), READY,
                     "acquires with errors: " + code));
@@ -192,7 +192,7 @@ class HostileServersTest {
                 .forEach(command -> redis.failNext(command, "NOPERM no", 100_000)), AWAY, "NOPERM"));
     }
 
-    private static void identities(final List<Row> rows) {
+    private static void identities(List<Row> rows) {
         rows.add(model("is a replica", redis -> redis.role("slave"), AWAY, "slave"));
         rows.add(model("is a cluster node", redis -> redis.modeField("redis_mode:cluster"), AWAY, "cluster"));
         rows.add(model("is a Sentinel", redis -> redis.modeField("redis_mode:sentinel"), AWAY, "Sentinel"));
@@ -201,41 +201,41 @@ class HostileServersTest {
             node.redis().runId("node-1-" + "0".repeat(31) + "1");
             node.breakConnections();
         }, AWAY, "same server as node 1", 2, true)));
-        for (final String bytes : List.of("+now\r\n", "*2\r\n$2\r\n-1\r\n$1\r\n0\r\n",
+        for (String bytes : List.of("+now\r\n", "*2\r\n$2\r\n-1\r\n$1\r\n0\r\n",
                 "*2\r\n$19\r\n9223372036854775807\r\n$1\r\n0\r\n", "-NOPERM no\r\n")) {
-            final Row time = row("replies to TIME with " + shown(bytes), at("TIME", sending(bytes)), AWAY,
+            Row time = row("replies to TIME with " + shown(bytes), at("TIME", sending(bytes)), AWAY,
                     "TIME");
             rows.add(time);
             rows.add(late(new Row(time.way + " after the handshake", time.setUp, QUARANTINED, "TIME", 1, true)));
         }
     }
 
-    private static String shown(final String bytes) {
-        final String line = bytes.replace("\r\n", " ").replace('\0', '.').trim();
+    private static String shown(String bytes) {
+        String line = bytes.replace("\r\n", " ").replace('\0', '.').trim();
         return line.length() > 30 ? line.substring(0, 30) + "..." : line;
     }
 
-    private static boolean isLock(final List<String> words) {
+    private static boolean isLock(List<String> words) {
         // The handshake probes a SET without NX.
         return words.get(0).equals("SET") && words.contains("NX") || words.get(0).startsWith("EVAL");
     }
 
-    private static Hostility opening(final Consumer<Wire> act) {
+    private static Hostility opening(Consumer<Wire> act) {
         return new Hostility() {
             @Override
-            public void onOpened(final Wire wire) {
+            public void onOpened(Wire wire) {
                 act.accept(wire);
             }
 
             @Override
-            public void onRequest(final Wire wire, final List<String> words, final ByteBuf honest) {
+            public void onRequest(Wire wire, List<String> words, ByteBuf honest) {
                 wire.send(honest);
             }
         };
     }
 
-    private static Consumer<Wire> sending(final String bytes) {
-        final byte[] once = bytes.getBytes(StandardCharsets.ISO_8859_1);
+    private static Consumer<Wire> sending(String bytes) {
+        byte[] once = bytes.getBytes(StandardCharsets.ISO_8859_1);
         return wire -> wire.send(Unpooled.wrappedBuffer(once));
     }
 
@@ -243,8 +243,8 @@ class HostileServersTest {
      * Acts once per connection and is silent after it. A reply of megabytes to each of hundreds of pipelined commands
      * would use up the memory of this process, which the client shares.
      */
-    private static Hostility atFirstLock(final Consumer<Wire> act) {
-        final Set<Wire> done = Collections.newSetFromMap(new IdentityHashMap<>());
+    private static Hostility atFirstLock(Consumer<Wire> act) {
+        Set<Wire> done = Collections.newSetFromMap(new IdentityHashMap<>());
         return (wire, words, honest) -> {
             if (done.contains(wire)) {
                 return;
@@ -259,7 +259,7 @@ class HostileServersTest {
     }
 
     private static Hostility silentFromTheFirstLock() {
-        final Set<Wire> silent = Collections.newSetFromMap(new IdentityHashMap<>());
+        Set<Wire> silent = Collections.newSetFromMap(new IdentityHashMap<>());
         return (wire, words, honest) -> {
             if (isLock(words)) {
                 silent.add(wire);
@@ -270,7 +270,7 @@ class HostileServersTest {
         };
     }
 
-    private static Hostility at(final String command, final Consumer<Wire> act) {
+    private static Hostility at(String command, Consumer<Wire> act) {
         return (wire, words, honest) -> {
             if (words.get(0).equals(command)) {
                 act.accept(wire);
@@ -280,7 +280,7 @@ class HostileServersTest {
         };
     }
 
-    private static Hostility atLocks(final Consumer<Wire> act) {
+    private static Hostility atLocks(Consumer<Wire> act) {
         return (wire, words, honest) -> {
             if (isLock(words)) {
                 act.accept(wire);
@@ -292,14 +292,14 @@ class HostileServersTest {
 
     @ParameterizedTest
     @MethodSource("rows")
-    void aHostileServerCostsNoLockAndIsReportedAsTheTableShows(final Row row) throws InterruptedException {
-        final Set<Thread> threadsBefore = Thread.getAllStackTraces().keySet();
-        final long directBefore = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
+    void aHostileServerCostsNoLockAndIsReportedAsTheTableShows(Row row) throws InterruptedException {
+        Set<Thread> threadsBefore = Thread.getAllStackTraces().keySet();
+        long directBefore = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
         try (SocketNodes nodes = new SocketNodes(3); LogLines log = new LogLines()) {
             if (!row.isLate) {
                 beHostile(nodes, row);
             }
-            final RedlockContext context = new RedlockContext().nodes(nodes.addresses())
+            RedlockContext context = new RedlockContext().nodes(nodes.addresses())
                     .transport(TransportKind.NIO)
                     .unansweredTimeoutMs(row.way.contains("silent") ? 500 : 10_000)
                     .nodeTimeout(Duration.ofSeconds(9))
@@ -310,41 +310,41 @@ class HostileServersTest {
                     Await.until("all of them", () -> ready(redlock) == 3);
                     beHostile(nodes, row);
                 }
-                final long startNs = System.nanoTime();
+                long startNs = System.nanoTime();
                 lockUntilSeen(redlock, row, startNs);
-                final int linesLogged = log.with("node 0").size();
+                int linesLogged = log.with("node 0").size();
                 assertTrue(linesLogged <= row.linesMax, () -> "lines: " + log.with("node 0"));
-                final double seconds = (System.nanoTime() - startNs) / 1e9;
-                final int opened = nodes.onLoop(0, () -> nodes.node(0).openedCount());
+                double seconds = (System.nanoTime() - startNs) / 1e9;
+                int opened = nodes.onLoop(0, () -> nodes.node(0).openedCount());
                 assertTrue(opened <= CONNECTIONS_AT_FIRST + 2 * seconds, opened + " connections in " + seconds + " s");
                 assertNothingLeft(nodes);
             }
-            final long directAfter = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
+            long directAfter = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
             assertTrue(directAfter - directBefore <= DIRECT_BYTES_MAX, "direct memory: " + directAfter);
         }
         Await.until(() -> "threads that still run: " + newThreads(threadsBefore),
                 () -> newThreads(threadsBefore).isEmpty());
     }
 
-    private static void beHostile(final SocketNodes nodes, final Row row) {
+    private static void beHostile(SocketNodes nodes, Row row) {
         nodes.onLoop(0, () -> {
             row.setUp.accept(nodes.node(0));
             return null;
         });
     }
 
-    private static long ready(final Redlock redlock) {
+    private static long ready(Redlock redlock) {
         return redlock.nodes().stream().filter(node -> node.state() == NodeState.READY).count();
     }
 
     /** Locks until the table is fulfilled; every single lock is acquired and released. */
-    private static void lockUntilSeen(final Redlock redlock, final Row row, final long startNs)
+    private static void lockUntilSeen(Redlock redlock, Row row, long startNs)
             throws InterruptedException {
-        final NodeStatus hostile = redlock.nodes().get(0);
+        NodeStatus hostile = redlock.nodes().get(0);
         int count = 0;
         boolean isSeen = false;
         while (!isSeen || count < LOCKS_MIN || System.nanoTime() - startNs < RUN_NS) {
-            final AcquireOutcome outcome = redlock.tryAcquire("orders-" + count++ % 7, TTL);
+            AcquireOutcome outcome = redlock.tryAcquire("orders-" + count++ % 7, TTL);
             assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
             assertEquals(ReleaseOutcome.RELEASED, outcome.lease().release(), outcome::toString);
             isSeen = row.states.contains(hostile.state()) && String.valueOf(hostile.problem()).contains(row.problem);
@@ -353,13 +353,13 @@ class HostileServersTest {
         }
     }
 
-    private static void assertNothingLeft(final SocketNodes nodes) {
-        for (final int good : new int[]{1, 2}) {
+    private static void assertNothingLeft(SocketNodes nodes) {
+        for (int good : new int[]{1, 2}) {
             Await.until("no key left", () -> nodes.onLoop(good, () -> nodes.node(good).redis().keys().isEmpty()));
         }
     }
 
-    private static List<String> newThreads(final Set<Thread> before) {
+    private static List<String> newThreads(Set<Thread> before) {
         return Thread.getAllStackTraces()
                 .keySet()
                 .stream()

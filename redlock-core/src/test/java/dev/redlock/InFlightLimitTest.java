@@ -19,25 +19,25 @@ class InFlightLimitTest extends VirtualTest {
 
     private VirtualWorld.Client client;
 
-    private void clientWithSlots(final int places, final int waitersMax) {
+    private void clientWithSlots(int places, int waitersMax) {
         world = new VirtualWorld(3);
         client = client(context().inFlightMax(places).waitersMax(waitersMax));
     }
 
-    private CompletableFuture<AcquireOutcome> ask(final String resource, final AcquireOptions options) {
+    private CompletableFuture<AcquireOutcome> ask(String resource, AcquireOptions options) {
         return client.redlock().acquireAsync(resource, options).toCompletableFuture();
     }
 
     /** Takes slots until the node timeout passes. */
-    private List<CompletableFuture<AcquireOutcome>> takeSlots(final int count) {
-        final List<CompletableFuture<AcquireOutcome>> taken = new ArrayList<>();
+    private List<CompletableFuture<AcquireOutcome>> takeSlots(int count) {
+        List<CompletableFuture<AcquireOutcome>> taken = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             taken.add(ask("place/" + i, options()));
         }
         return taken;
     }
 
-    private static List<AcquireOutcome.Kind> kindsOf(final List<CompletableFuture<AcquireOutcome>> all) {
+    private static List<AcquireOutcome.Kind> kindsOf(List<CompletableFuture<AcquireOutcome>> all) {
         return all.stream().map(one -> one.isDone() ? one.join().kind() : null).toList();
     }
 
@@ -45,8 +45,8 @@ class InFlightLimitTest extends VirtualTest {
     void aWaiterThatHasMadeAnAttemptKeepsWaiting() {
         clientWithSlots(2, 100);
         eachNode(node -> node.redis().set("orders", "foreign", 500));
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
-        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
         world.runMs(2);
         assertFalse(waiting.isDone());
         eachNode(node -> node.pause());
@@ -64,9 +64,9 @@ class InFlightLimitTest extends VirtualTest {
     void aFirstAttemptWaitsForASlotAndTakesItImmediately() {
         clientWithSlots(1, 100);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final List<CompletableFuture<AcquireOutcome>> taken = takeSlots(1);
-        final long startMs = nowMs();
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
+        List<CompletableFuture<AcquireOutcome>> taken = takeSlots(1);
+        long startMs = nowMs();
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
         acquired(get(waiting));
         assertEquals(List.of(AcquireOutcome.Kind.ACQUIRED), kindsOf(taken));
         assertEquals(4, nowMs() - startMs, "two round trips of 2 ms, one after the other");
@@ -78,9 +78,9 @@ class InFlightLimitTest extends VirtualTest {
         clientWithSlots(1, 100);
         eachNode(node -> node.delay(() -> 1_000_000));
         takeSlots(1);
-        final List<String> order = new ArrayList<>();
+        List<String> order = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            final String resource = "r" + i;
+            String resource = "r" + i;
             ask(resource, options().waitUpTo(WAIT)).thenAccept(outcome -> order.add(resource + " " + outcome.kind()));
         }
         world.runMs(3);
@@ -95,8 +95,8 @@ class InFlightLimitTest extends VirtualTest {
         clientWithSlots(1, 100);
         eachNode(node -> node.pause());
         takeSlots(1);
-        final long startMs = nowMs();
-        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(20)));
+        long startMs = nowMs();
+        AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(20)));
         assertEquals(20, nowMs() - startMs);
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
         assertEquals(AcquireOutcome.Kind.OVERLOADED, outcome.lastReason());
@@ -108,17 +108,17 @@ class InFlightLimitTest extends VirtualTest {
         clientWithSlots(1, 2);
         eachNode(node -> node.pause());
         takeSlots(1);
-        final List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
+        List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             all.add(ask("r" + i, options().waitUpTo(WAIT)));
         }
         all.add(ask("r0", options().waitUpTo(WAIT)));
         world.settle();
-        final AcquireOutcome.Kind out = AcquireOutcome.Kind.OVERLOADED;
+        AcquireOutcome.Kind out = AcquireOutcome.Kind.OVERLOADED;
         assertEquals(Arrays.asList(null, null, out, out), kindsOf(all));
         eachNode(node -> node.resume());
         world.runMs(100);
-        final AcquireOutcome.Kind in = AcquireOutcome.Kind.ACQUIRED;
+        AcquireOutcome.Kind in = AcquireOutcome.Kind.ACQUIRED;
         assertEquals(List.of(in, in, out, out), kindsOf(all));
     }
 
@@ -126,10 +126,10 @@ class InFlightLimitTest extends VirtualTest {
     void aReservedSlotOfACancelledWaiterGoesToTheNext() {
         clientWithSlots(1, 100);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final List<CompletableFuture<AcquireOutcome>> taken = takeSlots(1);
-        final CompletableFuture<AcquireOutcome> first = ask("first", options().waitUpTo(WAIT));
-        final CompletableFuture<AcquireOutcome> second = ask("second", options().waitUpTo(WAIT));
-        final CompletableFuture<AcquireOutcome> third = ask("third", options().waitUpTo(WAIT));
+        List<CompletableFuture<AcquireOutcome>> taken = takeSlots(1);
+        CompletableFuture<AcquireOutcome> first = ask("first", options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> second = ask("second", options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> third = ask("third", options().waitUpTo(WAIT));
         second.cancel(true);
         taken.get(0).thenRun(() -> first.cancel(true));
         acquired(get(third));
@@ -143,7 +143,7 @@ class InFlightLimitTest extends VirtualTest {
         clientWithSlots(1, 20_000);
         eachNode(node -> node.pause());
         takeSlots(1);
-        final List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
+        List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
         for (int i = 0; i < 10_000; i++) {
             all.add(ask("r" + i, options().waitUpTo(Duration.ofMillis(200))));
         }
@@ -158,7 +158,7 @@ class InFlightLimitTest extends VirtualTest {
         clientWithSlots(1, 100);
         eachNode(node -> node.pause());
         takeSlots(1);
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT));
         client.engine().close(Duration.ofMillis(10));
         world.runMs(20);
         assertEquals(AcquireOutcome.Kind.CLOSED, waiting.join().kind());

@@ -23,7 +23,7 @@ class LateCommandsTest extends VirtualTest {
     private static final Duration SHORT = Duration.ofMillis(1_500);
     private static final long LATE_MS = 5_000;
 
-    private VirtualWorld.Client world(final FakeRedis.Kind kind) {
+    private VirtualWorld.Client world(FakeRedis.Kind kind) {
         world = new VirtualWorld(3);
         eachNode(node -> {
             node.redis().kind(kind);
@@ -33,18 +33,18 @@ class LateCommandsTest extends VirtualTest {
     }
 
     /** Delays one command to one node by {@link #LATE_MS}; later commands to it are not delayed. */
-    private <T> CompletableFuture<T> late(final int nodeIndex,
-            final java.util.function.Supplier<java.util.concurrent.CompletionStage<T>> call) {
+    private <T> CompletableFuture<T> late(int nodeIndex,
+            java.util.function.Supplier<java.util.concurrent.CompletionStage<T>> call) {
         node(nodeIndex).delay(() -> LATE_MS * 1_000_000);
-        final CompletableFuture<T> stage = call.get().toCompletableFuture();
+        CompletableFuture<T> stage = call.get().toCompletableFuture();
         world.settle();
         node(nodeIndex).delay(() -> 0);
         return stage;
     }
 
     /** Closes the connection to a node while its requests are in flight, and opens a new one. */
-    private void replaceConnection(final VirtualWorld.Client client, final int nodeIndex) {
-        final int openedBefore = node(nodeIndex).openedCount();
+    private void replaceConnection(VirtualWorld.Client client, int nodeIndex) {
+        int openedBefore = node(nodeIndex).openedCount();
         node(nodeIndex).sendRaw("?\r\n");
         world.await("a new connection", 1_000, () -> node(nodeIndex).openedCount() > openedBefore
                 && status(client, nodeIndex).state() == NodeState.READY);
@@ -57,21 +57,21 @@ class LateCommandsTest extends VirtualTest {
      */
     @ParameterizedTest
     @EnumSource(FakeRedis.Kind.class)
-    void aLateShorterExtensionCausesNoSecondHolder(final FakeRedis.Kind kind) {
-        final VirtualWorld.Client client = world(kind);
+    void aLateShorterExtensionCausesNoSecondHolder(FakeRedis.Kind kind) {
+        VirtualWorld.Client client = world(kind);
         node(2).crash();
         world.runMs(10);
-        final Lease lease = lease(client);
-        final CompletableFuture<ExtendOutcome> unanswered = late(1, () -> lease.extendAsync(SHORT));
+        Lease lease = lease(client);
+        CompletableFuture<ExtendOutcome> unanswered = late(1, () -> lease.extendAsync(SHORT));
         assertEquals(ExtendOutcome.NOT_EXTENDED, get(unanswered), "the reply of node 1 is pending");
         replaceConnection(client, 1);
-        final ExtendOutcome extended = extend(lease, TTL);
+        ExtendOutcome extended = extend(lease, TTL);
         node(2).start();
-        final VirtualWorld.Client other = client();
+        VirtualWorld.Client other = client();
         world.runMs(LATE_MS + SHORT.toMillis());
-        final AcquireOutcome outcome = acquire(other, options());
+        AcquireOutcome outcome = acquire(other, options());
         assertFalse(outcome.isAcquired() && lease.isHeld(), "two holders: " + lease + " and " + outcome);
-        final boolean isScript = kind == FakeRedis.Kind.REDIS_7;
+        boolean isScript = kind == FakeRedis.Kind.REDIS_7;
         assertEquals(isScript ? ExtendOutcome.EXTENDED : ExtendOutcome.NOT_EXTENDED, extended,
                 "only a script cannot shorten the key late");
         assertEquals(isScript, lease.isHeld(), lease::toString);
@@ -79,11 +79,11 @@ class LateCommandsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(FakeRedis.Kind.class)
-    void aLateExtensionByTheSameTtlHasNoEffect(final FakeRedis.Kind kind) {
-        final VirtualWorld.Client client = world(kind);
+    void aLateExtensionByTheSameTtlHasNoEffect(FakeRedis.Kind kind) {
+        VirtualWorld.Client client = world(kind);
         node(2).crash();
         world.runMs(10);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(TTL))), "one reply");
         replaceConnection(client, 1);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "both nodes");
@@ -93,10 +93,10 @@ class LateCommandsTest extends VirtualTest {
     /** The last extension without a reply is harmless, the one before it is not. */
     @Test
     void theShortestOfSeveralUnansweredExtensionsMatters() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.VALKEY_9);
+        VirtualWorld.Client client = world(FakeRedis.Kind.VALKEY_9);
         node(2).crash();
         world.runMs(10);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(SHORT))), "one reply");
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "it is queued after the previous one");
         replaceConnection(client, 1);
@@ -107,10 +107,10 @@ class LateCommandsTest extends VirtualTest {
     /** The reply to the shorter one was counted, so only the longer one before it can be late. */
     @Test
     void anExtensionWithAReplyIsNotLate() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
         node(2).crash();
         world.runMs(10);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT), "both reply");
         assertEquals(ExtendOutcome.NOT_EXTENDED, get(late(1, () -> lease.extendAsync(TTL))), "one reply");
         replaceConnection(client, 1);
@@ -120,8 +120,8 @@ class LateCommandsTest extends VirtualTest {
     /** Nodes 0 and 2 renew; the reply of node 1 arrives after theirs and proves nothing. */
     @Test
     void aNodeThatMayShortenTheKeyIsNotAHolderNode() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
+        Lease lease = lease(client);
         world.runMs(10);
         assertEquals(ExtendOutcome.EXTENDED, get(late(1, () -> lease.extendAsync(SHORT))), "two reply");
         replaceConnection(client, 1);
@@ -136,22 +136,22 @@ class LateCommandsTest extends VirtualTest {
 
     @Test
     void theNextLeaseCountsTheNodeAgain() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
         node(2).crash();
         world.runMs(10);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         get(late(1, () -> lease.extendAsync(SHORT)));
         replaceConnection(client, 1);
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
-        final Lease next = lease(client);
+        Lease next = lease(client);
         assertEquals(ExtendOutcome.EXTENDED, extend(next, SHORT), "it has another token");
         assertEquals(ExtendOutcome.EXTENDED, extend(next, TTL), "it has another token");
     }
 
     @Test
     void aShorterTtlShortensTheValidityAndNotTheKeys() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
+        Lease lease = lease(client);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT));
         world.runMs(1);
         eachNode(node -> assertTrue(node.redis().pttl("orders") > 9_000, "the longer expiry remains"));
@@ -163,8 +163,8 @@ class LateCommandsTest extends VirtualTest {
 
     @Test
     void anExtensionSetsAnExpiryOnAKeyWithoutOne() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
+        Lease lease = lease(client);
         eachNode(node -> node.redis().set("orders", node.redis().get("orders"), -1));
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, SHORT));
         world.runMs(1);
@@ -173,16 +173,16 @@ class LateCommandsTest extends VirtualTest {
 
     @Test
     void aLateExtensionAfterTheReleaseIsAnOrphanForItsTtl() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
+        Lease lease = lease(client);
         world.runMs(10);
-        final long startMs = nowMs();
+        long startMs = nowMs();
         get(late(1, () -> lease.extendAsync(TTL)));
         replaceConnection(client, 1);
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         world.runMs(startMs + LATE_MS + 1 - nowMs());
         assertNotNull(key(1), "set again, without a holder");
-        final Lease next = lease(client);
+        Lease next = lease(client);
         world.runMs(TTL.toMillis());
         assertNull(key(1), "until it expires");
         assertEquals(LeaseState.EXPIRED, next.state(), "the key of the next holder is unchanged");
@@ -191,8 +191,8 @@ class LateCommandsTest extends VirtualTest {
     /** A conditional set does not set a missing key. */
     @Test
     void aLateConditionalSetAfterTheReleaseLeavesNothing() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_8_4);
+        Lease lease = lease(client);
         world.runMs(10);
         get(late(1, () -> lease.extendAsync(TTL)));
         replaceConnection(client, 1);
@@ -205,15 +205,15 @@ class LateCommandsTest extends VirtualTest {
 
     @Test
     void aLateAcquireAfterTheReleaseIsAnOrphanForItsTtl() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
-        final long startMs = nowMs();
-        final Lease lease = acquired(get(late(2, () -> client.redlock().acquireAsync("orders", options()))));
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
+        long startMs = nowMs();
+        Lease lease = acquired(get(late(2, () -> client.redlock().acquireAsync("orders", options()))));
         replaceConnection(client, 2);
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         assertEquals(0, keyCount(), "released");
         world.runMs(startMs + LATE_MS + 1 - nowMs());
         assertNotNull(key(2), "set after the release");
-        final Lease next = lease(client);
+        Lease next = lease(client);
         assertTrue(next.isHeld(), "the other nodes are free");
         release(next);
         world.runMs(TTL.toMillis());
@@ -222,13 +222,13 @@ class LateCommandsTest extends VirtualTest {
 
     @Test
     void aLateReleaseDeletesNoOtherKey() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
+        Lease lease = lease(client);
         world.runMs(10);
         assertEquals(ReleaseOutcome.RELEASED, get(late(1, lease::releaseAsync)), "two reply");
         replaceConnection(client, 1);
         assertEquals(0, keyCount(), "the undelivered release is sent");
-        final Lease next = lease(client());
+        Lease next = lease(client());
         world.runMs(LATE_MS + 1);
         assertEquals(3, keyCount(), "the key has another token");
         assertTrue(next.isHeld(), next::toString);
@@ -236,16 +236,16 @@ class LateCommandsTest extends VirtualTest {
 
     @Test
     void aLateFencedAcquireOnlyIncrementsTheCounter() {
-        final VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
-        final long startMs = nowMs();
-        final Lease lease = acquired(get(late(2, () -> client.redlock().acquireAsync("orders", options().fenced()))));
+        VirtualWorld.Client client = world(FakeRedis.Kind.REDIS_7);
+        long startMs = nowMs();
+        Lease lease = acquired(get(late(2, () -> client.redlock().acquireAsync("orders", options().fenced()))));
         replaceConnection(client, 2);
         release(lease);
-        final Lease second = acquired(acquire(client, options().fenced()));
+        Lease second = acquired(acquire(client, options().fenced()));
         release(second);
         world.runMs(startMs + LATE_MS + 1 - nowMs());
         assertNotNull(key(2), "the value of the late acquire");
-        final Lease third = acquired(acquire(client, options().fenced()));
+        Lease third = acquired(acquire(client, options().fenced()));
         assertTrue(lease.fencingToken() < second.fencingToken() && second.fencingToken() < third.fencingToken(),
                 lease + " " + second + " " + third);
     }

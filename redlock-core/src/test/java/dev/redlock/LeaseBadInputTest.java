@@ -24,8 +24,8 @@ class LeaseBadInputTest {
         redlock.close();
     }
 
-    private AcquireOutcome.Kind acquire(final AcquireOptions options) {
-        final CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+    private AcquireOutcome.Kind acquire(AcquireOptions options) {
+        CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), options, lease, outcome -> received.complete(outcome.kind()));
         return received.orTimeout(20, TimeUnit.SECONDS).join();
     }
@@ -45,7 +45,7 @@ class LeaseBadInputTest {
 
     @Test
     void anIdleLeaseCannotBeReleasedOrExtended() {
-        final String nothing = "this lease was never used for an acquisition: there is nothing to ";
+        String nothing = "this lease was never used for an acquisition: there is nothing to ";
         Refusal.ofState(nothing + "release", () -> lease.release((released, outcome) -> {
         }));
         Refusal.ofState(nothing + "release", () -> lease.releaseAsync());
@@ -100,11 +100,11 @@ class LeaseBadInputTest {
     /** The lease waits for an impossible quorum, so it stays in this state. */
     @Test
     void aLeaseThatIsBeingAcquiredIsInUse() throws Exception {
-        final CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+        CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), OPTIONS.waitUpTo(Duration.ofHours(1)), lease,
                 outcome -> received.complete(outcome.kind()));
         assertEquals(LeaseState.ACQUIRING, lease.state());
-        final String first = "lease of \"r\" is being acquired: wait for the outcome first";
+        String first = "lease of \"r\" is being acquired: wait for the outcome first";
         Refusal.ofState(first, () -> lease.release());
         Refusal.ofState(first, () -> lease.releaseAsync());
         Refusal.ofState(first, () -> lease.extend(Duration.ofSeconds(1)));
@@ -122,7 +122,7 @@ class LeaseBadInputTest {
 
     @Test
     void aWaitBudgetThatEndsIsTimedOutWithItsReason() {
-        final CompletableFuture<String> received = new CompletableFuture<>();
+        CompletableFuture<String> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), OPTIONS.waitUpTo(Duration.ofMillis(20)), lease,
                 outcome -> received.complete(outcome.kind() + " after " + outcome.lastReason()));
         assertEquals("TIMED_OUT after NO_QUORUM", received.orTimeout(20, TimeUnit.SECONDS).join());
@@ -130,13 +130,13 @@ class LeaseBadInputTest {
 
     @Test
     void noCallHangsAfterTheClientHasClosed() throws Exception {
-        final CompletableFuture<AcquireOutcome> received = new CompletableFuture<>();
+        CompletableFuture<AcquireOutcome> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), OPTIONS, lease, received::complete);
-        final AcquireOutcome outcome = received.get(20, TimeUnit.SECONDS);
+        AcquireOutcome outcome = received.get(20, TimeUnit.SECONDS);
         redlock.close();
         assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
         assertEquals(ReleaseOutcome.EXPIRED, lease.release());
-        final ReleaseOutcome released = lease.releaseAsync().toCompletableFuture().get(20, TimeUnit.SECONDS);
+        ReleaseOutcome released = lease.releaseAsync().toCompletableFuture().get(20, TimeUnit.SECONDS);
         assertTrue(released == ReleaseOutcome.EXPIRED || released == ReleaseOutcome.UNKNOWN, released::name);
         assertEquals(ExtendOutcome.NOT_HELD, lease.extend(Duration.ofSeconds(1)));
         lease.close();

@@ -25,17 +25,17 @@ class LeaseOnTwoLoopsTest {
     private final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
     private final List<String> received = new ArrayList<>();
 
-    private long attempts(final Redlock redlock) {
+    private long attempts(Redlock redlock) {
         return redlock.counters().outcomeCount(AcquireOutcome.Kind.NO_QUORUM);
     }
 
     /** Two keys; the first belongs to the loop of this thread, so its requests run inside their call. */
-    private List<ResourceKey> keys(final Redlock redlock) {
+    private List<ResourceKey> keys(Redlock redlock) {
         ResourceKey mine = null;
         ResourceKey others = null;
         for (int i = 0; mine == null || others == null; i++) {
-            final ResourceKey key = redlock.key("r" + i);
-            final long before = attempts(redlock);
+            ResourceKey key = redlock.key("r" + i);
+            long before = attempts(redlock);
             redlock.acquire(key, options, redlock.newLease(), outcome -> {
             });
             if (attempts(redlock) > before) {
@@ -50,11 +50,11 @@ class LeaseOnTwoLoopsTest {
     @Test
     void aStaleTaskLeavesTheRequestToTheNewLoop() throws InterruptedException {
         there = new ManualIoEventLoop(thread, NioIoHandler.newFactory());
-        final Redlock redlock = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1").eventLoops(here, there));
-        final List<ResourceKey> keys = keys(redlock);
+        Redlock redlock = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1").eventLoops(here, there));
+        List<ResourceKey> keys = keys(redlock);
         here.runNow();
-        final Lease lease = redlock.newLease();
-        final long before = attempts(redlock);
+        Lease lease = redlock.newLease();
+        long before = attempts(redlock);
         // The outcome exists and a task to deliver it is queued, when the cancellation takes over the work of that
         // task.
         redlock.acquire(keys.get(0), options, lease, first -> {

@@ -36,26 +36,26 @@ class LeaseReuseTest {
 
     /** A loop that runs a task when it is asked whether the current thread is its own. */
     private EventLoop there() {
-        final EventLoop loop = nodes.clientLoop();
+        EventLoop loop = nodes.clientLoop();
         return (EventLoop) Proxy.newProxyInstance(EventLoop.class.getClassLoader(), new Class<?>[]{EventLoop.class},
                 (proxy, method, arguments) -> {
-                    final Runnable event = onInEventLoop;
+                    Runnable event = onInEventLoop;
                     if (event != null && method.getName().equals("inEventLoop") && here.inEventLoop()) {
                         onInEventLoop = null;
                         event.run();
                     }
                     try {
                         return method.invoke(loop, arguments);
-                    } catch (final InvocationTargetException e) {
+                    } catch (InvocationTargetException e) {
                         throw e.getCause();
                     }
                 });
     }
 
-    private static ResourceKey keyOn(final Redlock redlock, final EventLoop loop) {
+    private static ResourceKey keyOn(Redlock redlock, EventLoop loop) {
         for (int i = 0; i < 1_000; i++) {
-            final ResourceKey key = redlock.key("r" + i);
-            final int spread = key.hashCode() * 0x9E3779B9;
+            ResourceKey key = redlock.key("r" + i);
+            int spread = key.hashCode() * 0x9E3779B9;
             if ((spread >>> 1) % 2 == (loop == null ? 0 : 1)) {
                 return key;
             }
@@ -69,13 +69,13 @@ class LeaseReuseTest {
      */
     @Test
     void aStaleTaskDoesNotReorderRequests() throws InterruptedException {
-        final RedlockContext context = new RedlockContext().nodes(nodes.addresses()).eventLoops(2);
-        final TestClient client = new TestClient(context, nodes::newTransport, NanoClock.system(), 1, there(), here);
+        RedlockContext context = new RedlockContext().nodes(nodes.addresses()).eventLoops(2);
+        TestClient client = new TestClient(context, nodes::newTransport, NanoClock.system(), 1, there(), here);
         client.open().join();
-        final Redlock redlock = client.redlock();
-        final LeaseHandle lease = (LeaseHandle) redlock.newLease();
-        final CountDownLatch isReady = new CountDownLatch(1);
-        final CountDownLatch goOn = new CountDownLatch(1);
+        Redlock redlock = client.redlock();
+        LeaseHandle lease = (LeaseHandle) redlock.newLease();
+        CountDownLatch isReady = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
         nodes.clientLoop().execute(() -> {
             isReady.countDown();
             awaitQuietly(goOn);
@@ -96,10 +96,10 @@ class LeaseReuseTest {
         client.close(Duration.ZERO);
     }
 
-    private static void awaitQuietly(final CountDownLatch latch) {
+    private static void awaitQuietly(CountDownLatch latch) {
         try {
             latch.await();
-        } catch (final InterruptedException e) {
+        } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
@@ -107,23 +107,23 @@ class LeaseReuseTest {
     /** The lease is released and reused before the blocked thread reads its state. */
     @Test
     void aBlockedReleaseReturnsEvenIfTheLeaseIsReused() throws Exception {
-        final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+        TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(20))
                 .unansweredTimeoutMs(60_000), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(), 1);
         client.open().join();
-        final Redlock redlock = client.redlock();
+        Redlock redlock = client.redlock();
         for (int i = 0; i < 100; i++) {
-            final Lease lease = redlock.tryAcquire("r", TTL).lease();
+            Lease lease = redlock.tryAcquire("r", TTL).lease();
             nodes.onLoop(() -> {
                 nodes.node(0).pause();
                 return null;
             });
-            final FutureTask<ReleaseOutcome> waiting = new FutureTask<>(lease::release);
-            final Thread thread = new Thread(waiting);
+            FutureTask<ReleaseOutcome> waiting = new FutureTask<>(lease::release);
+            Thread thread = new Thread(waiting);
             thread.setDaemon(true);
             thread.start();
             Await.until("parked", () -> thread.getState() == Thread.State.WAITING);
-            final CountDownLatch isInUse = new CountDownLatch(1);
+            CountDownLatch isInUse = new CountDownLatch(1);
             lease.release((released, outcome) -> redlock.acquire(redlock.key("other"), OPTIONS, lease,
                     again -> isInUse.countDown()));
             nodes.onLoop(() -> {

@@ -93,7 +93,7 @@ class LeaseStateTest extends VirtualTest {
     @Test
     void heldReleaseReleasingReleased() {
         acquired();
-        final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
         assertEquals(LeaseState.RELEASING, lease.state(), "in progress");
         assertFalse(lease.isHeld(), "not held");
         assertEquals(ReleaseOutcome.RELEASED, get(released), "outcome");
@@ -113,7 +113,7 @@ class LeaseStateTest extends VirtualTest {
     @Test
     void heldClientClosesReleased() {
         acquired();
-        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.runMs(10);
         assertEquals(new CloseReport(1, List.of()), report.join(), "report");
         assertEquals(LeaseState.RELEASED, lease.state(), "after");
@@ -154,7 +154,7 @@ class LeaseStateTest extends VirtualTest {
         acquireAsync();
         world.runMs(3);
         assertEquals(ReleaseOutcome.EXPIRED, release(lease), "there is nothing to release the second time");
-        final AcquireOutcome[] received = new AcquireOutcome[1];
+        AcquireOutcome[] received = new AcquireOutcome[1];
         client.redlock()
                 .acquire(client.redlock().key("orders"), options().autoExtend(), lease,
                         outcome -> received[0] = outcome);
@@ -178,13 +178,13 @@ class LeaseStateTest extends VirtualTest {
 
     @Test
     void finalStatesStay() {
-        for (final LeaseState expected : List.of(LeaseState.NOT_ACQUIRED, LeaseState.RELEASED, LeaseState.EXPIRED,
+        for (LeaseState expected : List.of(LeaseState.NOT_ACQUIRED, LeaseState.RELEASED, LeaseState.EXPIRED,
                 LeaseState.LOST)) {
             end(expected);
             assertEquals(expected, lease.state(), "reached");
             release(lease);
             lease.close();
-            final boolean wasTaken = expected == LeaseState.EXPIRED || expected == LeaseState.LOST;
+            boolean wasTaken = expected == LeaseState.EXPIRED || expected == LeaseState.LOST;
             assertEquals(wasTaken ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD, extend(lease, TTL),
                     "extend of one that is " + expected);
             assertEquals(expected, lease.state(), "no change");
@@ -192,7 +192,7 @@ class LeaseStateTest extends VirtualTest {
     }
 
     /** Acquires the same lease again, from any final state. */
-    private void end(final LeaseState state) {
+    private void end(LeaseState state) {
         eachNode(node -> node.redis().delete("orders"));
         if (state == LeaseState.NOT_ACQUIRED) {
             eachNode(node -> node.redis().set("orders", "foreign", -1));

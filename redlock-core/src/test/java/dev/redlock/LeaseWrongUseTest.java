@@ -23,7 +23,7 @@ class LeaseWrongUseTest extends VirtualTest {
         eachNode(node -> node.delay(() -> 1_000_000));
     }
 
-    private void refusedAsInUse(final LeaseState state) {
+    private void refusedAsInUse(LeaseState state) {
         Refusal.ofState("lease of \"orders\" is in use, its state is " + state
                 + ": release it and wait for the outcome before it is used again",
                 () -> client.redlock()
@@ -47,8 +47,8 @@ class LeaseWrongUseTest extends VirtualTest {
 
     @Test
     void aSecondReleaseWithACallbackIsRejectedUntilTheFirstCompletes() {
-        final CompletableFuture<ReleaseOutcome> first = lease.releaseAsync().toCompletableFuture();
-        final String message = "a release of \"orders\" with a callback is in progress: wait for its outcome";
+        CompletableFuture<ReleaseOutcome> first = lease.releaseAsync().toCompletableFuture();
+        String message = "a release of \"orders\" with a callback is in progress: wait for its outcome";
         Refusal.ofState(message, () -> lease.releaseAsync());
         Refusal.ofState(message, () -> lease.release((released, outcome) -> {
         }));
@@ -58,8 +58,8 @@ class LeaseWrongUseTest extends VirtualTest {
 
     @Test
     void aSecondExtensionIsRejectedUntilTheFirstCompletes() {
-        final CompletableFuture<ExtendOutcome> first = lease.extendAsync(TTL).toCompletableFuture();
-        final String message = "an extension of \"orders\" is in progress: wait for its outcome";
+        CompletableFuture<ExtendOutcome> first = lease.extendAsync(TTL).toCompletableFuture();
+        String message = "an extension of \"orders\" is in progress: wait for its outcome";
         Refusal.ofState(message, () -> lease.extendAsync(TTL));
         Refusal.ofState(message, () -> lease.extend(10_000, (extended, outcome) -> {
         }));
@@ -87,7 +87,7 @@ class LeaseWrongUseTest extends VirtualTest {
 
     @Test
     void aPlainLeaseHasNoFencingToken() {
-        final String message = "the lease of \"orders\" is not fenced: acquire it with AcquireOptions.fenced() to get a"
+        String message = "the lease of \"orders\" is not fenced: acquire it with AcquireOptions.fenced() to get a"
                 + " fencing token";
         Refusal.ofState(message, lease::fencingToken);
         release(lease);
@@ -97,8 +97,8 @@ class LeaseWrongUseTest extends VirtualTest {
     @Test
     void aFencingTokenIsReadableAfterTheRelease() {
         release(lease);
-        final Lease fenced = acquired(acquire(client, options().fenced()));
-        final long token = fenced.fencingToken();
+        Lease fenced = acquired(acquire(client, options().fenced()));
+        long token = fenced.fencingToken();
         assertTrue(token > 0);
         release(fenced);
         assertEquals(token, fenced.fencingToken(), "after the release");
@@ -106,7 +106,7 @@ class LeaseWrongUseTest extends VirtualTest {
 
     @Test
     void callsAfterTheClientHasClosedReportClosed() {
-        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.await("closed", 2_000, report::isDone);
         assertEquals(LeaseState.RELEASED, lease.state(), "close has released it");
         assertFalse(lease.isHeld());

@@ -73,7 +73,7 @@ public abstract class LockContract {
         deleteEverywhere(resource);
     }
 
-    private void deleteEverywhere(final String key) {
+    private void deleteEverywhere(String key) {
         for (int i = 0; i < nodeCount(); i++) {
             node(i).delete(key);
         }
@@ -91,18 +91,18 @@ public abstract class LockContract {
         return client(context());
     }
 
-    private Redlock client(final RedlockContext context) {
-        final Redlock client = connect(context);
+    private Redlock client(RedlockContext context) {
+        Redlock client = connect(context);
         clients.add(client);
         Await.until(() -> "all nodes ready: " + client.nodes(),
                 () -> client.nodes().stream().allMatch(node -> node.state() == NodeState.READY));
         return client;
     }
 
-    private Set<String> tokensOf(final String key) {
-        final Set<String> tokens = new HashSet<>();
+    private Set<String> tokensOf(String key) {
+        Set<String> tokens = new HashSet<>();
         for (int i = 0; i < nodeCount(); i++) {
-            final String token = node(i).get(key);
+            String token = node(i).get(key);
             if (token != null) {
                 tokens.add(token);
             }
@@ -110,7 +110,7 @@ public abstract class LockContract {
         return tokens;
     }
 
-    private int keyCount(final String key) {
+    private int keyCount(String key) {
         int count = 0;
         for (int i = 0; i < nodeCount(); i++) {
             count += node(i).get(key) == null ? 0 : 1;
@@ -127,7 +127,7 @@ public abstract class LockContract {
                 () -> keyCount(resource) == nodeCount());
     }
 
-    private static Lease acquired(final AcquireOutcome outcome) {
+    private static Lease acquired(AcquireOutcome outcome) {
         assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
         return outcome.lease();
     }
@@ -136,16 +136,16 @@ public abstract class LockContract {
 
     @Test
     void acquireSetsOneTokenWithExpiryAndReleaseDeletesIt() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        Lease lease = acquired(client().tryAcquire(resource, LONG));
         assertTrue(lease.isHeld(), "held after it was acquired: " + lease);
         assertTrue(lease.remainingValidityNs() < LONG.toNanos() && lease.remainingValidityNs() > 0,
                 "validity is below the ttl: " + lease.remainingValidityNs());
         awaitKeyEverywhere();
-        final Set<String> tokens = tokensOf(resource);
+        Set<String> tokens = tokensOf(resource);
         assertEquals(1, tokens.size(), "one token on all nodes");
         assertEquals(20, tokens.iterator().next().length(), "bytes of a token");
         for (int i = 0; i < nodeCount(); i++) {
-            final long ttlMs = node(i).pttl(resource);
+            long ttlMs = node(i).pttl(resource);
             assertTrue(ttlMs > 0 && ttlMs <= LONG.toMillis(), "ttl on node " + i + " is " + ttlMs);
         }
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "a quorum deleted it");
@@ -156,10 +156,10 @@ public abstract class LockContract {
 
     @Test
     void eachAttemptHasItsOwnToken() throws InterruptedException {
-        final Redlock client = client();
-        final Set<String> tokens = new HashSet<>();
+        Redlock client = client();
+        Set<String> tokens = new HashSet<>();
         for (int i = 0; i < 5; i++) {
-            final Lease lease = acquired(client.tryAcquire(resource, LONG));
+            Lease lease = acquired(client.tryAcquire(resource, LONG));
             awaitKeyEverywhere();
             tokens.addAll(tokensOf(resource));
             lease.release();
@@ -170,12 +170,12 @@ public abstract class LockContract {
 
     @Test
     void aHeldLockIsContendedForEveryOtherCaller() throws InterruptedException {
-        final Redlock holder = client();
-        final Lease lease = acquired(holder.tryAcquire(resource, LONG));
+        Redlock holder = client();
+        Lease lease = acquired(holder.tryAcquire(resource, LONG));
         awaitKeyEverywhere();
-        final String token = tokensOf(resource).iterator().next();
-        for (final Redlock other : List.of(holder, client())) {
-            final AcquireOutcome outcome = other.tryAcquire(resource, LONG);
+        String token = tokensOf(resource).iterator().next();
+        for (Redlock other : List.of(holder, client())) {
+            AcquireOutcome outcome = other.tryAcquire(resource, LONG);
             assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
             assertTrue(outcome.refusedCount() >= quorum() - (nodeCount() + 1) % 2, outcome::toString);
             assertTrue(isRemainingTtlReported()
@@ -190,11 +190,11 @@ public abstract class LockContract {
 
     @Test
     void aLockByThePublishedPatternExcludesThisClient() throws InterruptedException {
-        final Redlock client = client();
+        Redlock client = client();
         for (int i = 0; i < quorum(); i++) {
             assertTrue(node(i).setIfAbsent(resource, "foreign", 20_000), "foreign SET NX on node " + i);
         }
-        final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
+        AcquireOutcome outcome = client.tryAcquire(resource, LONG);
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
         Await.until("the rollback deleted the keys of this client and left the foreign ones",
                 () -> tokensOf(resource).equals(Set.of("foreign")));
@@ -204,7 +204,7 @@ public abstract class LockContract {
 
     @Test
     void aLockOfThisClientExcludesThePublishedPattern() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeyEverywhere();
         for (int i = 0; i < nodeCount(); i++) {
             assertFalse(node(i).setIfAbsent(resource, "foreign", 20_000), "foreign SET NX on node " + i);
@@ -216,20 +216,20 @@ public abstract class LockContract {
 
     @Test
     void aForeignKeyOnAMinorityNeitherBlocksNorChanges() throws InterruptedException {
-        final Redlock client = client();
+        Redlock client = client();
         assertTrue(node(0).setIfAbsent(resource, "foreign", 20_000), "foreign SET NX");
-        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        Lease lease = acquired(client.tryAcquire(resource, LONG));
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "a quorum deleted the key of this client");
         Await.until("only the foreign key is left", () -> tokensOf(resource).equals(Set.of("foreign")));
     }
 
     @Test
     void aForeignKeyWithoutExpiryIsReported() throws InterruptedException {
-        final Redlock client = client();
+        Redlock client = client();
         for (int i = 0; i < nodeCount(); i++) {
             assertTrue(node(i).setIfAbsent(resource, "without expiry", -1), "foreign SET NX on node " + i);
         }
-        final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
+        AcquireOutcome outcome = client.tryAcquire(resource, LONG);
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
         assertEquals(isRemainingTtlReported() ? Long.MAX_VALUE : -1, outcome.shortestRemainingTtlMs(),
                 outcome::toString);
@@ -237,9 +237,9 @@ public abstract class LockContract {
 
     @Test
     void namesInAnyAlphabetAreKeysWithoutChange() throws InterruptedException {
-        final String name = resource + "/\u00e4\u4e16\u754c \r\n$3";
-        final Lease lease = acquired(client().tryAcquire(name, LONG));
-        final String key = new String(name.getBytes(java.nio.charset.StandardCharsets.UTF_8),
+        String name = resource + "/\u00e4\u4e16\u754c \r\n$3";
+        Lease lease = acquired(client().tryAcquire(name, LONG));
+        String key = new String(name.getBytes(java.nio.charset.StandardCharsets.UTF_8),
                 java.nio.charset.StandardCharsets.ISO_8859_1);
         Await.until("the key has its UTF-8 name", () -> keyCount(key) >= quorum());
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "released under the same name");
@@ -247,7 +247,7 @@ public abstract class LockContract {
 
     @Test
     void thePrefixPrecedesTheKey() throws InterruptedException {
-        final Lease lease = acquired(client(context().keyPrefix("contract-prefix:")).tryAcquire(resource, LONG));
+        Lease lease = acquired(client(context().keyPrefix("contract-prefix:")).tryAcquire(resource, LONG));
         Await.until("the key has the prefix", () -> keyCount("contract-prefix:" + resource) >= quorum());
         assertEquals(0, keyCount(resource), "no key without the prefix");
         assertEquals(resource, lease.resource(), "the caller sees the name without the prefix");
@@ -256,13 +256,13 @@ public abstract class LockContract {
 
     @Test
     void noPrintedTextShowsTheToken() throws InterruptedException {
-        final Redlock client = client();
-        final AcquireOutcome outcome = client.tryAcquire(resource, LONG);
+        Redlock client = client();
+        AcquireOutcome outcome = client.tryAcquire(resource, LONG);
         awaitKeyEverywhere();
-        final String token = tokensOf(resource).iterator().next();
-        final String hex = token.chars().mapToObj(c -> String.format("%02x", c)).reduce("", String::concat);
-        for (final Object printed : List.of(outcome, outcome.lease(), client, client.nodes(), client.counters())) {
-            final String text = printed.toString();
+        String token = tokensOf(resource).iterator().next();
+        String hex = token.chars().mapToObj(c -> String.format("%02x", c)).reduce("", String::concat);
+        for (Object printed : List.of(outcome, outcome.lease(), client, client.nodes(), client.counters())) {
+            String text = printed.toString();
             assertFalse(text.contains(token) || text.toLowerCase(java.util.Locale.ROOT).contains(hex.substring(0, 8)),
                     "shows the token: " + text);
         }
@@ -272,9 +272,9 @@ public abstract class LockContract {
 
     @Test
     void aWaiterOfAnotherClientAcquiresAfterTheRelease() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, LONG));
-        final Redlock other = client();
-        final CompletableFuture<AcquireOutcome> waiting = other
+        Lease lease = acquired(client().tryAcquire(resource, LONG));
+        Redlock other = client();
+        CompletableFuture<AcquireOutcome> waiting = other
                 .acquireAsync(resource, AcquireOptions.ofTtl(LONG).waitUpTo(LONG))
                 .toCompletableFuture();
         Await.until("the waiter has been refused once", () -> other.counters().contendedAttemptCount() > 0);
@@ -285,12 +285,12 @@ public abstract class LockContract {
 
     @Test
     void waitersOfOneClientAreServedInOrder() throws InterruptedException {
-        final Redlock client = client();
-        final Lease lease = acquired(client.tryAcquire(resource, LONG));
-        final List<Integer> served = Collections.synchronizedList(new ArrayList<>());
-        final List<CompletableFuture<?>> all = new ArrayList<>();
+        Redlock client = client();
+        Lease lease = acquired(client.tryAcquire(resource, LONG));
+        List<Integer> served = Collections.synchronizedList(new ArrayList<>());
+        List<CompletableFuture<?>> all = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
-            final int place = i;
+            int place = i;
             all.add(client.acquireAsync(resource, AcquireOptions.ofTtl(LONG).waitUpTo(LONG))
                     .thenCompose(outcome -> {
                         served.add(outcome.isAcquired() ? place : -1);
@@ -305,10 +305,10 @@ public abstract class LockContract {
 
     @Test
     void aWaitBudgetEndsAsTimedOut() throws InterruptedException {
-        final Redlock client = client();
-        final Lease lease = acquired(client.tryAcquire(resource, LONG));
-        final long startNs = System.nanoTime();
-        final AcquireOutcome outcome = client().tryAcquire(resource, LONG, Duration.ofMillis(60));
+        Redlock client = client();
+        Lease lease = acquired(client.tryAcquire(resource, LONG));
+        long startNs = System.nanoTime();
+        AcquireOutcome outcome = client().tryAcquire(resource, LONG, Duration.ofMillis(60));
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.lastReason(), outcome::toString);
         assertTrue(outcome.attemptCount() >= 1, outcome::toString);
@@ -321,18 +321,18 @@ public abstract class LockContract {
 
     @Test
     void threadsNeverHoldTheLockAtTheSameTime() throws InterruptedException {
-        final List<Redlock> both = List.of(client(), client());
-        final AtomicInteger inside = new AtomicInteger();
-        final AtomicInteger overlaps = new AtomicInteger();
-        final AtomicInteger turns = new AtomicInteger();
-        final List<Thread> threads = new ArrayList<>();
+        List<Redlock> both = List.of(client(), client());
+        AtomicInteger inside = new AtomicInteger();
+        AtomicInteger overlaps = new AtomicInteger();
+        AtomicInteger turns = new AtomicInteger();
+        List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
-            final Redlock client = both.get(i % 2);
-            final Thread thread = new Thread(() -> takeTurns(client, inside, overlaps, turns));
+            Redlock client = both.get(i % 2);
+            Thread thread = new Thread(() -> takeTurns(client, inside, overlaps, turns));
             threads.add(thread);
             thread.start();
         }
-        for (final Thread thread : threads) {
+        for (Thread thread : threads) {
             thread.join();
         }
         assertEquals(0, overlaps.get(), "two holders at the same time");
@@ -340,8 +340,8 @@ public abstract class LockContract {
         awaitNoKey();
     }
 
-    private void takeTurns(final Redlock client, final AtomicInteger inside, final AtomicInteger overlaps,
-            final AtomicInteger turns) {
+    private void takeTurns(Redlock client, AtomicInteger inside, AtomicInteger overlaps,
+            AtomicInteger turns) {
         try {
             for (int turn = 0; turn < 10; turn++) {
                 try (Lease lease = client.tryAcquire(resource, LONG, Duration.ofSeconds(30)).lease()) {
@@ -351,7 +351,7 @@ public abstract class LockContract {
                     inside.decrementAndGet();
                 }
             }
-        } catch (final InterruptedException e) {
+        } catch (InterruptedException e) {
             throw new AssertionError("no interrupt is expected", e);
         }
     }
@@ -360,7 +360,7 @@ public abstract class LockContract {
 
     @Test
     void releasingTwiceIsNotAnError() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        Lease lease = acquired(client().tryAcquire(resource, LONG));
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "first");
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the second release returns the outcome of the first");
         lease.close();
@@ -369,7 +369,7 @@ public abstract class LockContract {
 
     @Test
     void releaseDoesNotDeleteAnotherHoldersKey() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeyEverywhere();
         deleteEverywhere(resource);
         for (int i = 0; i < nodeCount(); i++) {
@@ -381,7 +381,7 @@ public abstract class LockContract {
 
     @Test
     void closeDoesNotThrowIfTheLockIsGone() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeyEverywhere();
         deleteEverywhere(resource);
         lease.close();
@@ -393,9 +393,9 @@ public abstract class LockContract {
 
     @Test
     void extendRenewsTheExpiryOnTheNodes() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, Duration.ofSeconds(15)));
+        Lease lease = acquired(client().tryAcquire(resource, Duration.ofSeconds(15)));
         awaitKeyEverywhere();
-        final long before = lease.remainingValidityNs();
+        long before = lease.remainingValidityNs();
         assertEquals(ExtendOutcome.EXTENDED, lease.extend(Duration.ofSeconds(50)), lease::toString);
         assertTrue(lease.remainingValidityNs() > before + TimeUnit.SECONDS.toNanos(20), "validity grew: " + lease);
         Await.until("every node has the new expiry", () -> node(nodeCount() - 1).pttl(resource) > 20_000);
@@ -405,7 +405,7 @@ public abstract class LockContract {
 
     @Test
     void extendCanShorten() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, Duration.ofSeconds(50)));
+        Lease lease = acquired(client().tryAcquire(resource, Duration.ofSeconds(50)));
         assertEquals(ExtendOutcome.EXTENDED, lease.extend(Duration.ofSeconds(10)), lease::toString);
         assertTrue(lease.remainingValidityNs() <= TimeUnit.SECONDS.toNanos(10), "validity shrank: " + lease);
         lease.release();
@@ -413,9 +413,9 @@ public abstract class LockContract {
 
     @Test
     void extendSetsAMissingKeyOfAMinorityAgain() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, LONG));
+        Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeyEverywhere();
-        final Set<String> tokens = tokensOf(resource);
+        Set<String> tokens = tokensOf(resource);
         node(0).delete(resource);
         assertEquals(ExtendOutcome.EXTENDED, lease.extend(LONG), lease::toString);
         awaitKeyEverywhere();
@@ -426,9 +426,9 @@ public abstract class LockContract {
 
     @Test
     void extendDoesNotCountKeysThatItSetAgain() throws InterruptedException {
-        final AtomicReference<LeaseState> received = new AtomicReference<>();
-        final Redlock client = client();
-        final Lease lease = acquired(client.acquire(client.key(resource),
+        AtomicReference<LeaseState> received = new AtomicReference<>();
+        Redlock client = client();
+        Lease lease = acquired(client.acquire(client.key(resource),
                 AcquireOptions.ofTtl(LONG).tryOnce().listener((lost, state) -> received.set(state))));
         awaitKeyEverywhere();
         deleteEverywhere(resource);
@@ -442,9 +442,9 @@ public abstract class LockContract {
 
     @Test
     void aLeaseThatIsNotReleasedExpires() throws InterruptedException {
-        final CompletableFuture<LeaseState> received = new CompletableFuture<>();
-        final Redlock client = client();
-        final Lease lease = acquired(client.acquire(client.key(resource), AcquireOptions.ofTtl(Duration.ofMillis(300))
+        CompletableFuture<LeaseState> received = new CompletableFuture<>();
+        Redlock client = client();
+        Lease lease = acquired(client.acquire(client.key(resource), AcquireOptions.ofTtl(Duration.ofMillis(300))
                 .waitUpTo(LONG)
                 .listener((lost, state) -> received.complete(state))));
         assertEquals(LeaseState.EXPIRED, received.join(), "the listener is notified");
@@ -457,20 +457,20 @@ public abstract class LockContract {
 
     @Test
     void autoExtensionKeepsTheLockWithinItsLimit() throws InterruptedException {
-        final CompletableFuture<LeaseState> lost = new CompletableFuture<>();
-        final AtomicInteger extensions = new AtomicInteger();
-        final LeaseListener listener = new LeaseListener() {
+        CompletableFuture<LeaseState> lost = new CompletableFuture<>();
+        AtomicInteger extensions = new AtomicInteger();
+        LeaseListener listener = new LeaseListener() {
             @Override
-            public void onLost(final Lease lease, final LeaseState state) {
+            public void onLost(Lease lease, LeaseState state) {
                 lost.complete(state);
             }
 
             @Override
-            public void onExtended(final Lease lease, final int extensionCount) {
+            public void onExtended(Lease lease, int extensionCount) {
                 extensions.set(extensionCount);
             }
         };
-        final Redlock client = client();
+        Redlock client = client();
         acquired(client.acquire(client.key(resource), AcquireOptions.ofTtl(Duration.ofMillis(600))
                 .waitUpTo(LONG)
                 .listener(listener)
@@ -484,14 +484,14 @@ public abstract class LockContract {
 
     @Test
     void theCallbackFormReusesOneLease() {
-        final Redlock client = client();
-        final Lease lease = client.newLease();
-        final ResourceKey key = client.key(resource);
-        final AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce();
-        final AtomicInteger rounds = new AtomicInteger();
-        final CompletableFuture<Integer> done = new CompletableFuture<>();
-        final ReleaseCallback[] released = new ReleaseCallback[1];
-        final AcquireCallback acquired = outcome -> {
+        Redlock client = client();
+        Lease lease = client.newLease();
+        ResourceKey key = client.key(resource);
+        AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce();
+        AtomicInteger rounds = new AtomicInteger();
+        CompletableFuture<Integer> done = new CompletableFuture<>();
+        ReleaseCallback[] released = new ReleaseCallback[1];
+        AcquireCallback acquired = outcome -> {
             assertSame(lease, outcome.lease(), "the given lease");
             lease.release(released[0]);
         };
@@ -508,8 +508,8 @@ public abstract class LockContract {
 
     @Test
     void aLeaseInUseIsRejected() throws InterruptedException {
-        final Redlock client = client();
-        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        Redlock client = client();
+        Lease lease = acquired(client.tryAcquire(resource, LONG));
         assertThrows(IllegalStateException.class, () -> client.acquire(client.key(resource),
                 AcquireOptions.ofTtl(LONG).tryOnce(), lease, outcome -> {
                 }), "the lease is held");
@@ -521,18 +521,18 @@ public abstract class LockContract {
 
     @Test
     void blockingCallsOnTheEventLoopThrow() {
-        final Redlock client = client();
-        final CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+        Redlock client = client();
+        CompletableFuture<Throwable> thrown = new CompletableFuture<>();
         client.acquire(client.key(resource), AcquireOptions.ofTtl(LONG).tryOnce(), client.newLease(), outcome -> {
             try {
                 client.tryAcquire(resource, LONG);
                 thrown.complete(null);
-            } catch (final IllegalStateException | InterruptedException e) {
+            } catch (IllegalStateException | InterruptedException e) {
                 thrown.complete(e);
             }
             outcome.lease().close();
         });
-        final Throwable refusal = thrown.join();
+        Throwable refusal = thrown.join();
         assertNotNull(refusal, "a blocking call on the loop must throw");
         assertEquals(IllegalStateException.class, refusal.getClass(), "exception of the call");
         awaitNoKey();
@@ -540,10 +540,10 @@ public abstract class LockContract {
 
     @Test
     void cancellingTheFutureLeavesNoKey() throws InterruptedException {
-        final Redlock client = client();
-        final Lease lease = acquired(client.tryAcquire(resource, LONG));
-        final Redlock other = client();
-        final CompletableFuture<AcquireOutcome> waiting = other
+        Redlock client = client();
+        Lease lease = acquired(client.tryAcquire(resource, LONG));
+        Redlock other = client();
+        CompletableFuture<AcquireOutcome> waiting = other
                 .acquireAsync(resource, AcquireOptions.ofTtl(LONG).waitUpTo(LONG))
                 .toCompletableFuture();
         Await.until("the waiter has been refused once", () -> other.counters().contendedAttemptCount() > 0);
@@ -552,7 +552,7 @@ public abstract class LockContract {
                 () -> other.counters().outcomeCount(AcquireOutcome.Kind.CANCELLED) == 1);
         lease.release();
         awaitNoKey();
-        final CompletableFuture<AcquireOutcome> atOnce = other
+        CompletableFuture<AcquireOutcome> atOnce = other
                 .acquireAsync(resource, AcquireOptions.ofTtl(LONG).tryOnce())
                 .toCompletableFuture();
         if (!atOnce.cancel(true)) {
@@ -563,21 +563,21 @@ public abstract class LockContract {
     }
 
     /** The rollback of a cancelled acquisition follows a later lock on the same connections. */
-    private void awaitNoKeyForGood(final Redlock client) throws InterruptedException {
+    private void awaitNoKeyForGood(Redlock client) throws InterruptedException {
         acquired(client.tryAcquire(resource + "/later", LONG)).release();
         awaitNoKey();
     }
 
     @Test
     void anInterruptRollsBack() throws InterruptedException {
-        final Redlock holder = client();
-        final Lease lease = acquired(holder.tryAcquire(resource, LONG));
-        final Redlock other = client();
-        final AtomicReference<Throwable> thrown = new AtomicReference<>();
-        final Thread waiter = new Thread(() -> {
+        Redlock holder = client();
+        Lease lease = acquired(holder.tryAcquire(resource, LONG));
+        Redlock other = client();
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        Thread waiter = new Thread(() -> {
             try {
                 other.tryAcquire(resource, LONG, LONG);
-            } catch (final InterruptedException e) {
+            } catch (InterruptedException e) {
                 thrown.set(e);
             }
         });
@@ -601,24 +601,24 @@ public abstract class LockContract {
     }
 
     /** Grants once by each form of the API; returns the fencing tokens. */
-    private List<Long> fencedByEachForm(final Redlock client) throws InterruptedException {
-        final List<Long> tokens = new ArrayList<>();
-        final java.util.function.Consumer<AcquireOutcome> take = outcome -> {
+    private List<Long> fencedByEachForm(Redlock client) throws InterruptedException {
+        List<Long> tokens = new ArrayList<>();
+        java.util.function.Consumer<AcquireOutcome> take = outcome -> {
             tokens.add(acquired(outcome).fencingToken());
             outcome.lease().releaseAsync().toCompletableFuture().join();
         };
         take.accept(client.acquire(client.key(resource), FENCED));
         take.accept(client.acquireAsync(resource, FENCED).toCompletableFuture().join());
-        final CountDownLatch isDecided = new CountDownLatch(1);
-        final Lease reusable = client.newLease();
-        final AtomicReference<AcquireOutcome> byCallback = new AtomicReference<>();
+        CountDownLatch isDecided = new CountDownLatch(1);
+        Lease reusable = client.newLease();
+        AtomicReference<AcquireOutcome> byCallback = new AtomicReference<>();
         client.acquire(client.key(resource), FENCED, reusable, outcome -> {
             byCallback.set(outcome);
             isDecided.countDown();
         });
         assertTrue(isDecided.await(30, TimeUnit.SECONDS), "the callback runs");
         take.accept(byCallback.get());
-        final RedlockLock view = client.asLock(resource, FENCED);
+        RedlockLock view = client.asLock(resource, FENCED);
         view.lock();
         tokens.add(view.lease().fencingToken());
         view.unlock();
@@ -627,7 +627,7 @@ public abstract class LockContract {
 
     @Test
     void fencingTokensGrowInEveryApiFormAndAcrossClients() throws InterruptedException {
-        final List<Long> tokens = new ArrayList<>(fencedByEachForm(client()));
+        List<Long> tokens = new ArrayList<>(fencedByEachForm(client()));
         tokens.addAll(fencedByEachForm(client()));
         for (int i = 0; i < tokens.size(); i++) {
             assertTrue(tokens.get(i) > (i == 0 ? 0 : tokens.get(i - 1)), "positive and increasing: " + tokens);
@@ -636,20 +636,20 @@ public abstract class LockContract {
 
     @Test
     void fencingTokenOfAPlainLeaseThrowsWithItsName() throws InterruptedException {
-        final Lease lease = acquired(client().tryAcquire(resource, LONG));
-        final String message = assertThrows(IllegalStateException.class, lease::fencingToken).getMessage();
+        Lease lease = acquired(client().tryAcquire(resource, LONG));
+        String message = assertThrows(IllegalStateException.class, lease::fencingToken).getMessage();
         assertTrue(message.contains(resource) && message.contains("fenced"), message);
         lease.release();
     }
 
     @Test
     void differentCountersAreRaisedAndAgreeAfterTheRelease() throws InterruptedException {
-        final Redlock client = client();
+        Redlock client = client();
         for (int i = 0; i < nodeCount(); i++) {
             assertTrue(node(i).setIfAbsent(counter(), Integer.toString(1_000 * (i + 1)), 60_000), "counter " + i);
         }
-        final Lease lease = acquired(client.acquire(client.key(resource), FENCED));
-        final long fencingToken = lease.fencingToken();
+        Lease lease = acquired(client.acquire(client.key(resource), FENCED));
+        long fencingToken = lease.fencingToken();
         assertTrue(fencingToken % 1_000 == 1 && fencingToken > 1_000 * (quorum() - 1), "an incremented counter: "
                 + fencingToken);
         assertEquals(1, client.counters().raisedCount(), "it took a second round trip");
@@ -663,7 +663,7 @@ public abstract class LockContract {
                     }
                     return true;
                 });
-        final Lease next = acquired(client.acquire(client.key(resource), FENCED));
+        Lease next = acquired(client.acquire(client.key(resource), FENCED));
         assertEquals(fencingToken + 1, next.fencingToken(), "the next one");
         assertEquals(1, client.counters().raisedCount(), "and that took one round trip");
         next.release();
@@ -676,9 +676,9 @@ public abstract class LockContract {
     /** If users choose names, the holder of one lock must not break another one. */
     @Test
     void noLockKeyIsACounterKey() throws InterruptedException {
-        final Redlock client = client();
-        final String alike = resource + ":redlock:fence";
-        for (final String name : List.of(alike, counter(), "{" + resource + "}:redlock:fence")) {
+        Redlock client = client();
+        String alike = resource + ":redlock:fence";
+        for (String name : List.of(alike, counter(), "{" + resource + "}:redlock:fence")) {
             assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(name, LONG), name);
         }
         for (int i = 0; i < nodeCount(); i++) {
@@ -686,10 +686,10 @@ public abstract class LockContract {
                     "node " + i);
         }
         try {
-            final Lease first = acquired(client.acquire(client.key(resource), FENCED));
-            final long fencingToken = first.fencingToken();
+            Lease first = acquired(client.acquire(client.key(resource), FENCED));
+            long fencingToken = first.fencingToken();
             assertEquals(ReleaseOutcome.RELEASED, first.release(), "released");
-            final Lease second = acquired(client.acquire(client.key(resource), FENCED));
+            Lease second = acquired(client.acquire(client.key(resource), FENCED));
             assertTrue(second.fencingToken() > fencingToken, "incremented");
             assertEquals(ReleaseOutcome.RELEASED, second.release(), "released");
             for (int i = 0; i < nodeCount(); i++) {
@@ -704,11 +704,11 @@ public abstract class LockContract {
     /** One counter is ahead of the clocks: the others make the tokens, and are not raised. */
     @Test
     void oneCounterOutOfRangeDoesNotPreventGrants() throws InterruptedException {
-        final Redlock client = client();
+        Redlock client = client();
         assertTrue(node(0).setIfAbsent(counter(), "9007199254740989", 60_000), "the last numbers");
         long before = 0;
         for (int i = 0; i < 6; i++) {
-            final Lease lease = acquired(client.acquire(client.key(resource), FENCED));
+            Lease lease = acquired(client.acquire(client.key(resource), FENCED));
             assertTrue(lease.fencingToken() > before && lease.fencingToken() < 1L << 52, lease::toString);
             before = lease.fencingToken();
             assertEquals(ReleaseOutcome.RELEASED, lease.release(), "released");
@@ -722,15 +722,15 @@ public abstract class LockContract {
     /** Integers of Lua are exact up to 2^53 - 1; the last of them is granted, and nothing after it. */
     @Test
     void aCounterAtItsMaximumGrantsNothing() throws InterruptedException {
-        final Redlock client = client();
+        Redlock client = client();
         for (int i = 0; i < nodeCount(); i++) {
             assertTrue(node(i).setIfAbsent(counter(), "9007199254740990", 60_000), "counter " + i);
         }
-        final AcquireOptions once = AcquireOptions.ofTtl(LONG).tryOnce().fenced();
-        final Lease last = acquired(client.acquire(client.key(resource), once));
+        AcquireOptions once = AcquireOptions.ofTtl(LONG).tryOnce().fenced();
+        Lease last = acquired(client.acquire(client.key(resource), once));
         assertEquals((1L << 53) - 1, last.fencingToken(), "the largest exact integer");
         assertEquals(ReleaseOutcome.RELEASED, last.release(), "released");
-        final AcquireOutcome outcome = client.acquire(client.key(resource), once);
+        AcquireOutcome outcome = client.acquire(client.key(resource), once);
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertTrue(outcome.toString().contains("FENCE"), outcome::toString);
         awaitNoKey();
@@ -742,13 +742,13 @@ public abstract class LockContract {
 
     @Test
     void closingTheClientReleasesItsLocks() throws InterruptedException {
-        final Redlock client = client();
-        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        Redlock client = client();
+        Lease lease = acquired(client.tryAcquire(resource, LONG));
         awaitKeyEverywhere();
-        final CompletableFuture<AcquireOutcome> waiting = client
+        CompletableFuture<AcquireOutcome> waiting = client
                 .acquireAsync(resource, AcquireOptions.ofTtl(LONG).waitUpTo(LONG))
                 .toCompletableFuture();
-        final CloseReport report = client.closeWithin(Duration.ofSeconds(10));
+        CloseReport report = client.closeWithin(Duration.ofSeconds(10));
         assertTrue(report.isClean(), report::toString);
         assertEquals(1, report.releasedCount(), report::toString);
         assertEquals(LeaseState.RELEASED, lease.state(), "the lease is released");
@@ -760,7 +760,7 @@ public abstract class LockContract {
 
     @Test
     void badInputIsRejectedBeforeAnyCommand() {
-        final Redlock client = client();
+        Redlock client = client();
         assertThrows(IllegalArgumentException.class, () -> client.tryAcquire("", LONG), "empty resource");
         assertThrows(IllegalArgumentException.class, () -> client.tryAcquire("r".repeat(513), LONG), "too long");
         assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(resource, Duration.ofMillis(2)), "ttl");
@@ -775,8 +775,8 @@ public abstract class LockContract {
 
     @Test
     void countersCountOutcomes() throws InterruptedException {
-        final Redlock client = client();
-        final Lease lease = acquired(client.tryAcquire(resource, LONG));
+        Redlock client = client();
+        Lease lease = acquired(client.tryAcquire(resource, LONG));
         client.tryAcquire(resource, LONG);
         lease.release();
         assertEquals(1, client.counters().acquiredCount(), "acquired");
@@ -787,8 +787,8 @@ public abstract class LockContract {
 
     @Test
     void fiftyParallelLocksAreIndependent() throws InterruptedException {
-        final Redlock client = client();
-        final CountDownLatch all = new CountDownLatch(50);
+        Redlock client = client();
+        CountDownLatch all = new CountDownLatch(50);
         for (int i = 0; i < 50; i++) {
             client.acquireAsync(resource + "/" + i, AcquireOptions.ofTtl(LONG).tryOnce()).thenAccept(outcome -> {
                 if (outcome.isAcquired()) {

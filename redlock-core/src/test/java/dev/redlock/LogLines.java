@@ -26,17 +26,17 @@ final class LogLines extends Handler implements AutoCloseable {
     }
 
     /** @return lines so far that contain a text, oldest first */
-    List<String> with(final String text) {
+    List<String> with(String text) {
         return lines.stream().filter(line -> line.contains(text)).toList();
     }
 
     /** @return lines so far of a level that contain a text, oldest first */
-    List<String> with(final Level level, final String text) {
+    List<String> with(Level level, String text) {
         return with(text).stream().filter(line -> levels.get(lines.indexOf(line)) == level).toList();
     }
 
     @Override
-    public void publish(final LogRecord record) {
+    public void publish(LogRecord record) {
         levels.add(record.getLevel());
         lines.add(formatter.formatMessage(record));
     }

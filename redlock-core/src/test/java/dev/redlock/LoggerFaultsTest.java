@@ -44,12 +44,12 @@ class LoggerFaultsTest extends VirtualTest {
         private int recordCount;
         private int depth;
 
-        HostileHandler(final Fault fault) {
+        HostileHandler(Fault fault) {
             this.fault = fault;
         }
 
         @Override
-        public void publish(final LogRecord message) {
+        public void publish(LogRecord message) {
             recordCount++;
             if (client != null && depth == 0 && fault.name().startsWith("CALLS_BACK")) {
                 depth++;
@@ -69,7 +69,7 @@ class LoggerFaultsTest extends VirtualTest {
 
         /** Calls the whole API, on the loop. */
         private void callBack() {
-            final Redlock redlock = client.redlock();
+            Redlock redlock = client.redlock();
             redlock.acquireAsync("logged", options()).whenComplete((outcome, failure) -> {
                 if (outcome.isAcquired()) {
                     outcome.lease().releaseAsync();
@@ -82,7 +82,7 @@ class LoggerFaultsTest extends VirtualTest {
             if (!held.isEmpty() && recordCount % 3 == 1) {
                 try {
                     held.get(0).extendAsync(LONG);
-                } catch (final IllegalStateException e) {
+                } catch (IllegalStateException e) {
                     // An extension is in progress.
                 }
             }
@@ -105,7 +105,7 @@ class LoggerFaultsTest extends VirtualTest {
     @BeforeEach
     void keepHandlers() {
         usualHandlers = LOG.getHandlers();
-        for (final Handler handler : usualHandlers) {
+        for (Handler handler : usualHandlers) {
             LOG.removeHandler(handler);
         }
     }
@@ -113,14 +113,14 @@ class LoggerFaultsTest extends VirtualTest {
     @AfterEach
     void restoreHandlers() {
         LOG.removeHandler(hostile);
-        for (final Handler handler : usualHandlers) {
+        for (Handler handler : usualHandlers) {
             LOG.addHandler(handler);
         }
         LOG.setLevel(Level.SEVERE);
         LOG.setUseParentHandlers(true);
     }
 
-    private void logTo(final Fault fault) {
+    private void logTo(Fault fault) {
         hostile = new HostileHandler(fault);
         LOG.setUseParentHandlers(false);
         LOG.addHandler(hostile);
@@ -130,7 +130,7 @@ class LoggerFaultsTest extends VirtualTest {
     /** A READY node has a connection, whenever the loop is idle. */
     private void watch() {
         world.observer(() -> {
-            for (final NodeStatus status : client == null ? List.<NodeStatus>of() : client.redlock().nodes()) {
+            for (NodeStatus status : client == null ? List.<NodeStatus>of() : client.redlock().nodes()) {
                 if (status.state() == NodeState.READY) {
                     assertTrue(node(status.index()).connectionCount() > 0, () -> status + " has no connection");
                 }
@@ -138,7 +138,7 @@ class LoggerFaultsTest extends VirtualTest {
         });
     }
 
-    private void hostileWorld(final Fault fault) {
+    private void hostileWorld(Fault fault) {
         world = new VirtualWorld(3);
         logTo(fault);
         watch();
@@ -151,7 +151,7 @@ class LoggerFaultsTest extends VirtualTest {
                 .nodes()
                 .stream()
                 .allMatch(status -> status.state() == NodeState.READY));
-        final Lease lease = acquired(get(client.redlock().acquireAsync("next", options())));
+        Lease lease = acquired(get(client.redlock().acquireAsync("next", options())));
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
         world.runMs(100);
         held.forEach(Lease::close);
@@ -160,19 +160,19 @@ class LoggerFaultsTest extends VirtualTest {
         assertEquals(0, client.engine().heldCount(), "leases that are held");
     }
 
-    private Lease hold(final String resource, final AcquireOptions options) {
-        final Lease lease = acquired(get(client.redlock().acquireAsync(resource, options)));
+    private Lease hold(String resource, AcquireOptions options) {
+        Lease lease = acquired(get(client.redlock().acquireAsync(resource, options)));
         held.add(lease);
         return lease;
     }
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void logHandlersThatThrowWhileNodesReconnectChangeNothing(final Fault fault) {
+    void logHandlersThatThrowWhileNodesReconnectChangeNothing(Fault fault) {
         hostileWorld(fault);
         for (int round = 0; round < 9; round++) {
-            final int index = round % 3;
-            final CompletableFuture<AcquireOutcome> before = acquireAsync(client, options());
+            int index = round % 3;
+            CompletableFuture<AcquireOutcome> before = acquireAsync(client, options());
             switch (round / 3) {
                 case 0 -> node(index).breakConnections();
                 case 1 -> {
@@ -186,9 +186,9 @@ class LoggerFaultsTest extends VirtualTest {
                     node(index).resume();
                 }
             }
-            final CompletableFuture<AcquireOutcome> after = acquireAsync(client, options());
+            CompletableFuture<AcquireOutcome> after = acquireAsync(client, options());
             world.runMs(2_500);
-            for (final CompletableFuture<AcquireOutcome> future : List.of(before, after)) {
+            for (CompletableFuture<AcquireOutcome> future : List.of(before, after)) {
                 assertTrue(future.isDone(), "a caller has no outcome");
                 if (future.join().isAcquired()) {
                     future.join().lease().close();
@@ -201,7 +201,7 @@ class LoggerFaultsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void logHandlersThatThrowWhileNodesAreDownChangeNothing(final Fault fault) {
+    void logHandlersThatThrowWhileNodesAreDownChangeNothing(Fault fault) {
         world = new VirtualWorld(3);
         node(0).crash();
         node(1).crash();
@@ -216,18 +216,18 @@ class LoggerFaultsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void logHandlersThatThrowDuringClockJumpsChangeNothing(final Fault fault) {
+    void logHandlersThatThrowDuringClockJumpsChangeNothing(Fault fault) {
         hostileWorld(fault);
-        final int[] lost = new int[1];
-        final AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce().listener((lease, state) -> {
+        int[] lost = new int[1];
+        AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce().listener((lease, state) -> {
             lost[0]++;
             throw new IllegalStateException("a listener, thrown by a test");
         });
-        final List<Lease> leases = new ArrayList<>();
+        List<Lease> leases = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
             leases.add(acquired(get(client.redlock().acquireAsync("orders/" + i, options))));
         }
-        final CompletableFuture<AcquireOutcome> waiting = client.redlock()
+        CompletableFuture<AcquireOutcome> waiting = client.redlock()
                 .acquireAsync("orders/3", AcquireOptions.ofTtl(LONG).waitUpTo(Duration.ofMinutes(3)))
                 .toCompletableFuture();
         world.runMs(10);
@@ -245,11 +245,11 @@ class LoggerFaultsTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void logHandlersThatThrowAfterFailedCallbacksChangeNothing(final Fault fault) {
+    void logHandlersThatThrowAfterFailedCallbacksChangeNothing(Fault fault) {
         hostileWorld(fault);
-        final int[] received = new int[3];
-        final Lease lease = client.redlock().newLease();
-        final RuntimeException bug = new IllegalStateException("a callback, thrown by a test");
+        int[] received = new int[3];
+        Lease lease = client.redlock().newLease();
+        RuntimeException bug = new IllegalStateException("a callback, thrown by a test");
         client.redlock().acquire(client.redlock().key("orders"), options(), lease, outcome -> {
             received[0]++;
             throw bug;
@@ -259,13 +259,13 @@ class LoggerFaultsTest extends VirtualTest {
             received[1]++;
             throw bug;
         });
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
                 options().waitUpTo(Duration.ofSeconds(30))
                         .retryPolicy((attempts, reason, ttl, random) -> {
                             throw bug;
                         }));
         eachNode(node -> node.redis().set("others", "foreign", 2_000));
-        final CompletableFuture<AcquireOutcome> refused = client.redlock()
+        CompletableFuture<AcquireOutcome> refused = client.redlock()
                 .acquireAsync("others", options().waitUpTo(Duration.ofSeconds(5))
                         .retryPolicy((attempts, reason, ttl, random) -> {
                             throw new AssertionError("a policy, thrown by a test");
@@ -287,15 +287,15 @@ class LoggerFaultsTest extends VirtualTest {
     /** The log line is written while a command is being sent. */
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void logHandlersThatThrowAfterFailedAllocationsChangeNothing(final Fault fault) {
+    void logHandlersThatThrowAfterFailedAllocationsChangeNothing(Fault fault) {
         world = new VirtualWorld(3);
-        final ScarceAllocator allocator = new ScarceAllocator();
+        ScarceAllocator allocator = new ScarceAllocator();
         allocator.exhausted(true);
         logTo(fault);
         watch();
         client = client(context().restartGuard(RestartGuardMode.OFF), allocator);
         world.runMs(2_000);
-        final CompletableFuture<AcquireOutcome> without = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> without = acquireAsync(client, options());
         world.runMs(200);
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, without.join().kind());
         // Enough memory for the handshakes, but not for the first batch.
@@ -305,7 +305,7 @@ class LoggerFaultsTest extends VirtualTest {
                 .stream()
                 .allMatch(status -> status.state() == NodeState.READY));
         allocator.exhausted(true);
-        final CompletableFuture<AcquireOutcome> unsent = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> unsent = acquireAsync(client, options());
         world.runMs(200);
         assertTrue(unsent.isDone(), "a caller has no outcome");
         allocator.exhausted(false);
@@ -319,16 +319,16 @@ class LoggerFaultsTest extends VirtualTest {
     /** The call that closes the client logs them, on the thread of its caller. */
     @ParameterizedTest
     @EnumSource(Fault.class)
-    void logHandlersThatThrowAtCloseChangeNothing(final Fault fault) throws Exception {
+    void logHandlersThatThrowAtCloseChangeNothing(Fault fault) throws Exception {
         try (LiveNodes nodes = new LiveNodes(1)) {
-            final TestClient engine = new TestClient(
+            TestClient engine = new TestClient(
                     new RedlockContext().nodes(nodes.addresses())
                             .restartGuard(RestartGuardMode.OFF)
                             .closeTimeout(Duration.ofMillis(50)),
                     nodes.clientLoop(), nodes.newTransport(), System::nanoTime, 1);
             engine.open().join();
             Await.until("ready", () -> engine.redlock().nodes().get(0).state() == NodeState.READY);
-            final Lease lease = engine.redlock().tryAcquire("orders", TTL).lease();
+            Lease lease = engine.redlock().tryAcquire("orders", TTL).lease();
             logTo(fault);
             nodes.onLoop(() -> {
                 nodes.node(0).pause();
@@ -355,7 +355,7 @@ class LoggerFaultsTest extends VirtualTest {
                         }), world.nowNs()));
         world.runMs(10);
         assertEquals(1, hostile.recordCount, "the timer that threw is logged");
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.runMs(11_000);
         assertEquals(LeaseState.EXPIRED, lease.state(), "its end uses a timer too");
         assertWorks();

@@ -40,20 +40,20 @@ class LoopEndTest {
     enum End {
         GRACEFUL {
             @Override
-            void shutDown(final EventLoop loop) {
+            void shutDown(EventLoop loop) {
                 loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
             }
         },
         QUIET {
             @Override
-            void shutDown(final EventLoop loop) {
+            void shutDown(EventLoop loop) {
                 loop.shutdownGracefully(100, 1_000, TimeUnit.MILLISECONDS);
             }
         },
         ABRUPT {
             @Override
             @SuppressWarnings("deprecation") // The users of this one need outcomes too.
-            void shutDown(final EventLoop loop) {
+            void shutDown(EventLoop loop) {
                 loop.shutdown();
             }
         };
@@ -73,8 +73,8 @@ class LoopEndTest {
         nodes.close();
     }
 
-    private void connect(final EventLoop onLoop) {
-        final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+    private void connect(EventLoop onLoop) {
+        TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(60))
                 .unansweredTimeoutMs(60_000), onLoop, nodes.newTransport(), NanoClock.system(), 1);
         client.open().orTimeout(20, TimeUnit.SECONDS).join();
@@ -89,9 +89,9 @@ class LoopEndTest {
     }
 
     /** Runs a call on a new thread, until the thread is parked. */
-    private <T> FutureTask<T> parked(final Callable<T> call) {
-        final FutureTask<T> task = new FutureTask<>(call);
-        final Thread thread = new Thread(task);
+    private <T> FutureTask<T> parked(Callable<T> call) {
+        FutureTask<T> task = new FutureTask<>(call);
+        Thread thread = new Thread(task);
         thread.setDaemon(true);
         thread.start();
         calls.add(task);
@@ -99,33 +99,33 @@ class LoopEndTest {
         return task;
     }
 
-    private static <T> T resultOf(final FutureTask<T> task) throws Exception {
+    private static <T> T resultOf(FutureTask<T> task) throws Exception {
         return task.get(20, TimeUnit.SECONDS);
     }
 
-    private Lease held(final String resource, final AcquireOptions options) throws InterruptedException {
+    private Lease held(String resource, AcquireOptions options) throws InterruptedException {
         return redlock.acquire(redlock.key(resource), options).lease();
     }
 
     @ParameterizedTest
     @EnumSource
-    void theEndOfTheLoopCompletesAnAttempt(final End end) throws Exception {
+    void theEndOfTheLoopCompletesAnAttempt(End end) throws Exception {
         connect(loop);
         pauseNode();
-        final FutureTask<AcquireOutcome> call = parked(() -> redlock.tryAcquire("r", TTL));
+        FutureTask<AcquireOutcome> call = parked(() -> redlock.tryAcquire("r", TTL));
         end.shutDown(loop);
         assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(call).kind());
     }
 
     @ParameterizedTest
     @EnumSource
-    void theEndOfTheLoopCompletesAnAcquisitionBetweenAttempts(final End end) throws Exception {
+    void theEndOfTheLoopCompletesAnAcquisitionBetweenAttempts(End end) throws Exception {
         connect(loop);
         nodes.access(0).setIfAbsent("r", "foreign", 3_600_000);
-        final AcquireOptions slowly = OPTIONS.waitUpTo(AN_HOUR)
+        AcquireOptions slowly = OPTIONS.waitUpTo(AN_HOUR)
                 .retryPolicy((attempts, reason, ttl, random) -> AN_HOUR.toNanos());
-        final FutureTask<AcquireOutcome> head = parked(() -> redlock.acquire(redlock.key("r"), slowly));
-        final FutureTask<AcquireOutcome> second = parked(() -> redlock.acquire(redlock.key("r"), slowly));
+        FutureTask<AcquireOutcome> head = parked(() -> redlock.acquire(redlock.key("r"), slowly));
+        FutureTask<AcquireOutcome> second = parked(() -> redlock.acquire(redlock.key("r"), slowly));
         end.shutDown(loop);
         assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(head).kind());
         assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(second).kind());
@@ -133,11 +133,11 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void theEndOfTheLoopCompletesARelease(final End end) throws Exception {
+    void theEndOfTheLoopCompletesARelease(End end) throws Exception {
         connect(loop);
-        final Lease lease = held("r", OPTIONS);
+        Lease lease = held("r", OPTIONS);
         pauseNode();
-        final FutureTask<ReleaseOutcome> call = parked(lease::release);
+        FutureTask<ReleaseOutcome> call = parked(lease::release);
         end.shutDown(loop);
         assertEquals(ReleaseOutcome.UNKNOWN, resultOf(call));
         assertEquals(LeaseState.RELEASED, lease.state());
@@ -145,23 +145,23 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void theEndOfTheLoopCompletesAnExtension(final End end) throws Exception {
+    void theEndOfTheLoopCompletesAnExtension(End end) throws Exception {
         connect(loop);
-        final Lease lease = held("r", OPTIONS);
+        Lease lease = held("r", OPTIONS);
         pauseNode();
-        final FutureTask<ExtendOutcome> call = parked(() -> lease.extend(TTL));
+        FutureTask<ExtendOutcome> call = parked(() -> lease.extend(TTL));
         end.shutDown(loop);
-        final Set<ExtendOutcome> possible = EnumSet.of(ExtendOutcome.NOT_HELD, ExtendOutcome.NOT_EXTENDED);
+        Set<ExtendOutcome> possible = EnumSet.of(ExtendOutcome.NOT_HELD, ExtendOutcome.NOT_EXTENDED);
         assertTrue(possible.contains(resultOf(call)), () -> call + " is one of " + possible);
     }
 
     /** The keys last for some seconds, but the client can neither extend nor release them. */
     @ParameterizedTest
     @EnumSource
-    void theEndOfTheLoopLosesHeldLeasesAndNotifiesListeners(final End end) throws Exception {
+    void theEndOfTheLoopLosesHeldLeasesAndNotifiesListeners(End end) throws Exception {
         connect(loop);
-        final CompletableFuture<LeaseState> received = new CompletableFuture<>();
-        final Lease lease = held("r", OPTIONS.autoExtend().listener((lost, state) -> received.complete(state)));
+        CompletableFuture<LeaseState> received = new CompletableFuture<>();
+        Lease lease = held("r", OPTIONS.autoExtend().listener((lost, state) -> received.complete(state)));
         end.shutDown(loop);
         assertEquals(LeaseState.LOST, received.orTimeout(20, TimeUnit.SECONDS).join());
         assertEquals(LeaseState.LOST, lease.state());
@@ -169,17 +169,17 @@ class LoopEndTest {
         Await.until("ended", loop::isTerminated);
         assertEquals(ReleaseOutcome.UNKNOWN, lease.release(), "its key exists until its ttl ends");
         lease.close();
-        final CloseReport report = redlock.closeWithin(Duration.ofSeconds(1));
+        CloseReport report = redlock.closeWithin(Duration.ofSeconds(1));
         assertEquals(List.of("r"), report.unreleased());
     }
 
     @ParameterizedTest
     @EnumSource
-    void theEndOfTheLoopCompletesAClose(final End end) throws Exception {
+    void theEndOfTheLoopCompletesAClose(End end) throws Exception {
         connect(loop);
         held("r", OPTIONS);
         pauseNode();
-        final FutureTask<CloseReport> call = parked(() -> redlock.closeWithin(AN_HOUR));
+        FutureTask<CloseReport> call = parked(() -> redlock.closeWithin(AN_HOUR));
         end.shutDown(loop);
         assertEquals(new CloseReport(0, List.of("r")), resultOf(call));
     }
@@ -187,15 +187,15 @@ class LoopEndTest {
     /** Each request is taken by the loop before its end, or completed by its caller. */
     @ParameterizedTest
     @EnumSource
-    void callsDuringTheEndOfTheLoopComplete(final End end) throws Exception {
+    void callsDuringTheEndOfTheLoopComplete(End end) throws Exception {
         connect(loop);
-        final Set<AcquireOutcome.Kind> kinds = ConcurrentHashMap.newKeySet();
-        final List<FutureTask<AcquireOutcome>> callers = new ArrayList<>();
+        Set<AcquireOutcome.Kind> kinds = ConcurrentHashMap.newKeySet();
+        List<FutureTask<AcquireOutcome>> callers = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            final String resource = "r" + i;
-            final FutureTask<AcquireOutcome> caller = new FutureTask<>(() -> {
+            String resource = "r" + i;
+            FutureTask<AcquireOutcome> caller = new FutureTask<>(() -> {
                 while (true) {
-                    final AcquireOutcome outcome = redlock.tryAcquire(resource, TTL, AN_HOUR);
+                    AcquireOutcome outcome = redlock.tryAcquire(resource, TTL, AN_HOUR);
                     kinds.add(outcome.kind());
                     if (!outcome.isAcquired()) {
                         return outcome;
@@ -204,13 +204,13 @@ class LoopEndTest {
                 }
             });
             callers.add(caller);
-            final Thread thread = new Thread(caller);
+            Thread thread = new Thread(caller);
             thread.setDaemon(true);
             thread.start();
         }
         Await.until("in progress", () -> kinds.contains(AcquireOutcome.Kind.ACQUIRED));
         end.shutDown(loop);
-        for (final FutureTask<AcquireOutcome> caller : callers) {
+        for (FutureTask<AcquireOutcome> caller : callers) {
             assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(caller).kind());
         }
         redlock.close();
@@ -218,7 +218,7 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void connectOnATerminatedLoopReturnsAClosedClient(final End end) throws Exception {
+    void connectOnATerminatedLoopReturnsAClosedClient(End end) throws Exception {
         end.shutDown(loop);
         Await.until("ended", loop::isTerminated);
         connect(loop);
@@ -229,10 +229,10 @@ class LoopEndTest {
     /** A terminated manual loop accepts tasks silently. */
     @Test
     void connectOnATerminatedManualLoopReturnsAClosedClient() throws Exception {
-        final ManualIoEventLoop byHand = new ManualIoEventLoop(Thread.currentThread(), LocalIoHandler.newFactory());
+        ManualIoEventLoop byHand = new ManualIoEventLoop(Thread.currentThread(), LocalIoHandler.newFactory());
         byHand.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         Await.until("ended", () -> byHand.runNow() >= 0 && byHand.isTerminated());
-        final FutureTask<AcquireOutcome> call = task(() -> {
+        FutureTask<AcquireOutcome> call = task(() -> {
             connect(byHand);
             return redlock.tryAcquire("r", TTL, TTL);
         });
@@ -242,15 +242,15 @@ class LoopEndTest {
 
     @ParameterizedTest
     @EnumSource
-    void callsOnATerminatedManualLoopComplete(final End end) throws Exception {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(),
+    void callsOnATerminatedManualLoopComplete(End end) throws Exception {
+        TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(),
                 IdlePolicy.BLOCK, "by-hand");
         connect(thread.loop());
-        final CompletableFuture<LeaseState> received = new CompletableFuture<>();
+        CompletableFuture<LeaseState> received = new CompletableFuture<>();
         held("held", OPTIONS.listener((lost, state) -> received.complete(state)));
         pauseNode();
-        final FutureTask<AcquireOutcome> attempt = parked(() -> redlock.tryAcquire("r", TTL));
-        final FutureTask<AcquireOutcome> second = parked(() -> redlock.tryAcquire("r", TTL, AN_HOUR));
+        FutureTask<AcquireOutcome> attempt = parked(() -> redlock.tryAcquire("r", TTL));
+        FutureTask<AcquireOutcome> second = parked(() -> redlock.tryAcquire("r", TTL, AN_HOUR));
         end.shutDown(thread.loop());
         assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(attempt).kind());
         assertEquals(AcquireOutcome.Kind.CLOSED, resultOf(second).kind());
@@ -259,9 +259,9 @@ class LoopEndTest {
         assertEquals(List.of("held"), redlock.closeWithin(TTL).unreleased());
     }
 
-    private static <T> FutureTask<T> task(final Callable<T> call) {
-        final FutureTask<T> task = new FutureTask<>(call);
-        final Thread thread = new Thread(task);
+    private static <T> FutureTask<T> task(Callable<T> call) {
+        FutureTask<T> task = new FutureTask<>(call);
+        Thread thread = new Thread(task);
         thread.setDaemon(true);
         thread.start();
         return task;
@@ -271,14 +271,14 @@ class LoopEndTest {
     @Test
     void callbacksAfterTheEndOfTheLoopRunOutsideTheCall() throws Exception {
         connect(loop);
-        final Lease lease = held("r", OPTIONS);
+        Lease lease = held("r", OPTIONS);
         lease.release();
         loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         Await.until("ended", loop::isTerminated);
-        final Thread caller = Thread.currentThread();
-        final CompletableFuture<Thread> extended = new CompletableFuture<>();
-        final CompletableFuture<Thread> released = new CompletableFuture<>();
-        final CompletableFuture<Thread> acquired = new CompletableFuture<>();
+        Thread caller = Thread.currentThread();
+        CompletableFuture<Thread> extended = new CompletableFuture<>();
+        CompletableFuture<Thread> released = new CompletableFuture<>();
+        CompletableFuture<Thread> acquired = new CompletableFuture<>();
         lease.extend(10_000, (ended, outcome) -> extended.complete(Thread.currentThread()));
         assertTrue(extended.orTimeout(20, TimeUnit.SECONDS).join() != caller, "extension");
         lease.release((ended, outcome) -> released.complete(Thread.currentThread()));

@@ -20,7 +20,7 @@ class NodeLifeTest extends VirtualTest {
     void aReplicaIsRejectedWithAReason() {
         world = new VirtualWorld(3);
         node(0).redis().role("slave");
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         assertEquals(NodeState.WAITING, status(client, 0).state(), "not used");
         assertTrue(status(client, 0).problem().contains("slave"), status(client, 0).problem());
         node(0).redis().role("master");
@@ -31,7 +31,7 @@ class NodeLifeTest extends VirtualTest {
     void oneServerAtTwoAddressesHasOneVote() {
         world = new VirtualWorld(3);
         node(1).redis().runId(node(0).redis().runId());
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         assertEquals(NodeState.READY, status(client, 0).state(), "the first address is used");
         assertEquals(NodeState.WAITING, status(client, 1).state(), "the second address is not");
         assertTrue(status(client, 1).problem().contains("same server"), status(client, 1).problem());
@@ -41,7 +41,7 @@ class NodeLifeTest extends VirtualTest {
     void aWrongPasswordIsReportedAndRetriedSlowly() {
         world = new VirtualWorld(1);
         node(0).redis().password("default", "secret");
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         world.runMs(10_000);
         assertTrue(status(client, 0).problem().contains("NOAUTH"), status(client, 0).problem());
         assertTrue(node(0).openedCount() <= 5, "slow retries: " + node(0).openedCount());
@@ -49,13 +49,13 @@ class NodeLifeTest extends VirtualTest {
 
     @Test
     void aPasswordAuthenticatesOverResp3AndResp2() {
-        for (final boolean isOld : new boolean[]{false, true}) {
+        for (boolean isOld : new boolean[]{false, true}) {
             world = new VirtualWorld(1);
             node(0).redis().password("app", "secret");
             if (isOld) {
                 node(0).redis().onlyResp2();
             }
-            final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://app:secret@node-0:1"));
+            VirtualWorld.Client client = client(new RedlockContext().nodes("redis://app:secret@node-0:1"));
             lease(client);
             everyClaimIsBackInItsPool();
         }
@@ -63,9 +63,9 @@ class NodeLifeTest extends VirtualTest {
 
     @ParameterizedTest
     @EnumSource(RestartGuardMode.class)
-    void aRestartedNodeVotesAccordingToTheRestartGuard(final RestartGuardMode mode) {
+    void aRestartedNodeVotesAccordingToTheRestartGuard(RestartGuardMode mode) {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client(context().restartGuard(mode));
+        VirtualWorld.Client client = client(context().restartGuard(mode));
         lease(client);
         node(0).crash();
         node(0).restart(false);
@@ -93,7 +93,7 @@ class NodeLifeTest extends VirtualTest {
 
     @Test
     void aHalfOpenConnectionIsDetected() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).loseReplies(name -> true);
         world.await("found", 3_600, () -> status(client, 0).disconnectCount() == 1);
         world.await("replaced", 1_000, () -> status(client, 0).state() == NodeState.READY);
@@ -103,7 +103,7 @@ class NodeLifeTest extends VirtualTest {
     @Test
     void aHostNameIsResolvedAgainAtEachReconnect() {
         world = new VirtualWorld(2);
-        final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1"));
+        VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1"));
         node(0).crash();
         world.moveName(0, 1);
         world.await("there", 3_000, () -> node(1).connectionCount() == 1);
@@ -114,7 +114,7 @@ class NodeLifeTest extends VirtualTest {
     @Test
     void aDifferentServerAtTheAddressIsGuardedLikeARestart() {
         world = new VirtualWorld(2);
-        final VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1"));
+        VirtualWorld.Client client = client(new RedlockContext().nodes("node-0:1"));
         node(0).crash();
         world.moveName(0, 1);
         world.await("there", 3_000, () -> node(1).connectionCount() == 1);
@@ -126,7 +126,7 @@ class NodeLifeTest extends VirtualTest {
     @Test
     void anUptimeAfterAClockJumpIsNotTrusted() {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client(context().clockSampleMs(0));
+        VirtualWorld.Client client = client(context().clockSampleMs(0));
         // This client has known the node for longer than its uptime, so only the time of its last reply matters.
         world.runMs(100_000);
         lease(client);
@@ -148,7 +148,7 @@ class NodeLifeTest extends VirtualTest {
     void aNegativeUptimeMakesTheNodeYoung() {
         world = new VirtualWorld(1);
         node(0).redis().uptime(-30);
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         assertEquals(NodeState.QUARANTINED, status(client, 0).state(), status(client, 0).problem());
         world.runMs(GUARD_MS + 100);
         assertEquals(NodeState.READY, status(client, 0).state(), "it waited as long as a young node");
@@ -156,10 +156,10 @@ class NodeLifeTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"1000, WAITING", "0, READY"})
-    void aNodeWithoutTimeIsNotUsedWithClockWatch(final int sampleMs, final NodeState state) {
+    void aNodeWithoutTimeIsNotUsedWithClockWatch(int sampleMs, NodeState state) {
         world = new VirtualWorld(1);
         node(0).redis().failNext("TIME", "NOPERM User app has no permissions to run the 'time' command", 100);
-        final VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
+        VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
         assertEquals(state, status(client, 0).state());
         if (state == NodeState.WAITING) {
             assertTrue(status(client, 0).problem().contains("TIME") && status(client, 0).problem().contains("NOPERM"),
@@ -171,7 +171,7 @@ class NodeLifeTest extends VirtualTest {
     void aLoadingNodeIsRetriedSoon() {
         world = new VirtualWorld(1);
         node(0).crash();
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         node(0).redis().failNext("INFO", "BUSY Redis is busy running a script.", 2);
         node(0).redis().failNext("SCRIPT", "LOADING Redis is loading the dataset in memory", 3);
         node(0).start();
@@ -180,7 +180,7 @@ class NodeLifeTest extends VirtualTest {
 
     @Test
     void aMalformedReplyNeverCompletesAnotherRequest() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).sendRaw(":1\r\n");
         world.runMs(1);
         assertEquals(1, status(client, 0).disconnectCount(), "an unsolicited reply closes the connection");
@@ -192,23 +192,23 @@ class NodeLifeTest extends VirtualTest {
     @Test
     void aStoppedNodeCostsLimitedMemoryAndNoTime() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().nodeBackPressure(16, 4096));
+        VirtualWorld.Client client = client(context().nodeBackPressure(16, 4096));
         eachNode(node -> node.delay(() -> 1_000_000));
         node(0).pause();
         for (int i = 0; i < 100; i++) {
-            final long startNs = world.nowNs();
-            final Lease lease = lease(client);
+            long startNs = world.nowNs();
+            Lease lease = lease(client);
             release(lease);
             assertEquals(4_000_000, world.nowNs() - startNs, "the other nodes are as fast as before, cycle " + i);
         }
-        final AcquireOutcome outcome = acquire(client, options());
+        AcquireOutcome outcome = acquire(client, options());
         assertTrue(outcome.voteText(0).contains("too much unanswered"), outcome::toString);
         assertTrue(client.engine().claimsOut() <= 16, "claims that wait for it: " + client.engine().claimsOut());
     }
 
     @Test
     void aPauseOfTheClientKeepsHealthyConnections() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         client.pause();
         world.runMs(20_000);
         client.resume();
@@ -219,8 +219,8 @@ class NodeLifeTest extends VirtualTest {
 
     @Test
     void aLeaseIsNotHeldAfterAPauseBeyondItsValidity() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         client.pause();
         world.runMs(9_950);
         assertFalse(lease.isHeld(), "called before the engine has run: " + lease);
@@ -230,7 +230,7 @@ class NodeLifeTest extends VirtualTest {
     void reconnectsContinueWithGrowingDelay() {
         world = new VirtualWorld(1);
         node(0).crash();
-        final VirtualWorld.Client client = client(context().reconnectDelayMs(20, 1_000));
+        VirtualWorld.Client client = client(context().reconnectDelayMs(20, 1_000));
         world.runMs(100_000);
         assertTrue(client.transport().lookupCount() > 90 && client.transport().lookupCount() < 250,
                 "tries in 100 s: " + client.transport().lookupCount());
@@ -240,9 +240,9 @@ class NodeLifeTest extends VirtualTest {
 
     @Test
     void theNodeTimeoutOfALongTtlIsFiftyMilliseconds() {
-        final VirtualWorld.Client client = world(1);
+        VirtualWorld.Client client = world(1);
         node(0).pause();
-        final long startNs = world.nowNs();
+        long startNs = world.nowNs();
         acquire(client, AcquireOptions.ofTtl(Duration.ofMillis(600)).tryOnce());
         assertEquals(30_000_000, world.nowNs() - startNs, "a twentieth of a short ttl");
     }

@@ -15,10 +15,10 @@ class NodeModeTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"redis_mode:cluster, cluster node", "server_mode:cluster, cluster node",
         "redis_mode:sentinel, Sentinel", "server_mode:sentinel, Sentinel"})
-    void aServerOfAnotherModeIsRejectedWithAReason(final String field, final String reason) {
+    void aServerOfAnotherModeIsRejectedWithAReason(String field, String reason) {
         world = new VirtualWorld(3);
         node(0).redis().modeField(field);
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         assertEquals(NodeState.WAITING, status(client, 0).state(), "not used");
         assertTrue(status(client, 0).problem().contains(reason), status(client, 0).problem());
         assertTrue(status(client, 0).problem().contains("independent master"), status(client, 0).problem());
@@ -29,7 +29,7 @@ class NodeModeTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"redis_mode:standalone", "server_mode:standalone", "os:Linux"})
-    void aStandaloneServerIsUsed(final String field) {
+    void aStandaloneServerIsUsed(String field) {
         world = new VirtualWorld(1);
         node(0).redis().modeField(field);
         assertEquals(NodeState.READY, status(client(), 0).state());
@@ -39,7 +39,7 @@ class NodeModeTest extends VirtualTest {
     void aNodeThatLeavesItsClusterIsUsed() {
         world = new VirtualWorld(1);
         node(0).redis().modeField("redis_mode:cluster");
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         node(0).redis().modeField("redis_mode:standalone");
         world.await("ready", 6_000, () -> status(client, 0).state() == NodeState.READY);
     }

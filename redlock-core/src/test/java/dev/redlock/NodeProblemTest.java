@@ -19,10 +19,10 @@ class NodeProblemTest extends VirtualTest {
 
     private static final int MINUTES = 3;
 
-    private static void assertProblem(final VirtualWorld.Client client, final String... parts) {
-        final NodeStatus status = status(client, 0);
+    private static void assertProblem(VirtualWorld.Client client, String... parts) {
+        NodeStatus status = status(client, 0);
         assertEquals(NodeState.WAITING, status.state(), status::toString);
-        for (final String part : parts) {
+        for (String part : parts) {
             assertTrue(String.valueOf(status.problem()).contains(part), status::toString);
         }
     }
@@ -31,13 +31,13 @@ class NodeProblemTest extends VirtualTest {
     private static FakeNode.Hostility atMaxClients() {
         return new FakeNode.Hostility() {
             @Override
-            public void onOpened(final FakeNode.Wire wire) {
+            public void onOpened(FakeNode.Wire wire) {
                 wire.send("-ERR max number of clients reached\r\n");
                 wire.disconnect();
             }
 
             @Override
-            public void onRequest(final FakeNode.Wire wire, final List<String> words, final ByteBuf honest) {
+            public void onRequest(FakeNode.Wire wire, List<String> words, ByteBuf honest) {
                 honest.release();
             }
         };
@@ -57,15 +57,15 @@ class NodeProblemTest extends VirtualTest {
     @CsvSource({"false, redis://app:wrong@node-0:1, WRONGPASS, check the user and the password",
         "true, redis://app:wrong@node-0:1, WRONGPASS, check the user and the password",
         "false, node-0:1, NOAUTH, add user and password to the node's address"})
-    void aFailedAuthenticationShowsTheErrorAndTheFixAndIsLoggedAsAWarning(final boolean isResp2, final String address,
-            final String code, final String fix) {
+    void aFailedAuthenticationShowsTheErrorAndTheFixAndIsLoggedAsAWarning(boolean isResp2, String address,
+            String code, String fix) {
         world = new VirtualWorld(1);
         node(0).redis().password("app", "right");
         if (isResp2) {
             node(0).redis().onlyResp2();
         }
         try (LogLines log = new LogLines()) {
-            final VirtualWorld.Client client = client(new RedlockContext().nodes(address));
+            VirtualWorld.Client client = client(new RedlockContext().nodes(address));
             assertProblem(client, "authentication failed: " + code, fix);
             assertFalse(status(client, 0).toString().contains("wrong"), "no password in the text");
             assertEquals(1, log.with(Level.WARNING, "authentication failed: " + code).size());
@@ -91,7 +91,7 @@ class NodeProblemTest extends VirtualTest {
     void aServerAtItsConnectionLimitIsRejectedWithTheFix() {
         world = new VirtualWorld(1);
         node(0).hostility(atMaxClients());
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         assertProblem(client, "max number of clients reached", "raise maxclients on the node");
         node(0).hostility(null);
         world.await("connected after the fix", 6_000, () -> status(client, 0).state() == NodeState.READY);
@@ -102,7 +102,7 @@ class NodeProblemTest extends VirtualTest {
         world = new VirtualWorld(1);
         node(0).redis().role("slave");
         try (LogLines log = new LogLines()) {
-            final VirtualWorld.Client client = client();
+            VirtualWorld.Client client = client();
             assertEquals(0, log.with("votes again").size());
             node(0).redis().role("master");
             world.await("promoted", 6_000, () -> status(client, 0).state() == NodeState.READY);
@@ -125,8 +125,8 @@ class NodeProblemTest extends VirtualTest {
     @Test
     void anUnknownHostHasOneTextWhateverTheResolversMessage() {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client();
-        final int[] count = {0};
+        VirtualWorld.Client client = client();
+        int[] count = {0};
         client.transport().unknownHostText(host -> count[0]++ % 2 == 0 ? host + ": Name or service not known" : host);
         client.transport().resolver((found, answer) -> answer.accept(null));
         world.runMs(2_000);
@@ -149,13 +149,13 @@ class NodeProblemTest extends VirtualTest {
         assertLoggedOnceAMinute(atMaxClients(), "max number of clients reached");
     }
 
-    private void assertLoggedOnceAMinute(final FakeNode.Hostility hostility, final String text) {
+    private void assertLoggedOnceAMinute(FakeNode.Hostility hostility, String text) {
         world = new VirtualWorld(1);
         node(0).hostility(hostility);
         try (LogLines log = new LogLines()) {
             client();
             world.runMs(MINUTES * 60_000 + 10_000);
-            final List<String> lines = log.with(text);
+            List<String> lines = log.with(text);
             assertTrue(lines.size() == MINUTES || lines.size() == MINUTES + 1, lines::toString);
             assertTrue(lines.get(1).contains("more lines about this node were left out"), lines::toString);
         }

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 /** A {@link NodeStatus} is readable at any time from any thread, and contains no secret. */
 class NodeStatusTest extends VirtualTest {
 
-    private static List<Object> everyAccessor(final NodeStatus status) {
-        final List<Object> all = new ArrayList<>(List.of(status.index(), status.address(), status.state(),
+    private static List<Object> everyAccessor(NodeStatus status) {
+        List<Object> all = new ArrayList<>(List.of(status.index(), status.address(), status.state(),
                 status.roundTripNs(), status.grantedCount(), status.refusedCount(), status.errorCount(),
                 status.disconnectCount(), status.clockJumpCount(), status.undeliveredReleaseCount(),
                 status.undeliveredReleaseDroppedCount(),
@@ -29,12 +29,12 @@ class NodeStatusTest extends VirtualTest {
         return all;
     }
 
-    private static List<Object> readByAnotherThread(final NodeStatus status) {
+    private static List<Object> readByAnotherThread(NodeStatus status) {
         return CompletableFuture.supplyAsync(() -> everyAccessor(status)).join();
     }
 
     /** Every state except the normal ones has a problem. */
-    private void assertState(final NodeState expected, final NodeStatus status) {
+    private void assertState(NodeState expected, NodeStatus status) {
         assertEquals(expected, status.state(), status::toString);
         assertEquals(everyAccessor(status), readByAnotherThread(status), "the same for every thread");
         assertTrue(status.toString().contains(status.address()), status::toString);
@@ -45,11 +45,11 @@ class NodeStatusTest extends VirtualTest {
         world = new VirtualWorld(1);
         node(0).delay(() -> 5_000_000);
         node(0).crash();
-        final VirtualWorld.Client client = client(context().reconnectDelayMs(50, 50)
+        VirtualWorld.Client client = client(context().reconnectDelayMs(50, 50)
                 .restartGuard(RestartGuardMode.UPTIME)
                 .maxTtl(Duration.ofSeconds(2))
                 .fenceCounterTtl(Duration.ofHours(1)));
-        final NodeStatus status = status(client, 0);
+        NodeStatus status = status(client, 0);
         assertState(NodeState.WAITING, status);
         assertFalse(status.problem().isBlank(), "why it waits");
         assertEquals(0, status.roundTripNs(), "nothing was measured");
@@ -68,11 +68,11 @@ class NodeStatusTest extends VirtualTest {
 
     @Test
     void statusIsReadableAfterTheClientHasClosed() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         lease(client);
         world.runMs(1);
-        final NodeStatus status = status(client, 1);
-        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        NodeStatus status = status(client, 1);
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.await("closed", 2_000, report::isDone);
         assertState(NodeState.CLOSED, status);
         assertEquals(1, status.grantedCount(), "what was counted stays");
@@ -86,8 +86,8 @@ class NodeStatusTest extends VirtualTest {
     void toStringShowsNoCredentials() {
         world = new VirtualWorld(1);
         node(0).redis().password("ann", "secret");
-        final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://ann:secret@node-0:1"));
-        final NodeStatus status = status(client, 0);
+        VirtualWorld.Client client = client(new RedlockContext().nodes("redis://ann:secret@node-0:1"));
+        NodeStatus status = status(client, 0);
         assertState(NodeState.READY, status);
         assertEquals("node-0:1", status.address());
         assertFalse(everyAccessor(status).toString().contains("secret"), status::toString);
@@ -98,16 +98,16 @@ class NodeStatusTest extends VirtualTest {
     void theProblemOfAWrongPasswordShowsNoCredentials() {
         world = new VirtualWorld(1);
         node(0).redis().password("ann", "secret");
-        final VirtualWorld.Client client = client(new RedlockContext().nodes("redis://ann:guessed@node-0:1"));
-        final NodeStatus status = status(client, 0);
+        VirtualWorld.Client client = client(new RedlockContext().nodes("redis://ann:guessed@node-0:1"));
+        NodeStatus status = status(client, 0);
         assertTrue(status.problem().contains("WRONGPASS"), status::problem);
         assertFalse(everyAccessor(status).toString().contains("guessed"), status::toString);
     }
 
     @Test
     void theListHasOneStatusPerNodeAndIsImmutable() {
-        final VirtualWorld.Client client = world(3);
-        final List<NodeStatus> nodes = client.redlock().nodes();
+        VirtualWorld.Client client = world(3);
+        List<NodeStatus> nodes = client.redlock().nodes();
         assertEquals(List.of(0, 1, 2), nodes.stream().map(NodeStatus::index).toList(), "in configured order");
         assertThrows(IndexOutOfBoundsException.class, () -> nodes.get(3));
         assertThrows(IndexOutOfBoundsException.class, () -> nodes.get(-1));

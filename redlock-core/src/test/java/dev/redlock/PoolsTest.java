@@ -16,8 +16,8 @@ class PoolsTest extends VirtualTest {
 
     private VirtualWorld.Client client;
 
-    private void lockAll(final int count) {
-        final List<Lease> leases = new ArrayList<>();
+    private void lockAll(int count) {
+        List<Lease> leases = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             client.redlock()
                     .acquireAsync("orders/" + i, options())
@@ -44,7 +44,7 @@ class PoolsTest extends VirtualTest {
         assertEquals(0, client.engine().claimsOut());
         assertTrue(client.engine().pooledClaims() >= ATTEMPTS, "all of them are in the pool");
         world.runMs(60_000);
-        final int pooled = client.engine().pooledClaims();
+        int pooled = client.engine().pooledClaims();
         assertTrue(pooled > 0 && pooled <= BOUND, pooled + " claims in the pool");
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
     }
@@ -54,7 +54,7 @@ class PoolsTest extends VirtualTest {
     void claimsInRegularUseStayInThePool() {
         client = world(1);
         lockAll(2_500);
-        final int pooled = client.engine().pooledClaims();
+        int pooled = client.engine().pooledClaims();
         assertTrue(pooled >= 2_500, pooled + " claims in the pool");
         for (int second = 0; second < 6; second++) {
             lockAll(2_500);

@@ -20,15 +20,15 @@ class ProofOfLossTest extends VirtualTest {
     private final List<LeaseState> received = new ArrayList<>();
 
     /** Nodes 0 and 1 hold the lease; node 2 is paused. */
-    private Lease leaseOnTwo(final VirtualWorld.Client client, final AcquireOptions options) {
+    private Lease leaseOnTwo(VirtualWorld.Client client, AcquireOptions options) {
         node(2).pause();
-        final Lease lease = acquired(acquire(client, options.listener((lost, state) -> received.add(state))));
+        Lease lease = acquired(acquire(client, options.listener((lost, state) -> received.add(state))));
         world.runMs(1);
         return lease;
     }
 
     /** Replaces the key on a node by another holder's. */
-    private void lose(final int nodeIndex, final String how) {
+    private void lose(int nodeIndex, String how) {
         switch (how) {
             case "foreign" -> node(nodeIndex).redis().set("orders", "another client's", 60_000);
             case "missing" -> node(nodeIndex).redis().delete("orders");
@@ -39,11 +39,11 @@ class ProofOfLossTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"foreign", "missing", "of another type"})
-    void aRefusalThatLeavesNoQuorumOfHolderNodesLosesTheLease(final String how) {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = leaseOnTwo(client, options());
+    void aRefusalThatLeavesNoQuorumOfHolderNodesLosesTheLease(String how) {
+        VirtualWorld.Client client = world(3);
+        Lease lease = leaseOnTwo(client, options());
         lose(1, how);
-        final long startMs = nowMs();
+        long startMs = nowMs();
         assertEquals(ExtendOutcome.LOST, extend(lease, TTL), "node 0 alone holds it");
         assertEquals(startMs, nowMs(), "immediately");
         assertEquals(LeaseState.LOST, lease.state());
@@ -55,8 +55,8 @@ class ProofOfLossTest extends VirtualTest {
 
     @Test
     void anAutomaticExtensionDetectsTheLoss() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = leaseOnTwo(client, options().autoExtend());
+        VirtualWorld.Client client = world(3);
+        Lease lease = leaseOnTwo(client, options().autoExtend());
         lose(1, "foreign");
         world.runMs(3_340);
         assertEquals(LeaseState.LOST, lease.state(), "detected by the first extension, after a third of the ttl");
@@ -65,8 +65,8 @@ class ProofOfLossTest extends VirtualTest {
 
     @Test
     void anErrorUnrelatedToTheKeyIsNotALoss() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = leaseOnTwo(client, options());
+        VirtualWorld.Client client = world(3);
+        Lease lease = leaseOnTwo(client, options());
         node(1).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "an error proves nothing about the key");
         assertTrue(lease.isHeld(), lease::toString);
@@ -74,8 +74,8 @@ class ProofOfLossTest extends VirtualTest {
 
     @Test
     void aRefusalThatLeavesAQuorumOfHolderNodesIsNotALoss() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(1);
         lose(0, "foreign");
         node(1).pause();
@@ -90,8 +90,8 @@ class ProofOfLossTest extends VirtualTest {
     /** The refusal arrives after the end of the round. */
     @Test
     void aLateRefusalRemovesAHolderNode() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = leaseOnTwo(client, options());
+        VirtualWorld.Client client = world(3);
+        Lease lease = leaseOnTwo(client, options());
         lose(1, "foreign");
         node(1).delay(() -> 100_000_000);
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "the reply of node 1 is pending");
@@ -103,13 +103,13 @@ class ProofOfLossTest extends VirtualTest {
     /** The refusal belongs to an older extension, but its proof is still valid. */
     @Test
     void aRefusalOfAnEarlierExtensionRemovesAHolderNode() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = leaseOnTwo(client, options());
+        VirtualWorld.Client client = world(3);
+        Lease lease = leaseOnTwo(client, options());
         lose(1, "foreign");
         node(1).delay(() -> 50_000_000);
         assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "the reply of node 1 is pending");
         node(1).delay(() -> 200_000_000);
-        final CompletableFuture<ExtendOutcome> second = lease.extendAsync(TTL).toCompletableFuture();
+        CompletableFuture<ExtendOutcome> second = lease.extendAsync(TTL).toCompletableFuture();
         world.settle();
         assertFalse(second.isDone(), "precondition: the second extension is in flight");
         node(1).delay(() -> 0);
@@ -119,14 +119,14 @@ class ProofOfLossTest extends VirtualTest {
     /** The conditional set fails, and the connection breaks before the script that follows it replies. */
     @ParameterizedTest
     @ValueSource(strings = {"foreign", "missing"})
-    void aFailedConditionalSetRemovesAHolderNode(final String how) {
+    void aFailedConditionalSetRemovesAHolderNode(String how) {
         world = new VirtualWorld(3);
         eachNode(node -> node.redis().kind(FakeRedis.Kind.REDIS_8_4));
-        final VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
-        final Lease lease = leaseOnTwo(client, options());
+        VirtualWorld.Client client = client(context().commands(CommandMode.NATIVE));
+        Lease lease = leaseOnTwo(client, options());
         lose(1, how);
         node(1).delay(() -> 5_000_000);
-        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
+        CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
         world.runMs(11);
         node(1).breakConnections();
         assertEquals(ExtendOutcome.LOST, get(extended), "node 0 alone holds it");
@@ -136,10 +136,10 @@ class ProofOfLossTest extends VirtualTest {
     /** Nodes 0 to 3 of five hold the lease; node 3 loses its key, gets it again, and counts after its next renewal. */
     @ParameterizedTest
     @ValueSource(ints = {1, 2})
-    void aKeySetAgainCountsFromTheNextExtension(final int extensions) {
-        final VirtualWorld.Client client = world(5);
+    void aKeySetAgainCountsFromTheNextExtension(int extensions) {
+        VirtualWorld.Client client = world(5);
         node(4).pause();
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.runMs(1);
         lose(3, "missing");
         for (int i = 0; i < extensions; i++) {
@@ -156,8 +156,8 @@ class ProofOfLossTest extends VirtualTest {
     /** A node that proves to hold the token is a holder node before the decision of the round. */
     @Test
     void aGrantOfAnUndecidedRoundCompensatesARefusal() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = leaseOnTwo(client, options());
+        VirtualWorld.Client client = world(3);
+        Lease lease = leaseOnTwo(client, options());
         node(2).resume();
         world.runMs(1);
         node(2).redis().set("orders", node(0).redis().get("orders"), 10_000);
@@ -170,9 +170,9 @@ class ProofOfLossTest extends VirtualTest {
     /** Node 2 grants the acquire for ten seconds, but replies after the extension to thirty seconds. */
     @Test
     void aLateGrantOfTheAcquireDoesNotProveALongerValidity() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(2).delay(() -> 20_000_000);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         node(2).redis().failNext("extend", "BUSY Redis is busy running a script.", 1);
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofSeconds(30)), "nodes 0 and 1");
         world.runMs(50);
@@ -184,9 +184,9 @@ class ProofOfLossTest extends VirtualTest {
 
     @Test
     void aLateGrantOfTheAcquireProvesItsOwnValidity() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(2).delay(() -> 20_000_000);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.runMs(50);
         node(0).redis().clockJump(60_000);
         world.runMs(1_300);
@@ -197,8 +197,8 @@ class ProofOfLossTest extends VirtualTest {
     /** A reply to a release proves nothing against the lease, which has ended. */
     @Test
     void aRefusedReleaseIsAnOutcomeNotALoss() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = leaseOnTwo(client, options());
+        VirtualWorld.Client client = world(3);
+        Lease lease = leaseOnTwo(client, options());
         lose(0, "foreign");
         lose(1, "foreign");
         assertEquals(ReleaseOutcome.EXPIRED, releaseWhileTheThirdReplies(lease), "two do not hold it");
@@ -206,7 +206,7 @@ class ProofOfLossTest extends VirtualTest {
         assertEquals(List.of(), received, "not a loss");
     }
 
-    private ReleaseOutcome releaseWhileTheThirdReplies(final Lease lease) {
+    private ReleaseOutcome releaseWhileTheThirdReplies(Lease lease) {
         node(2).resume();
         return release(lease);
     }

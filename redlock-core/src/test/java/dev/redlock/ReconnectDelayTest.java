@@ -19,7 +19,7 @@ class ReconnectDelayTest extends VirtualTest {
     private static final int MINUTES = 2;
 
     /** Honest up to the last script of the handshake; the given bytes are the reply to every lock command. */
-    private static FakeNode.Hostility replying(final String bytes) {
+    private static FakeNode.Hostility replying(String bytes) {
         return (wire, words, honest) -> {
             if (words.get(0).equals("SET") && words.contains("NX") || words.get(0).startsWith("EVAL")) {
                 wire.send(bytes);
@@ -38,7 +38,7 @@ class ReconnectDelayTest extends VirtualTest {
         };
     }
 
-    private void acquireAndRelease(final VirtualWorld.Client client) {
+    private void acquireAndRelease(VirtualWorld.Client client) {
         release(lease(client));
         world.runMs(1);
     }
@@ -46,20 +46,20 @@ class ReconnectDelayTest extends VirtualTest {
     /**
      * At least half of the longest delay is between two connections: two per second, besides those of the first second.
      */
-    private void assertCalm(final VirtualWorld.Client client, final FakeNode.Hostility hostility) {
+    private void assertCalm(VirtualWorld.Client client, FakeNode.Hostility hostility) {
         try (LogLines log = new LogLines()) {
             node(0).hostility(hostility);
             node(0).breakConnections();
-            final int openedBefore = node(0).openedCount();
-            final long endMs = nowMs() + MINUTES * 60_000;
+            int openedBefore = node(0).openedCount();
+            long endMs = nowMs() + MINUTES * 60_000;
             while (nowMs() < endMs) {
                 acquireAndRelease(client);
                 world.runMs(50);
             }
-            final int opened = node(0).openedCount() - openedBefore;
+            int opened = node(0).openedCount() - openedBefore;
             assertTrue(opened <= 8 + 2 * 60 * MINUTES, "connections in " + MINUTES + " minutes: " + opened);
             assertTrue(opened >= 60 * MINUTES / 2, "the client retries without end: " + opened);
-            final List<String> lines = log.with("node 0");
+            List<String> lines = log.with("node 0");
             assertTrue(lines.size() <= 3 * MINUTES + 2, () -> "log lines: " + lines);
             assertTrue(lines.size() >= MINUTES, () -> "it stays reported: " + lines);
         }
@@ -68,8 +68,8 @@ class ReconnectDelayTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"garbage, 'GET / HTTP/1.1\r\n\r\n'", "a wrong type, '+PONG\r\n'", "an array, '*1\r\n:1\r\n'",
         "a bulk of 512 MiB, '$536870912\r\n'", "a bulk of 2 MiB, '$2097152\r\n'", "an answer too many, ':1\r\n:1\r\n'"})
-    void aNodeThatSendsMalformedVotesReconnectsWithGrowingDelay(final String what,
-            final String bytes) {
+    void aNodeThatSendsMalformedVotesReconnectsWithGrowingDelay(String what,
+            String bytes) {
         assertCalm(world(3), replying(bytes));
     }
 
@@ -99,8 +99,8 @@ class ReconnectDelayTest extends VirtualTest {
     @Test
     void changingReasonsAreLoggedAtALimitedRate() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client();
-        final int[] count = {0};
+        VirtualWorld.Client client = client();
+        int[] count = {0};
         try (LogLines log = new LogLines()) {
             node(0).hostility((wire, words, honest) -> {
                 wire.send(words.get(0).equals("INFO") && words.get(1).equals("replication")
@@ -110,7 +110,7 @@ class ReconnectDelayTest extends VirtualTest {
             });
             node(0).breakConnections();
             world.runMs(10 * 60_000);
-            final List<String> lines = log.with("node 0");
+            List<String> lines = log.with("node 0");
             assertTrue(count[0] > 60, "different reasons: " + count[0]);
             assertTrue(lines.size() <= 11 * 10, () -> lines.size() + " lines: " + lines);
         }
@@ -119,7 +119,7 @@ class ReconnectDelayTest extends VirtualTest {
 
     @Test
     void theProblemStaysWhileTheNodeKeepsFailing() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).hostility(replying("+PONG\r\n"));
         for (int i = 0; i < 200; i++) {
             acquireAndRelease(client);
@@ -136,7 +136,7 @@ class ReconnectDelayTest extends VirtualTest {
 
     @Test
     void aLongLivedConnectionIsReplacedImmediately() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         for (int i = 0; i < 20; i++) {
             world.runMs(1_300);
             node(0).breakConnections();
@@ -147,7 +147,7 @@ class ReconnectDelayTest extends VirtualTest {
 
     @Test
     void aReconnectedNodeHasNoProblem() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         world.runMs(2_000);
         node(0).crash();
         world.runMs(10_000);
@@ -159,7 +159,7 @@ class ReconnectDelayTest extends VirtualTest {
     /** The next line has the number of suppressed lines, and a lasting reason is logged again. */
     @Test
     void suppressedLogLinesAreCounted() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         try (LogLines log = new LogLines()) {
             node(0).hostility(replying("+PONG\r\n"));
             for (int i = 0; i < 3_000; i++) {
@@ -176,7 +176,7 @@ class ReconnectDelayTest extends VirtualTest {
     void aDisconnectDuringQuarantineIsReported() {
         world = new VirtualWorld(1);
         node(0).redis().uptime(0);
-        final VirtualWorld.Client client = client();
+        VirtualWorld.Client client = client();
         assertEquals(NodeState.QUARANTINED, status(client, 0).state());
         node(0).breakConnections();
         world.runMs(1);

@@ -26,12 +26,12 @@ class RedlockBadInputTest {
     }
 
     /** Runs a task on the client's event loop: in the callback of an acquisition. */
-    static <T> T onLoop(final Redlock client, final Supplier<T> call) {
-        final CompletableFuture<T> result = new CompletableFuture<>();
+    static <T> T onLoop(Redlock client, Supplier<T> call) {
+        CompletableFuture<T> result = new CompletableFuture<>();
         client.acquire(client.key("loop"), OPTIONS, client.newLease(), outcome -> {
             try {
                 result.complete(call.get());
-            } catch (final RuntimeException | Error e) {
+            } catch (RuntimeException | Error e) {
                 result.completeExceptionally(e);
             }
         });
@@ -40,7 +40,7 @@ class RedlockBadInputTest {
 
     @Test
     void anUnreachableMajorityIsAnOutcome() throws InterruptedException {
-        final AcquireOutcome outcome = redlock.tryAcquire("r", TTL);
+        AcquireOutcome outcome = redlock.tryAcquire("r", TTL);
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
         assertFalse(outcome.isAcquired());
         assertEquals(3, outcome.failedCount());
@@ -49,7 +49,7 @@ class RedlockBadInputTest {
         assertEquals(1, outcome.attemptCount());
         assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(3));
         assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(-1));
-        final String text = outcome.toString();
+        String text = outcome.toString();
         Refusal.ofState("\"r\" was not acquired: " + text + "; too few nodes vote: see voteText() and"
                 + " Redlock.nodes()", outcome::lease);
         assertEquals(
@@ -87,8 +87,8 @@ class RedlockBadInputTest {
         Refusal.ofArgument("wait PT-1S is negative: give zero or more",
                 () -> redlock.tryAcquire("r", TTL, Duration.ofSeconds(-1)));
         Refusal.ofNull("wait is null: give a duration", () -> redlock.tryAcquire("r", TTL, null));
-        final AcquireOptions tooLong = AcquireOptions.ofTtl(Duration.ofMinutes(2)).tryOnce();
-        final String message = "ttl 120000 ms is longer than maxTtl 60000 ms: ask for less, or raise"
+        AcquireOptions tooLong = AcquireOptions.ofTtl(Duration.ofMinutes(2)).tryOnce();
+        String message = "ttl 120000 ms is longer than maxTtl 60000 ms: ask for less, or raise"
                 + " RedlockContext.maxTtl";
         Refusal.ofArgument(message, () -> redlock.acquireAsync("r", tooLong));
         Refusal.ofArgument(message, () -> redlock.asLock("r", tooLong));
@@ -98,9 +98,9 @@ class RedlockBadInputTest {
 
     @Test
     void nullIsRejectedWithItsName() {
-        final ResourceKey key = redlock.key("r");
-        final Lease lease = redlock.newLease();
-        final AcquireCallback callback = outcome -> {
+        ResourceKey key = redlock.key("r");
+        Lease lease = redlock.newLease();
+        AcquireCallback callback = outcome -> {
         };
         Refusal.ofNull("options are null", () -> redlock.acquire(key, null));
         Refusal.ofNull("options are null", () -> redlock.acquireAsync(key, null));
@@ -127,9 +127,9 @@ class RedlockBadInputTest {
 
     @Test
     void blockingCallsOnTheEventLoopThrow() {
-        final String tail = " on the client's event loop, which must not block: use acquire(key, options, lease,"
+        String tail = " on the client's event loop, which must not block: use acquire(key, options, lease,"
                 + " callback) or acquireAsync there";
-        for (final Blocking call : new Blocking[]{() -> redlock.acquire("r", TTL), () -> redlock.tryAcquire("r", TTL),
+        for (Blocking call : new Blocking[]{() -> redlock.acquire("r", TTL), () -> redlock.tryAcquire("r", TTL),
             () -> redlock.tryAcquire("r", TTL, TTL), () -> redlock.acquire(redlock.key("r"), OPTIONS)}) {
             assertEquals("blocking call acquire" + tail, onLoop(redlock, () -> call.message()));
         }
@@ -140,7 +140,7 @@ class RedlockBadInputTest {
     @Test
     void anInterruptedCallerSendsNothing() {
         Thread.currentThread().interrupt();
-        final InterruptedException e = assertThrows(InterruptedException.class, () -> redlock.acquire("r", TTL));
+        InterruptedException e = assertThrows(InterruptedException.class, () -> redlock.acquire("r", TTL));
         assertEquals("interrupted before acquiring \"r\"; nothing was sent", e.getMessage());
         assertFalse(Thread.currentThread().isInterrupted());
         assertEquals(0, redlock.counters().outcomeCount(AcquireOutcome.Kind.NO_QUORUM));
@@ -148,16 +148,16 @@ class RedlockBadInputTest {
 
     @Test
     void aClosedClientReturnsClosed() throws Exception {
-        final Lease lease = redlock.newLease();
+        Lease lease = redlock.newLease();
         assertTrue(redlock.closeWithin(Duration.ofSeconds(5)).isClean());
         redlock.close();
         assertTrue(redlock.closeWithin(Duration.ZERO).isClean(), "a second close does not throw");
-        final AcquireOutcome outcome = redlock.acquire("r", TTL);
+        AcquireOutcome outcome = redlock.acquire("r", TTL);
         assertEquals(AcquireOutcome.Kind.CLOSED, outcome.kind());
         assertEquals(0, outcome.attemptCount());
         assertEquals(AcquireOutcome.Kind.CLOSED,
                 redlock.acquireAsync("r", OPTIONS).toCompletableFuture().get(20, TimeUnit.SECONDS).kind());
-        final CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+        CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
         redlock.acquire(redlock.key("r"), OPTIONS, lease, result -> received.complete(result.kind()));
         assertEquals(AcquireOutcome.Kind.CLOSED, received.get(20, TimeUnit.SECONDS));
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
@@ -167,7 +167,7 @@ class RedlockBadInputTest {
 
     @Test
     void anUnavailableTransportIsRejectedWithItsReason() {
-        final RedlockContext context = new RedlockContext().nodes("unix:///run/none.sock").transport(TransportKind.NIO);
+        RedlockContext context = new RedlockContext().nodes("unix:///run/none.sock").transport(TransportKind.NIO);
         Refusal.ofArgument(
                 "transport NIO cannot be used here: it has no Unix domain sockets; use AUTO or another transport",
                 () -> Redlock.connect(context));
@@ -182,7 +182,7 @@ class RedlockBadInputTest {
         default String message() {
             try {
                 return "not rejected: " + call();
-            } catch (final Exception e) {
+            } catch (Exception e) {
                 return e.getMessage();
             }
         }

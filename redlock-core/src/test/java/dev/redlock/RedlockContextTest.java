@@ -24,8 +24,8 @@ class RedlockContextTest {
 
     private final RedlockContext context = new RedlockContext();
 
-    private static Arguments range(final String what, final String unit, final long min, final long max,
-            final Option option) {
+    private static Arguments range(String what, String unit, long min, long max,
+            Option option) {
         return Arguments.of(what, unit, min, max, option);
     }
 
@@ -54,14 +54,14 @@ class RedlockContextTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("ranges")
-    void eachOptionAcceptsItsLimitsAndRejectsOneStepBeyond(final String what, final String unit, final long min,
-            final long max, final Option option) {
+    void eachOptionAcceptsItsLimitsAndRejectsOneStepBeyond(String what, String unit, long min,
+            long max, Option option) {
         assertSame(context, option.set(context, min));
         assertSame(context, option.set(context, max));
         Refusal.ofArgument(
                 what + " " + (max + 1) + " is out of range: " + min + " to " + max + " " + unit + " are allowed",
                 () -> option.set(context, max + 1));
-        final boolean isDuration = what.equals("maxTtl") || what.equals("nodeTimeout") || what.equals("blocking spin")
+        boolean isDuration = what.equals("maxTtl") || what.equals("nodeTimeout") || what.equals("blocking spin")
                 || what.equals("drift constant")
                 || what.equals("fenceCounterTtl");
         if (!isDuration) {
@@ -77,14 +77,14 @@ class RedlockContextTest {
                 () -> context.maxTtl(Duration.ofMillis(99)));
         Refusal.ofArgument("fenceCounterTtl 999 is out of range: 1000 to 315360000000 ms are allowed",
                 () -> context.fenceCounterTtl(Duration.ofMillis(999)));
-        for (final Duration tooShort : new Duration[]{Duration.ZERO, Duration.ofNanos(999_999), Duration.ofMillis(-1),
+        for (Duration tooShort : new Duration[]{Duration.ZERO, Duration.ofNanos(999_999), Duration.ofMillis(-1),
             Duration.ofSeconds(Long.MIN_VALUE)}) {
             Refusal.ofArgument("maxTtl " + tooShort + " is too short: at least 1 ms is needed",
                     () -> context.maxTtl(tooShort));
             Refusal.ofArgument("nodeTimeout " + tooShort + " is too short: at least 1 ms is needed",
                     () -> context.nodeTimeout(tooShort));
         }
-        final Duration negative = Duration.ofNanos(-1);
+        Duration negative = Duration.ofNanos(-1);
         Refusal.ofArgument("default wait PT-0.000000001S is negative: give zero or more",
                 () -> context.defaultWait(negative));
         Refusal.ofArgument("minimum validity PT-0.000000001S is negative: give zero or more",
@@ -100,7 +100,7 @@ class RedlockContextTest {
     @Test
     void driftRateIsAtMostHalfOfTheTime() {
         context.drift(0, Duration.ZERO).drift(500_000, Duration.ZERO);
-        for (final int rate : new int[]{-1, 500_001, Integer.MIN_VALUE, Integer.MAX_VALUE}) {
+        for (int rate : new int[]{-1, 500_001, Integer.MIN_VALUE, Integer.MAX_VALUE}) {
             Refusal.ofArgument("drift rate " + rate + " is out of range: 0 to 500000 parts per million are allowed",
                     () -> context.drift(rate, Duration.ZERO));
         }
@@ -108,8 +108,8 @@ class RedlockContextTest {
 
     @Test
     void hugeDurationsSaturate() {
-        final Duration forEver = Duration.ofSeconds(Long.MAX_VALUE);
-        final ClientConfig config = new RedlockContext().nodes("h:1")
+        Duration forEver = Duration.ofSeconds(Long.MAX_VALUE);
+        ClientConfig config = new RedlockContext().nodes("h:1")
                 .defaultWait(forEver)
                 .closeTimeout(forEver)
                 .conclude();
@@ -155,7 +155,7 @@ class RedlockContextTest {
                 () -> new RedlockContext().nodes("a:1", "redis://ann:secret", "c:1"));
         Refusal.ofArgument("node address H:1 is given twice: one server has one vote, so each node must be a server"
                 + " of its own", () -> context.nodes("h:1", "redis://:secret@H:1"));
-        final String[] tooMany = IntStream.rangeClosed(1, 64).mapToObj(i -> "m:" + i).toArray(String[]::new);
+        String[] tooMany = IntStream.rangeClosed(1, 64).mapToObj(i -> "m:" + i).toArray(String[]::new);
         Refusal.ofArgument("64 nodes are too many: at most 63", () -> new RedlockContext().nodes(tooMany));
         assertEquals(63, new RedlockContext().nodes(List.of(tooMany).subList(1, 64).toArray(new String[0]))
                 .conclude()
@@ -165,7 +165,7 @@ class RedlockContextTest {
 
     @Test
     void clientNameMustBeValidForRedis() {
-        for (final String name : new String[]{"a b", "a\nb", "\u007f", "name\u00e9", "tab\t"}) {
+        for (String name : new String[]{"a b", "a\nb", "\u007f", "name\u00e9", "tab\t"}) {
             Refusal.ofArgument("client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
                     + " which Redis refuses: use printable ASCII without blanks", () -> context.clientName(name));
         }
@@ -176,7 +176,7 @@ class RedlockContextTest {
     @Test
     void reconnectDelayIsARange() {
         context.reconnectDelayMs(1, 1).reconnectDelayMs(600_000, 600_000);
-        for (final int[] range : new int[][]{{0, 1}, {2, 1}, {1, 600_001}, {-1, -1}}) {
+        for (int[] range : new int[][]{{0, 1}, {2, 1}, {1, 600_001}, {-1, -1}}) {
             Refusal.ofArgument("reconnect delay range " + range[0] + " to " + range[1]
                     + " ms is out of range: 1 <= min <= max <= 600000 is needed",
                     () -> context.reconnectDelayMs(range[0], range[1]));
@@ -241,7 +241,7 @@ class RedlockContextTest {
     }
 
     static Stream<Consumer<RedlockContext>> changes() {
-        final Duration second = Duration.ofSeconds(1);
+        Duration second = Duration.ofSeconds(1);
         return Stream.of(c -> c.nodes("h:2"), c -> c.keyPrefix("p"), c -> c.clientName("n"), c -> c.maxTtl(second),
                 c -> c.fenceCounterTtl(second), c -> c.defaultWait(second), c -> c.nodeTimeout(second),
                 c -> c.minValidity(second), c -> c.drift(0, second), c -> c.closeTimeout(second),
@@ -256,7 +256,7 @@ class RedlockContextTest {
 
     @ParameterizedTest
     @MethodSource("changes")
-    void aConcludedContextIsImmutable(final Consumer<RedlockContext> change) {
+    void aConcludedContextIsImmutable(Consumer<RedlockContext> change) {
         context.nodes("h:1").conclude();
         Refusal.ofState("this RedlockContext is concluded, a client uses it: make a new one",
                 () -> change.accept(context));
@@ -264,7 +264,7 @@ class RedlockContextTest {
 
     @Test
     void ttlIsValidatedAgainstTheClientsLimits() {
-        final LeaseTerms terms = context.nodes("h:1").maxTtl(Duration.ofSeconds(10)).conclude().terms();
+        LeaseTerms terms = context.nodes("h:1").maxTtl(Duration.ofSeconds(10)).conclude().terms();
         terms.checkTtl(10_000, AcquireSpec.UNSET);
         Refusal.ofArgument("ttl 10001 ms is longer than maxTtl 10000 ms: ask for less, or raise RedlockContext.maxTtl",
                 () -> terms.checkTtl(10_001, AcquireSpec.UNSET));
@@ -286,20 +286,20 @@ class RedlockContextTest {
 
     @Test
     void theNodeTimeoutFollowsTheTtl() {
-        final LeaseTerms terms = new RedlockContext().nodes("h:1").conclude().terms();
+        LeaseTerms terms = new RedlockContext().nodes("h:1").conclude().terms();
         assertEquals(50_000_000, terms.nodeTimeoutNs(1_000));
         assertEquals(50_000_000, terms.nodeTimeoutNs(60_000));
         assertEquals(49_950_000, terms.nodeTimeoutNs(999));
         assertEquals(1_000_000, terms.nodeTimeoutNs(3));
-        final LeaseTerms fixed = new RedlockContext().nodes("h:1").nodeTimeout(Duration.ofMillis(7)).conclude().terms();
+        LeaseTerms fixed = new RedlockContext().nodes("h:1").nodeTimeout(Duration.ofMillis(7)).conclude().terms();
         assertEquals(7_000_000, fixed.nodeTimeoutNs(60_000));
     }
 
     @Test
     void minimumValidityOfTheOptionsOverridesTheClients() {
-        final LeaseTerms terms = new RedlockContext().nodes("h:1").conclude().terms();
+        LeaseTerms terms = new RedlockContext().nodes("h:1").conclude().terms();
         assertEquals(100_000_000, terms.minValidityNs(1_000, AcquireSpec.UNSET));
-        final LeaseTerms fixed = new RedlockContext().nodes("h:1").minValidity(Duration.ofMillis(5)).conclude().terms();
+        LeaseTerms fixed = new RedlockContext().nodes("h:1").minValidity(Duration.ofMillis(5)).conclude().terms();
         assertEquals(5_000_000, fixed.minValidityNs(1_000, AcquireSpec.UNSET));
         assertEquals(0, fixed.minValidityNs(1_000, 0));
     }

@@ -12,12 +12,12 @@ import org.junit.jupiter.api.Test;
 /** {@link RedlockCounters} are readable at any time from any thread; only null is rejected. */
 class RedlockCountersTest extends VirtualTest {
 
-    private static List<Long> everyCounter(final RedlockCounters counters) {
-        final List<Long> all = new ArrayList<>();
-        for (final AcquireOutcome.Kind kind : AcquireOutcome.Kind.values()) {
+    private static List<Long> everyCounter(RedlockCounters counters) {
+        List<Long> all = new ArrayList<>();
+        for (AcquireOutcome.Kind kind : AcquireOutcome.Kind.values()) {
             all.add(counters.outcomeCount(kind));
         }
-        for (final ReleaseOutcome outcome : ReleaseOutcome.values()) {
+        for (ReleaseOutcome outcome : ReleaseOutcome.values()) {
             all.add(counters.releaseCount(outcome));
         }
         all.addAll(List.of(counters.acquiredCount(), counters.contendedAttemptCount(), counters.noQuorumAttemptCount(),
@@ -28,23 +28,23 @@ class RedlockCountersTest extends VirtualTest {
 
     @Test
     void nullIsRejectedWithItsName() {
-        final RedlockCounters counters = world(1).redlock().counters();
+        RedlockCounters counters = world(1).redlock().counters();
         Refusal.ofNull("kind of outcome is null: name the one to count", () -> counters.outcomeCount(null));
         Refusal.ofNull("release outcome is null: name the one to count", () -> counters.releaseCount(null));
     }
 
     @Test
     void countersStartAtZero() {
-        final List<Long> all = everyCounter(world(3).redlock().counters());
+        List<Long> all = everyCounter(world(3).redlock().counters());
         assertEquals(0, all.stream().mapToLong(Long::longValue).sum(), all::toString);
     }
 
     @Test
     void countersAreReadableAndCountAfterTheClientHasClosed() {
-        final VirtualWorld.Client client = world(3);
-        final RedlockCounters counters = client.redlock().counters();
+        VirtualWorld.Client client = world(3);
+        RedlockCounters counters = client.redlock().counters();
         assertEquals(ExtendOutcome.EXTENDED, extend(lease(client), TTL));
-        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.await("closed", 2_000, report::isDone);
         assertEquals(1, counters.acquiredCount());
         assertEquals(1, counters.extendedCount());

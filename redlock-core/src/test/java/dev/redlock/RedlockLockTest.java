@@ -56,7 +56,7 @@ class RedlockLockTest {
     }
 
     private Redlock client() {
-        final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+        TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(2)), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(),
                 // A seed for tokens: clients with the same seed would take each other's locks for their own.
                 SEEDS.incrementAndGet());
@@ -73,13 +73,13 @@ class RedlockLockTest {
         return count;
     }
 
-    private static <T> T inAnotherThread(final Callable<T> task) throws Exception {
+    private static <T> T inAnotherThread(Callable<T> task) throws Exception {
         return started(task).get();
     }
 
-    private static <T> Running<T> started(final Callable<T> task) {
-        final FutureTask<T> future = new FutureTask<>(task);
-        final Thread thread = new Thread(future, "another");
+    private static <T> Running<T> started(Callable<T> task) {
+        FutureTask<T> future = new FutureTask<>(task);
+        Thread thread = new Thread(future, "another");
         thread.start();
         return new Running<>(thread, future);
     }
@@ -100,7 +100,7 @@ class RedlockLockTest {
     @Test
     void theLockIsReentrantAndTheLastUnlockReleases() throws Exception {
         view.lock();
-        final Lease lease = view.lease();
+        Lease lease = view.lease();
         view.lock();
         assertTrue(view.tryLock());
         assertTrue(view.tryLock(1, TimeUnit.SECONDS));
@@ -118,7 +118,7 @@ class RedlockLockTest {
         assertFalse(view.isHeldByCurrentThread());
         Await.until("released", () -> keyCount() == 0);
         assertEquals(true, inAnotherThread(() -> {
-            final boolean isTaken = view.tryLock();
+            boolean isTaken = view.tryLock();
             view.unlock();
             return isTaken;
         }), "free for others");
@@ -126,7 +126,7 @@ class RedlockLockTest {
 
     @Test
     void viewsOfOneResourceShareTheirHold() throws Exception {
-        final RedlockLock other = redlock.asLock("orders", OPTIONS);
+        RedlockLock other = redlock.asLock("orders", OPTIONS);
         view.lock();
         other.lock();
         assertEquals(2, view.holdCount(), "entered again through the other view");
@@ -152,12 +152,12 @@ class RedlockLockTest {
 
     @Test
     void threadsOfOneViewAndOfTwoClientsNeverHoldTheLockTogether() throws Exception {
-        final RedlockLock other = client().asLock("orders", OPTIONS);
-        final AtomicInteger inside = new AtomicInteger();
-        final AtomicInteger turns = new AtomicInteger();
-        final List<Running<Void>> all = new ArrayList<>();
+        RedlockLock other = client().asLock("orders", OPTIONS);
+        AtomicInteger inside = new AtomicInteger();
+        AtomicInteger turns = new AtomicInteger();
+        List<Running<Void>> all = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
-            final RedlockLock mine = i % 2 == 0 ? view : other;
+            RedlockLock mine = i % 2 == 0 ? view : other;
             all.add(started(() -> {
                 for (int turn = 0; turn < 5; turn++) {
                     mine.lock();
@@ -172,7 +172,7 @@ class RedlockLockTest {
                 return null;
             }));
         }
-        for (final Running<Void> each : all) {
+        for (Running<Void> each : all) {
             each.get();
         }
         assertEquals(30, turns.get());
@@ -194,7 +194,7 @@ class RedlockLockTest {
     void tryLockWaitsForItsTimeout() throws Exception {
         try (Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease()) {
             assertTrue(held.isHeld());
-            final long startNs = System.nanoTime();
+            long startNs = System.nanoTime();
             assertFalse(view.tryLock(80, TimeUnit.MILLISECONDS));
             assertTrue(System.nanoTime() - startNs >= 80_000_000);
             assertFalse(view.tryLock(-1, TimeUnit.SECONDS), "no time is one attempt");
@@ -203,12 +203,12 @@ class RedlockLockTest {
 
     @Test
     void lockWaitsUntilItSucceedsDespiteInterrupts() throws Exception {
-        final Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease();
-        final AtomicBoolean isIn = new AtomicBoolean();
-        final Running<Boolean> waiting = started(() -> {
+        Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease();
+        AtomicBoolean isIn = new AtomicBoolean();
+        Running<Boolean> waiting = started(() -> {
             view.lock();
             isIn.set(view.isHeldByCurrentThread());
-            final boolean isInterrupted = Thread.interrupted();
+            boolean isInterrupted = Thread.interrupted();
             view.unlock();
             return isInterrupted;
         });
@@ -223,12 +223,12 @@ class RedlockLockTest {
 
     @Test
     void lockInterruptiblyThrowsAtAnInterrupt() throws Exception {
-        final Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease();
-        final Running<String> waiting = started(() -> {
+        Lease held = client().tryAcquire("orders", Duration.ofSeconds(20)).lease();
+        Running<String> waiting = started(() -> {
             try {
                 view.lockInterruptibly();
                 return "locked";
-            } catch (final InterruptedException e) {
+            } catch (InterruptedException e) {
                 return "interrupted, holds " + view.holdCount() + ", flag " + Thread.currentThread().isInterrupted();
             }
         });
@@ -253,7 +253,7 @@ class RedlockLockTest {
         assertEquals(0, keyCount(), "no node has a key");
     }
 
-    private static void interrupted(final Waiting call) throws InterruptedException {
+    private static void interrupted(Waiting call) throws InterruptedException {
         Thread.currentThread().interrupt();
         try {
             call.run();
@@ -272,7 +272,7 @@ class RedlockLockTest {
 
     @Test
     void unlockDoesNotThrowAfterTheLeaseHasExpired() {
-        final RedlockLock brief = redlock.asLock("brief", AcquireOptions.ofTtl(Duration.ofMillis(300)).tryOnce());
+        RedlockLock brief = redlock.asLock("brief", AcquireOptions.ofTtl(Duration.ofMillis(300)).tryOnce());
         brief.lock();
         Await.until("expired", () -> brief.lease().state() == LeaseState.EXPIRED);
         assertEquals(1, brief.holdCount(), "the thread still has its hold count, although the lock is gone");
@@ -291,7 +291,7 @@ class RedlockLockTest {
 
     @Test
     void onlyTheThreadThatLockedMayUnlock() throws Exception {
-        final String mine = Thread.currentThread().getName();
+        String mine = Thread.currentThread().getName();
         assertEquals("\"orders\" is not locked by thread " + mine + ": only the thread that locked it may unlock it",
                 assertThrows(IllegalMonitorStateException.class, view::unlock).getMessage());
         view.lock();
@@ -304,7 +304,7 @@ class RedlockLockTest {
 
     @Test
     void leaseIsAvailableToTheHolderOnly() throws Exception {
-        final String message = "\"orders\" is not locked by this thread, it has no lease";
+        String message = "\"orders\" is not locked by this thread, it has no lease";
         assertEquals(message, assertThrows(IllegalMonitorStateException.class, view::lease).getMessage());
         view.lock();
         assertEquals(message,
@@ -327,7 +327,7 @@ class RedlockLockTest {
 
     @Test
     void blockingCallsOnTheEventLoopThrowAndHoldNothing() throws Exception {
-        final String message = nodes.clientLoop()
+        String message = nodes.clientLoop()
                 .submit(() -> assertThrows(IllegalStateException.class, view::lock).getMessage())
                 .get();
         assertTrue(message.contains("event loop"), message);

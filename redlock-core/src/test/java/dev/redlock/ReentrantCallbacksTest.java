@@ -19,16 +19,16 @@ class ReentrantCallbacksTest extends VirtualTest {
 
     private VirtualWorld.Client client;
 
-    private Lease held(final String resource) {
+    private Lease held(String resource) {
         return acquired(get(client.redlock().acquireAsync(resource, options())));
     }
 
-    private void onLoop(final Runnable task) {
-        final List<RuntimeException> thrown = new ArrayList<>();
+    private void onLoop(Runnable task) {
+        List<RuntimeException> thrown = new ArrayList<>();
         client.engine().execute(() -> {
             try {
                 task.run();
-            } catch (final RuntimeException e) {
+            } catch (RuntimeException e) {
                 thrown.add(e);
             }
         });
@@ -47,8 +47,8 @@ class ReentrantCallbacksTest extends VirtualTest {
     void aRetryPolicyMayCancelItsAcquisition() {
         client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 60_000));
-        final Lease lease = client.redlock().newLease();
-        final List<AcquireOutcome.Kind> outcomes = new ArrayList<>();
+        Lease lease = client.redlock().newLease();
+        List<AcquireOutcome.Kind> outcomes = new ArrayList<>();
         client.redlock()
                 .acquire(client.redlock().key("orders"), options().waitUpTo(Duration.ofMillis(500))
                         .retryPolicy((attempts, reason, ttl, random) -> {
@@ -58,7 +58,7 @@ class ReentrantCallbacksTest extends VirtualTest {
         world.runMs(1_000);
         assertEquals(List.of(AcquireOutcome.Kind.CANCELLED), outcomes);
         eachNode(node -> node.delay(() -> 10_000_000));
-        final CompletableFuture<AcquireOutcome> next = client.redlock()
+        CompletableFuture<AcquireOutcome> next = client.redlock()
                 .acquireAsync("others", options())
                 .toCompletableFuture();
         assertEquals(ReleaseOutcome.RELEASED, release(acquired(get(next))));
@@ -68,8 +68,8 @@ class ReentrantCallbacksTest extends VirtualTest {
     void aRetryPolicyMayCancelItsAcquisitionAndStartAnother() {
         client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", 60_000));
-        final Lease lease = client.redlock().newLease();
-        final List<String> outcomes = new ArrayList<>();
+        Lease lease = client.redlock().newLease();
+        List<String> outcomes = new ArrayList<>();
         client.redlock()
                 .acquire(client.redlock().key("orders"), options().waitUpTo(Duration.ofMillis(500))
                         .retryPolicy((attempts, reason, ttl, random) -> {
@@ -92,9 +92,9 @@ class ReentrantCallbacksTest extends VirtualTest {
     @Test
     void aRetryPolicyMayReleaseTheLockThatItWaitsFor() {
         client = world(3);
-        final Lease holder = held("orders");
+        Lease holder = held("orders");
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(Duration.ofMillis(15))
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(Duration.ofMillis(15))
                 .retryPolicy((attempts, reason, ttl, random) -> {
                     holder.release(NOBODY_LISTENS);
                     return Long.MAX_VALUE;
@@ -109,24 +109,24 @@ class ReentrantCallbacksTest extends VirtualTest {
     void aRetryPolicyMayCancelItsAcquisitionDuringAHandoff() {
         world = new VirtualWorld(3);
         client = client(context().localHandoffsMax(1));
-        final Lease holder = held("orders");
-        final AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
-        final CompletableFuture<AcquireOutcome> first = acquireAsync(client, waiting);
-        final Lease second = client.redlock().newLease();
-        final List<AcquireOutcome.Kind> received = new ArrayList<>();
+        Lease holder = held("orders");
+        AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
+        CompletableFuture<AcquireOutcome> first = acquireAsync(client, waiting);
+        Lease second = client.redlock().newLease();
+        List<AcquireOutcome.Kind> received = new ArrayList<>();
         client.redlock()
                 .acquire(client.redlock().key("orders"), waiting.retryPolicy((attempts, reason, ttl, random) -> {
                     second.close();
                     return Long.MAX_VALUE;
                 }), second, outcome -> received.add(outcome.kind()));
-        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, waiting.waitUpTo(Duration.ofSeconds(20)));
+        CompletableFuture<AcquireOutcome> third = acquireAsync(client, waiting.waitUpTo(Duration.ofSeconds(20)));
         world.runMs(10);
         release(holder);
-        final Lease next = acquired(get(first));
+        Lease next = acquired(get(first));
         world.runMs(100);
         release(next);
         assertEquals(List.of(AcquireOutcome.Kind.CANCELLED), received);
-        final Lease last = acquired(get(third));
+        Lease last = acquired(get(third));
         world.runMs(6_000);
         assertTrue(last.isHeld(), "no other waiter affects it");
         assertEquals(ReleaseOutcome.RELEASED, release(last));
@@ -138,10 +138,10 @@ class ReentrantCallbacksTest extends VirtualTest {
     void anAcquisitionMayBeCancelledWhileItsCommandIsWritten() {
         world = new VirtualWorld(3);
         client = client(context().releaseBatchMax(2));
-        final Lease holder = held("orders");
-        final Lease other = held("others");
-        final Lease next = client.redlock().newLease();
-        final List<String> received = new ArrayList<>();
+        Lease holder = held("orders");
+        Lease other = held("others");
+        Lease next = client.redlock().newLease();
+        List<String> received = new ArrayList<>();
         twoOfThreeGo();
         onLoop(() -> {
             holder.release((lease, outcome) -> {
@@ -163,9 +163,9 @@ class ReentrantCallbacksTest extends VirtualTest {
     void anAcquisitionMayBeCancelledDuringItsRollback() {
         world = new VirtualWorld(3);
         client = client(context().releaseBatchMax(2));
-        final Lease holder = held("orders");
-        final Lease next = client.redlock().newLease();
-        final List<String> received = new ArrayList<>();
+        Lease holder = held("orders");
+        Lease next = client.redlock().newLease();
+        List<String> received = new ArrayList<>();
         twoOfThreeGo();
         onLoop(() -> {
             holder.release((lease, outcome) -> {
@@ -185,12 +185,12 @@ class ReentrantCallbacksTest extends VirtualTest {
     void anExtensionThatAReleaseEndsCompletesBeforeTheRelease() {
         world = new VirtualWorld(3);
         client = client(context().releaseBatchMax(1).nodeBackPressure(16, 4096));
-        final Lease lease = client.redlock().newLease();
+        Lease lease = client.redlock().newLease();
         client.redlock().acquire(client.redlock().key("orders"), options(), lease, AcquireOutcome::isAcquired);
         world.runMs(1);
         assertTrue(lease.isHeld());
         eachNode(node -> node.pause());
-        final List<String> received = new ArrayList<>();
+        List<String> received = new ArrayList<>();
         onLoop(() -> {
             lease.extend(5_000, (extended, outcome) -> received.add("extend " + outcome));
             for (int i = 0; i < 20; i++) {
@@ -213,7 +213,7 @@ class ReentrantCallbacksTest extends VirtualTest {
     void aLongChainOfReleaseCallbacksNeedsNoDeepStack() {
         world = new VirtualWorld(1);
         client = client(context().autoExtendedLeasesMax(0));
-        final List<Lease> leases = new ArrayList<>();
+        List<Lease> leases = new ArrayList<>();
         for (int i = 0; i < 20_000; i++) {
             leases.add(client.redlock().newLease());
             client.redlock()
@@ -221,8 +221,8 @@ class ReentrantCallbacksTest extends VirtualTest {
                             outcome -> assertEquals(AcquireOutcome.Kind.OVERLOADED, outcome.kind()));
         }
         world.settle();
-        final int[] released = new int[1];
-        final ReleaseCallback[] next = new ReleaseCallback[1];
+        int[] released = new int[1];
+        ReleaseCallback[] next = new ReleaseCallback[1];
         next[0] = (lease, outcome) -> {
             if (++released[0] < leases.size()) {
                 leases.get(released[0]).release(next[0]);
@@ -236,11 +236,11 @@ class ReentrantCallbacksTest extends VirtualTest {
     @Test
     void aLongChainOfExtendCallbacksNeedsNoDeepStack() {
         client = world(1);
-        final Lease lease = held("orders");
+        Lease lease = held("orders");
         node(0).crash();
         world.runMs(5);
-        final int[] tries = new int[1];
-        final ExtendCallback[] again = new ExtendCallback[1];
+        int[] tries = new int[1];
+        ExtendCallback[] again = new ExtendCallback[1];
         again[0] = (extended, outcome) -> {
             assertEquals(ExtendOutcome.NOT_EXTENDED, outcome);
             if (++tries[0] < 10_000) {

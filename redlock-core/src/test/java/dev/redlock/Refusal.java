@@ -11,15 +11,15 @@ public final class Refusal {
     private Refusal() {
     }
 
-    public static void ofArgument(final String message, final Executable call) {
+    public static void ofArgument(String message, Executable call) {
         assertEquals(message, assertThrows(IllegalArgumentException.class, call).getMessage());
     }
 
-    public static void ofNull(final String message, final Executable call) {
+    public static void ofNull(String message, Executable call) {
         assertEquals(message, assertThrows(NullPointerException.class, call).getMessage());
     }
 
-    public static void ofState(final String message, final Executable call) {
+    public static void ofState(String message, Executable call) {
         assertEquals(message, assertThrows(IllegalStateException.class, call).getMessage());
     }
 }

@@ -22,12 +22,12 @@ class ReleaseBatchTest extends VirtualTest {
     /** A counter ahead of those that start from the clock, but in range. */
     private static final String AHEAD = "1887437000000000";
 
-    private List<Lease> leases(final VirtualWorld.Client client, final int count) {
+    private List<Lease> leases(VirtualWorld.Client client, int count) {
         return leases(client, count, options());
     }
 
-    private List<Lease> leases(final VirtualWorld.Client client, final int count, final AcquireOptions options) {
-        final List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
+    private List<Lease> leases(VirtualWorld.Client client, int count, AcquireOptions options) {
+        List<CompletableFuture<AcquireOutcome>> outcomes = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             outcomes.add(client.redlock().acquireAsync("orders/" + i, options).toCompletableFuture());
         }
@@ -35,9 +35,9 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     /** Releases all of them in one turn of the loop. */
-    private List<CompletableFuture<ReleaseOutcome>> releaseTogether(final VirtualWorld.Client client,
-            final List<Lease> leases) {
-        final List<CompletableFuture<ReleaseOutcome>> outcomes = new ArrayList<>();
+    private List<CompletableFuture<ReleaseOutcome>> releaseTogether(VirtualWorld.Client client,
+            List<Lease> leases) {
+        List<CompletableFuture<ReleaseOutcome>> outcomes = new ArrayList<>();
         client.engine()
                 .execute(
                         () -> leases.forEach(lease -> outcomes.add(lease.releaseAsync().toCompletableFuture())));
@@ -46,30 +46,30 @@ class ReleaseBatchTest extends VirtualTest {
     }
 
     /** The counter of node 0 is ahead of the others, so that releases have to raise them. */
-    private void countersApart(final String... resources) {
-        for (final String resource : resources) {
+    private void countersApart(String... resources) {
+        for (String resource : resources) {
             node(0).redis().set(LockKey.counterName(resource), AHEAD, -1);
         }
     }
 
-    private void countersApart(final int count) {
+    private void countersApart(int count) {
         for (int i = 0; i < count; i++) {
             countersApart("orders/" + i);
         }
     }
 
-    private int keysLeft(final int nodeIndex) {
+    private int keysLeft(int nodeIndex) {
         return node(nodeIndex).redis().keys().size();
     }
 
-    private int count(final int nodeIndex, final String script) {
+    private int count(int nodeIndex, String script) {
         return node(nodeIndex).redis().commandCount(script);
     }
 
     @ParameterizedTest
     @CsvSource({"1, 0, 1", "2, 1, 0", "63, 1, 0", "64, 1, 0", "65, 1, 1", "66, 2, 0", "130, 3, 0"})
-    void aBatchHasUpToSixtyFourReleases(final int leaseCount, final int batches, final int singles) {
-        final VirtualWorld.Client client = world(3);
+    void aBatchHasUpToSixtyFourReleases(int leaseCount, int batches, int singles) {
+        VirtualWorld.Client client = world(3);
         releaseTogether(client, leases(client, leaseCount))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
@@ -82,9 +82,9 @@ class ReleaseBatchTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 7})
-    void theBatchLimitIsAnOption(final int limit) {
+    void theBatchLimitIsAnOption(int limit) {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().releaseBatchMax(limit));
+        VirtualWorld.Client client = client(context().releaseBatchMax(limit));
         releaseTogether(client, leases(client, 14))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         assertEquals(limit == 1 ? 0 : 14 / limit, count(0, "release_many"));
@@ -93,13 +93,13 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void eachReleaseOfABatchHasItsOwnOutcome() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 5);
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 5);
         eachNode(node -> {
             node.redis().delete("orders/1");
             node.redis().set("orders/3", "next holder", -1);
         });
-        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
         for (int i = 0; i < 5; i++) {
             assertEquals(i == 1 || i == 3 ? ReleaseOutcome.EXPIRED : ReleaseOutcome.RELEASED, get(outcomes.get(i)),
                     "lease " + i);
@@ -111,9 +111,9 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void anAcquireOfTheSameResourceDoesNotOvertakeTheRelease() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 8);
-        final List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 8);
+        List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
         client.engine().execute(() -> {
             for (int i = 0; i < 8; i++) {
                 leases.get(i).releaseAsync();
@@ -130,8 +130,8 @@ class ReleaseBatchTest extends VirtualTest {
     /** Commands for other resources do not end the batch. */
     @Test
     void commandsForOtherResourcesDoNotSplitABatch() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 8);
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 8);
         client.engine().execute(() -> {
             for (int i = 0; i < 8; i++) {
                 leases.get(i).releaseAsync();
@@ -145,17 +145,17 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void aLocalWaiterGetsTheHandoffImmediately() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 4);
-        final AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
-        final List<CompletableFuture<AcquireOutcome>> waiters = new ArrayList<>();
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 4);
+        AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
+        List<CompletableFuture<AcquireOutcome>> waiters = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
             waiters.add(client.redlock().acquireAsync("orders/" + i, waiting).toCompletableFuture());
         }
         // Enough time for a refusal of every head of a queue, which then waits for its next attempt.
         world.runMs(1_000);
         waiters.forEach(waiter -> assertFalse(waiter.isDone()));
-        final long beforeNs = world.nowNs();
+        long beforeNs = world.nowNs();
         releaseTogether(client, leases);
         waiters.forEach(waiter -> acquired(get(waiter)));
         assertTrue(world.nowNs() - beforeNs < 5_000_000, "no retry delay in between");
@@ -163,8 +163,8 @@ class ReleaseBatchTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"1, 0, 1", "2, 1, 0", "64, 1, 0", "65, 1, 1", "130, 3, 0"})
-    void fencedReleasesFormABatch(final int leaseCount, final int batches, final int singles) {
-        final VirtualWorld.Client client = world(3);
+    void fencedReleasesFormABatch(int leaseCount, int batches, int singles) {
+        VirtualWorld.Client client = world(3);
         countersApart(leaseCount);
         releaseTogether(client, leases(client, leaseCount, options().fenced()))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
@@ -176,9 +176,9 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void fencedReleasesWithEqualCountersJoinThePlainBatch() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         countersApart("orders/1");
-        final List<Lease> leases = leases(client, 4, options().fenced());
+        List<Lease> leases = leases(client, 4, options().fenced());
         leases.add(lease(client));
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
@@ -190,9 +190,9 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void fencedAndPlainReleasesOfATurnAreTwoBatches() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         countersApart(6);
-        final List<Lease> leases = leases(client, 3);
+        List<Lease> leases = leases(client, 3);
         for (int i = 3; i < 6; i++) {
             leases.add(acquired(get(client.redlock()
                     .acquireAsync("orders/" + i, options().fenced())
@@ -207,10 +207,10 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void aHandoffAfterOneBatchDoesNotOvertakeTheOther() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> plain = leases(client, 2);
+        VirtualWorld.Client client = world(3);
+        List<Lease> plain = leases(client, 2);
         countersApart("orders");
-        final Lease fenced = acquired(get(client.redlock()
+        Lease fenced = acquired(get(client.redlock()
                 .acquireAsync("orders", options().fenced())
                 .toCompletableFuture()));
         node(1).crash();
@@ -223,20 +223,20 @@ class ReleaseBatchTest extends VirtualTest {
             fenced.releaseAsync();
         });
         world.runMs(5);
-        final List<String> log = node(0).redis().log().stream().filter(line -> line.contains(" orders ->")).toList();
+        List<String> log = node(0).redis().log().stream().filter(line -> line.contains(" orders ->")).toList();
         assertEquals(List.of("release_fenced orders -> 1", "acquire orders -> 1"), log.subList(0, 2));
     }
 
     @Test
     void aFencedBatchRaisesTheCountersOfAllNodes() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(2).redis().set(LockKey.counterName("orders/1"), AHEAD, -1);
-        final List<Lease> leases = leases(client, 3, options().fenced());
+        List<Lease> leases = leases(client, 3, options().fenced());
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
         assertEquals("1887437000000001", node(2).redis().get(LockKey.counterName("orders/1")));
         for (int i = 0; i < 3; i++) {
-            final String counter = LockKey.counterName("orders/" + i);
+            String counter = LockKey.counterName("orders/" + i);
             assertEquals(node(0).redis().get(counter), node(1).redis().get(counter));
             assertEquals(node(0).redis().get(counter), node(2).redis().get(counter));
         }
@@ -244,9 +244,9 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void anUnknownFencedBatchScriptIsSentInFull() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         countersApart(3);
-        final List<Lease> leases = leases(client, 3, options().fenced());
+        List<Lease> leases = leases(client, 3, options().fenced());
         eachNode(node -> node.redis().flushScripts());
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
@@ -255,8 +255,8 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void anUnknownBatchScriptIsSentInFull() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 3);
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 3);
         node(0).redis().flushScripts();
         node(1).redis().flushScripts();
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
@@ -266,8 +266,8 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void anErrorFailsEachVoteAndRetainsTheReleases() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 3);
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 3);
         eachNode(node -> node.redis().failNext("release_many", "BUSY Redis is busy running a script.", 1));
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
         world.runMs(1_000);
@@ -276,10 +276,10 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void aBrokenConnectionMakesEachVoteUnknownAndRetainsTheReleases() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 3);
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 3);
         eachNode(node -> node.loseRequests(name -> true));
-        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
         world.runMs(20);
         eachNode(node -> node.breakConnections());
         outcomes.forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
@@ -289,8 +289,8 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void aDisconnectedNodeGetsEachReleaseLater() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 3);
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 3);
         node(2).crash();
         world.runMs(5);
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
@@ -302,8 +302,8 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void releasesAreRetainedWhileAllNodesAreDisconnected() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 3);
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 3);
         eachNode(node -> node.crash());
         world.runMs(5);
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
@@ -311,9 +311,9 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void closeReleasesHeldLocksInBatches() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         leases(client, 10);
-        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.await("closed", 2_000, report::isDone);
         assertEquals(10, report.join().releasedCount());
         assertEquals(1, count(0, "release_many"));
@@ -322,10 +322,10 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void rollbacksFormABatch() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         leases(client, 6);
-        final VirtualWorld.Client other = client(context());
-        final List<CompletableFuture<AcquireOutcome>> refused = new ArrayList<>();
+        VirtualWorld.Client other = client(context());
+        List<CompletableFuture<AcquireOutcome>> refused = new ArrayList<>();
         other.engine().execute(() -> {
             for (int i = 0; i < 6; i++) {
                 refused.add(other.redlock().acquireAsync("orders/" + i, options()).toCompletableFuture());
@@ -347,8 +347,8 @@ class ReleaseBatchTest extends VirtualTest {
         return client(context());
     }
 
-    private void assertMixedCounts(final int batches, final int singles, final int natives) {
-        for (final int scripted : new int[]{0, 3, 4}) {
+    private void assertMixedCounts(int batches, int singles, int natives) {
+        for (int scripted : new int[]{0, 3, 4}) {
             assertEquals(batches, count(scripted, "release_many"), "batches on node " + scripted);
             assertEquals(singles, count(scripted, "release"), "single releases on node " + scripted);
         }
@@ -368,8 +368,8 @@ class ReleaseBatchTest extends VirtualTest {
 
     @ParameterizedTest
     @CsvSource({"1, 0, 1", "2, 1, 0", "64, 1, 0", "65, 1, 1", "66, 2, 0"})
-    void eachNodeOfAMixedGroupGetsItsCheapestCommand(final int leaseCount, final int batches, final int singles) {
-        final VirtualWorld.Client client = mixedWorld();
+    void eachNodeOfAMixedGroupGetsItsCheapestCommand(int leaseCount, int batches, int singles) {
+        VirtualWorld.Client client = mixedWorld();
         releaseTogether(client, leases(client, leaseCount))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
@@ -379,7 +379,7 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void aMixedGroupIsReused() {
-        final VirtualWorld.Client client = mixedWorld();
+        VirtualWorld.Client client = mixedWorld();
         for (int i = 1; i <= 5; i++) {
             releaseTogether(client, leases(client, 3))
                     .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
@@ -391,13 +391,13 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void eachReleaseOfAMixedGroupHasItsOwnOutcome() {
-        final VirtualWorld.Client client = mixedWorld();
-        final List<Lease> leases = leases(client, 5);
+        VirtualWorld.Client client = mixedWorld();
+        List<Lease> leases = leases(client, 5);
         eachNode(node -> {
             node.redis().delete("orders/1");
             node.redis().set("orders/3", "next holder", -1);
         });
-        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
         for (int i = 0; i < 5; i++) {
             assertEquals(i == 1 || i == 3 ? ReleaseOutcome.EXPIRED : ReleaseOutcome.RELEASED, get(outcomes.get(i)),
                     "lease " + i);
@@ -410,10 +410,10 @@ class ReleaseBatchTest extends VirtualTest {
     /** On each node, whatever its command. */
     @Test
     void anAcquireDoesNotOvertakeTheReleaseOnAnyNodeOfAMixedGroup() {
-        final VirtualWorld.Client client = mixedWorld();
-        final List<Lease> leases = leases(client, 3);
+        VirtualWorld.Client client = mixedWorld();
+        List<Lease> leases = leases(client, 3);
         eachNode(node -> node.redis().startLog());
-        final List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
+        List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
         client.engine().execute(() -> {
             leases.forEach(Lease::releaseAsync);
             again.add(client.redlock().acquireAsync("orders/1", options()).toCompletableFuture());
@@ -429,9 +429,9 @@ class ReleaseBatchTest extends VirtualTest {
     /** The plain releases are written before the fenced ones, and nothing is lost in between. */
     @Test
     void fencedAndPlainReleasesOfATurnGoToAMixedGroup() {
-        final VirtualWorld.Client client = mixedWorld();
+        VirtualWorld.Client client = mixedWorld();
         countersApart(6);
-        final List<Lease> leases = leases(client, 3);
+        List<Lease> leases = leases(client, 3);
         for (int i = 3; i < 6; i++) {
             leases.add(acquired(get(client.redlock()
                     .acquireAsync("orders/" + i, options().fenced())
@@ -450,7 +450,7 @@ class ReleaseBatchTest extends VirtualTest {
     void nodesWithTheNativeCommandGetNoScripts() {
         world = new VirtualWorld(3);
         eachNode(node -> node.redis().kind(FakeRedis.Kind.REDIS_8_4));
-        final VirtualWorld.Client client = client(context());
+        VirtualWorld.Client client = client(context());
         releaseTogether(client, leases(client, 3))
                 .forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
@@ -462,9 +462,9 @@ class ReleaseBatchTest extends VirtualTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 4})
-    void aDisconnectedNodeOfAMixedGroupGetsEachReleaseLater(final int away) {
-        final VirtualWorld.Client client = mixedWorld();
-        final List<Lease> leases = leases(client, 3);
+    void aDisconnectedNodeOfAMixedGroupGetsEachReleaseLater(int away) {
+        VirtualWorld.Client client = mixedWorld();
+        List<Lease> leases = leases(client, 3);
         node(away).crash();
         world.runMs(5);
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
@@ -478,10 +478,10 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void aMixedGroupWhoseConnectionsBreakGetsEachReleaseLater() {
-        final VirtualWorld.Client client = mixedWorld();
-        final List<Lease> leases = leases(client, 3);
+        VirtualWorld.Client client = mixedWorld();
+        List<Lease> leases = leases(client, 3);
         eachNode(node -> node.loseRequests(name -> true));
-        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
         world.runMs(20);
         eachNode(node -> node.breakConnections());
         outcomes.forEach(outcome -> assertEquals(ReleaseOutcome.UNKNOWN, get(outcome)));
@@ -491,8 +491,8 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void aNodeThatRejectsItsNativeCommandGetsTheScript() {
-        final VirtualWorld.Client client = mixedWorld();
-        final List<Lease> leases = leases(client, 3);
+        VirtualWorld.Client client = mixedWorld();
+        List<Lease> leases = leases(client, 3);
         node(1).redis().failNext("DELEX", "NOPERM User app has no permissions to run the 'delex' command", 3);
         releaseTogether(client, leases).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, get(outcome)));
         world.runMs(10);
@@ -507,11 +507,11 @@ class ReleaseBatchTest extends VirtualTest {
     @ParameterizedTest
     @ValueSource(strings = {"*2\r\n:1\r\n:1\r\n", ":1\r\n", "+OK\r\n", "*3\r\n:1\r\n+x\r\n:1\r\n", "_\r\n",
         "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*3\r\n*1\r\n:1\r\n:1\r\n:1\r\n"})
-    void aMalformedBatchReplyClosesTheConnection(final String answer) {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 3);
+    void aMalformedBatchReplyClosesTheConnection(String answer) {
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 3);
         node(0).pause();
-        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
         node(0).sendRaw(answer);
         world.runMs(1);
         assertEquals(NodeState.WAITING, status(client, 0).state(), () -> answer);
@@ -523,10 +523,10 @@ class ReleaseBatchTest extends VirtualTest {
 
     @Test
     void aPushIsNotAReply() {
-        final VirtualWorld.Client client = world(3);
-        final List<Lease> leases = leases(client, 3);
+        VirtualWorld.Client client = world(3);
+        List<Lease> leases = leases(client, 3);
         eachNode(node -> node.pause());
-        final List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
+        List<CompletableFuture<ReleaseOutcome>> outcomes = releaseTogether(client, leases);
         eachNode(node -> node.sendRaw(">3\r\n:1\r\n:0\r\n:1\r\n"));
         world.runMs(1);
         outcomes.forEach(outcome -> assertFalse(outcome.isDone()));

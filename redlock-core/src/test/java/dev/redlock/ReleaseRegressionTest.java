@@ -16,7 +16,7 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void theRollbackIncludesNodesThatDidNotReply() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).pause();
         node(1).pause();
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(client, options()).kind(), "two are silent");
@@ -28,10 +28,10 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void aReleaseNeverOvertakesItsAcquire() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().startLog());
         node(2).delay(() -> 200_000_000);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         assertEquals(ReleaseOutcome.RELEASED, release(lease), "two replies decide");
         world.runMs(500);
         assertEquals(List.of("acquire orders -> 1", "release orders -> 1"), node(2).redis().log(), "order on node 2");
@@ -40,11 +40,11 @@ class ReleaseRegressionTest extends VirtualTest {
     /** A release has the same timeout as an acquire. */
     @Test
     void aReleaseWithoutRepliesEndsAtTheNodeTimeout() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         node(0).pause();
         node(1).pause();
-        final long startMs = nowMs();
+        long startMs = nowMs();
         assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "two are silent");
         assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "the node timeout of this ttl");
         node(0).resume();
@@ -56,10 +56,10 @@ class ReleaseRegressionTest extends VirtualTest {
     /** The claim comes from the pool: votes of its earlier release must not count. */
     @Test
     void aSecondReleaseStartsWithoutVotes() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)), "the first");
         world.runMs(1);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         node(0).pause();
         node(1).pause();
         assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "one of three deleted it");
@@ -70,11 +70,11 @@ class ReleaseRegressionTest extends VirtualTest {
     /** The caller of an extension does not wait for the replies to the release. */
     @Test
     void aReleaseEndsTheExtensionInProgress() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
-        final CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
+        CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
+        CompletableFuture<ReleaseOutcome> released = lease.releaseAsync().toCompletableFuture();
         assertEquals(ExtendOutcome.NOT_HELD, extended.getNow(null), "immediately");
         assertEquals(ReleaseOutcome.RELEASED, get(released), "after the extension on each connection");
         world.runMs(20);
@@ -83,11 +83,11 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void oneGrantOneRefusalAndOneFailureAreUnknown() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         node(0).redis().delete("orders");
         node(1).redis().failNext("release", "BUSY Redis is busy running a script.", 1);
-        final long startMs = nowMs();
+        long startMs = nowMs();
         assertEquals(ReleaseOutcome.UNKNOWN, release(lease), "deleted, gone, not known: no majority for either");
         assertEquals(startMs, nowMs(), "all nodes have replied, so the round ends");
     }
@@ -95,13 +95,13 @@ class ReleaseRegressionTest extends VirtualTest {
     /** Two nodes are disconnected and the third is silent: no reply can still give a quorum. */
     @Test
     void aReleaseEndsAsSoonAsAQuorumIsImpossible() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         node(2).pause();
-        final CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
+        CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
         world.settle();
-        final long startMs = nowMs();
+        long startMs = nowMs();
         node(0).breakConnections();
         node(1).breakConnections();
         assertEquals(ReleaseOutcome.UNKNOWN, get(outcome), "no node has confirmed it");
@@ -112,8 +112,8 @@ class ReleaseRegressionTest extends VirtualTest {
     /** One key was missing and one node has failed: the reply of the third proves that no quorum held the key. */
     @Test
     void aReleaseWaitsForRepliesThatCanStillDecideIt() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(1);
         node(0).redis().delete("orders");
         node(1).redis().failNext("release", "BUSY Redis is busy running a script.", 1);
@@ -126,8 +126,8 @@ class ReleaseRegressionTest extends VirtualTest {
     @Test
     void aReleaseThatNoNodeReceivesEndsImmediately() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().releaseBatchMax(1));
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = client(context().releaseBatchMax(1));
+        Lease lease = lease(client);
         world.runMs(1);
         eachNode(node -> node.crash());
         world.runMs(1);
@@ -138,11 +138,11 @@ class ReleaseRegressionTest extends VirtualTest {
     /** The claim comes from the pool: counters of another resource must not count. */
     @Test
     void aPlainReleaseTouchesNoCounter() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         assertEquals(ReleaseOutcome.RELEASED, release(acquired(acquire(client, options().fenced()))),
                 "the fenced lease");
         world.runMs(1);
-        final Lease plain = acquired(get(client.redlock().acquireAsync("plain", options())));
+        Lease plain = acquired(get(client.redlock().acquireAsync("plain", options())));
         assertEquals(ReleaseOutcome.RELEASED, release(plain), "the plain lease");
         world.runMs(1);
         for (int i = 0; i < 3; i++) {
@@ -153,9 +153,9 @@ class ReleaseRegressionTest extends VirtualTest {
     /** A key of another holder proves that this token is not there: the node needs no release. */
     @Test
     void noReleaseIsRetainedForANodeThatRefusedTheAcquire() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(1).redis().set("orders", "foreign", -1);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.runMs(1);
         eachNode(node -> node.delay(() -> 1_000_000));
         lease.releaseAsync();
@@ -171,8 +171,8 @@ class ReleaseRegressionTest extends VirtualTest {
     /** A second try would most likely get an error again: the release is dropped and counted. */
     @Test
     void anUndeliveredReleaseThatGetsAnErrorIsDroppedAndCounted() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         world.runMs(1);
         node(2).crash();
         world.runMs(1);
@@ -191,11 +191,11 @@ class ReleaseRegressionTest extends VirtualTest {
     /** A node that has replied needs no second release after a later reconnect. */
     @Test
     void releasesAreRetainedOnlyForNodesThatDidNotReply() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.runMs(5);
-        final CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
+        CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
         node(2).delay(() -> 20_000_000);
         assertEquals(ReleaseOutcome.RELEASED, get(outcome), "two replies decide");
         for (int i = 0; i < 3; i++) {
@@ -210,8 +210,8 @@ class ReleaseRegressionTest extends VirtualTest {
     /** An undelivered release, sent after a reconnect, does not delete the key of the next holder. */
     @Test
     void anUndeliveredReleaseNeverDeletesANewHoldersKey() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 1_000_000));
         lease.releaseAsync();
         world.settle();
@@ -226,8 +226,8 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void releaseDeletesOnlyItsOwnToken() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         eachNode(node -> node.redis().set("orders", "next holder", -1));
         assertEquals(ReleaseOutcome.EXPIRED, release(lease), "the key belongs to the next holder");
         assertEquals("next holder", key(0), "and is unchanged");
@@ -236,10 +236,10 @@ class ReleaseRegressionTest extends VirtualTest {
     @Test
     void aLeaseThatExpiredLocallyIsStillReleased() {
         world = new VirtualWorld(3);
-        final VirtualWorld.Client client = client(context().clockSampleMs(0));
+        VirtualWorld.Client client = client(context().clockSampleMs(0));
         eachNode(node -> node.redis().startLog());
         eachNode(node -> node.redis().clockRate(-500_000));
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.runMs(9_950);
         assertEquals(LeaseState.EXPIRED, lease.state(), "expired for this client");
         assertTrue(node(0).redis().log().contains("release orders -> 1"), "a slow node still had the key");
@@ -248,10 +248,10 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void aReleaseLostWithItsConnectionIsSentAfterTheReconnect() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
         eachNode(node -> node.delay(() -> 1_000_000));
-        final CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
+        CompletableFuture<ReleaseOutcome> outcome = lease.releaseAsync().toCompletableFuture();
         world.settle();
         node(0).breakConnections();
         node(1).breakConnections();
@@ -265,19 +265,19 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void undeliveredReleasesAreSentBeforeTheNodeVotesAgain() {
-        final VirtualWorld.Client client = world(1);
+        VirtualWorld.Client client = world(1);
         eachNode(node -> node.redis().startLog());
         lease(client);
         node(0).breakConnections();
         world.settle();
         client.redlock().close();
-        final VirtualWorld.Client other = client();
+        VirtualWorld.Client other = client();
         assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind(), "a closed client sends nothing");
     }
 
     @Test
     void noReleaseIsRetainedForANodeWithoutAnAcquire() {
-        final VirtualWorld.Client client = world(5);
+        VirtualWorld.Client client = world(5);
         for (int i = 0; i < 5; i++) {
             node(i).crash();
         }
@@ -290,8 +290,8 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void anUndeliveredReleaseOutlivesAShorterExtension() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(50)).tryOnce()));
+        VirtualWorld.Client client = world(3);
+        Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(50)).tryOnce()));
         world.runMs(1);
         node(2).crash();
         world.runMs(1);
@@ -305,13 +305,13 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void aReleaseIsRetainedForAKeyThatAnExtensionSetAgain() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(2).redis().set("orders", "foreign", -1);
         // Node 2 replies late, so its refusal arrives while the extension is in flight.
         node(2).delay(() -> 5_000_000);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         world.runMs(3);
-        final CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
+        CompletableFuture<ExtendOutcome> extended = lease.extendAsync(TTL).toCompletableFuture();
         world.runMs(3);
         node(2).redis().delete("orders");
         world.runMs(8);
@@ -327,7 +327,7 @@ class ReleaseRegressionTest extends VirtualTest {
     @Test
     void undeliveredReleasesAreLimited() {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client(context().undeliveredReleasesMax(3));
+        VirtualWorld.Client client = client(context().undeliveredReleasesMax(3));
         for (int i = 0; i < 5; i++) {
             get(client.redlock().acquireAsync("orders-" + i, options()));
         }
@@ -342,9 +342,9 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void anUnknownScriptIsSentAgainInFullOnce() {
-        final VirtualWorld.Client client = scriptedWorld(3);
+        VirtualWorld.Client client = scriptedWorld(3);
         eachNode(node -> node.redis().flushScripts());
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         eachNode(node -> node.redis().flushScripts());
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "extend recovers");
         eachNode(node -> node.redis().flushScripts());
@@ -355,7 +355,7 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void aSecondTryNeverFollowsTheReleaseOfItsToken() {
-        final VirtualWorld.Client client = scriptedWorld(3);
+        VirtualWorld.Client client = scriptedWorld(3);
         eachNode(node -> node.redis().startLog());
         eachNode(node -> node.redis().flushScripts());
         eachNode(node -> node.delay(() -> 40_000_000));
@@ -369,9 +369,9 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void cancelRollsBackTheAttempt() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> outcome = acquireAsync(client, options());
         world.runMs(7);
         assertEquals(3, keyCount(), "the nodes have granted, the replies are in flight");
         outcome.cancel(true);
@@ -381,11 +381,11 @@ class ReleaseRegressionTest extends VirtualTest {
 
     @Test
     void closeReleasesAndReportsUnreleasedResources() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         lease(client);
         node(0).pause();
         node(1).pause();
-        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(1));
         world.runMs(1_100);
         assertEquals(List.of("orders"), report.join().unreleased(), "no quorum confirmed");
     }

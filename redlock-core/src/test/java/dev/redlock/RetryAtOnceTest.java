@@ -40,7 +40,7 @@ class RetryAtOnceTest extends VirtualTest {
     private final List<AcquireOutcome.Kind> kinds = new ArrayList<>();
 
     /** Counts a retry, which takes some time; returns false when the caller stops. */
-    private boolean isNextRound(final Runnable recovery) {
+    private boolean isNextRound(Runnable recovery) {
         world.pass(ROUND_NS);
         if (++rounds == ROUND_OF_RECOVERY) {
             recovery.run();
@@ -49,9 +49,9 @@ class RetryAtOnceTest extends VirtualTest {
     }
 
     /** Acquires repeatedly, until it has the lock or an unexpected outcome. */
-    private Lease acquireAgainAndAgain(final AcquireOutcome.Kind expected, final Runnable recovery) {
-        final Lease lease = client.redlock().newLease();
-        final AcquireCallback[] again = new AcquireCallback[1];
+    private Lease acquireAgainAndAgain(AcquireOutcome.Kind expected, Runnable recovery) {
+        Lease lease = client.redlock().newLease();
+        AcquireCallback[] again = new AcquireCallback[1];
         again[0] = outcome -> {
             if (kinds.isEmpty() || kinds.get(kinds.size() - 1) != outcome.kind()) {
                 kinds.add(outcome.kind());
@@ -64,7 +64,7 @@ class RetryAtOnceTest extends VirtualTest {
         return lease;
     }
 
-    private void assertAcquiredAfter(final AcquireOutcome.Kind expected) {
+    private void assertAcquiredAfter(AcquireOutcome.Kind expected) {
         world.settle();
         assertEquals(List.of(expected, AcquireOutcome.Kind.ACQUIRED), kinds, rounds + " rounds");
         assertTrue(rounds > 10, "repeatedly: " + rounds);
@@ -107,8 +107,8 @@ class RetryAtOnceTest extends VirtualTest {
         client = world(3);
         lease(client);
         eachNode(node -> node.pause());
-        final CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(10));
-        final List<Integer> closedIn = new ArrayList<>();
+        CompletableFuture<CloseReport> report = client.engine().close(Duration.ofSeconds(10));
+        List<Integer> closedIn = new ArrayList<>();
         report.thenRun(() -> closedIn.add(rounds));
         acquireAgainAndAgain(AcquireOutcome.Kind.CLOSED, () -> eachNode(node -> node.resume()));
         world.settle();
@@ -121,11 +121,11 @@ class RetryAtOnceTest extends VirtualTest {
     @Test
     void extensionRetriesDoNotKeepNodesFromConnecting() {
         client = world(3);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         eachNode(node -> node.breakConnections());
         world.settle();
-        final List<ExtendOutcome> outcomes = new ArrayList<>();
-        final ExtendCallback[] again = new ExtendCallback[1];
+        List<ExtendOutcome> outcomes = new ArrayList<>();
+        ExtendCallback[] again = new ExtendCallback[1];
         again[0] = (extended, outcome) -> {
             if (outcome != ExtendOutcome.NOT_EXTENDED) {
                 outcomes.add(outcome);
@@ -144,11 +144,11 @@ class RetryAtOnceTest extends VirtualTest {
     @Test
     void callsOnAnEndedLeaseDoNotStarveTheLoop() {
         client = world(3);
-        final Lease lease = lease(client);
+        Lease lease = lease(client);
         release(lease);
         eachNode(node -> node.pause());
-        final CompletableFuture<AcquireOutcome> other = acquireAsync(client, options());
-        final ReleaseCallback[] again = new ReleaseCallback[1];
+        CompletableFuture<AcquireOutcome> other = acquireAsync(client, options());
+        ReleaseCallback[] again = new ReleaseCallback[1];
         again[0] = (released, outcome) -> {
             if (!other.isDone() && isNextRound(() -> eachNode(node -> node.resume()))) {
                 lease.extend(10_000, (extended, extension) -> lease.release(again[0]));
@@ -165,11 +165,11 @@ class RetryAtOnceTest extends VirtualTest {
     void cancelledAcquisitionsDoNotStarveTheLoop() {
         client = world(3);
         eachNode(node -> node.pause());
-        final CompletableFuture<AcquireOutcome> other = client.redlock()
+        CompletableFuture<AcquireOutcome> other = client.redlock()
                 .acquireAsync("others", options())
                 .toCompletableFuture();
-        final Lease lease = client.redlock().newLease();
-        final AcquireCallback[] again = new AcquireCallback[1];
+        Lease lease = client.redlock().newLease();
+        AcquireCallback[] again = new AcquireCallback[1];
         again[0] = outcome -> {
             if (!other.isDone() && isNextRound(() -> eachNode(node -> node.resume()))) {
                 client.redlock()
@@ -187,11 +187,11 @@ class RetryAtOnceTest extends VirtualTest {
     /** The same on the client's own thread, in real time. */
     @ParameterizedTest
     @EnumSource
-    void immediateRetriesDoNotStarveTheClientsOwnLoop(final IdlePolicy policy) {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
+    void immediateRetriesDoNotStarveTheClientsOwnLoop(IdlePolicy policy) {
+        TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
                 "retry-at-once");
         try (LiveNodes nodes = new LiveNodes(1)) {
-            final TestClient live = new TestClient(new RedlockContext().nodes(nodes.addresses())
+            TestClient live = new TestClient(new RedlockContext().nodes(nodes.addresses())
                     .restartGuard(RestartGuardMode.OFF), thread.loop(), nodes.newTransport(), NanoClock.system(), 1);
             live.open().join();
             nodes.onLoop(() -> {
@@ -199,12 +199,12 @@ class RetryAtOnceTest extends VirtualTest {
                 return null;
             });
             Await.until("disconnected", () -> live.redlock().nodes().get(0).state() != NodeState.READY);
-            final AtomicInteger received = new AtomicInteger();
-            final AtomicReference<AcquireOutcome.Kind> last = new AtomicReference<>();
-            final AtomicBoolean isOver = new AtomicBoolean();
-            final ResourceKey key = live.redlock().key("orders");
-            final Lease lease = live.redlock().newLease();
-            final AcquireCallback[] again = new AcquireCallback[1];
+            AtomicInteger received = new AtomicInteger();
+            AtomicReference<AcquireOutcome.Kind> last = new AtomicReference<>();
+            AtomicBoolean isOver = new AtomicBoolean();
+            ResourceKey key = live.redlock().key("orders");
+            Lease lease = live.redlock().newLease();
+            AcquireCallback[] again = new AcquireCallback[1];
             again[0] = outcome -> {
                 last.set(outcome.kind());
                 received.incrementAndGet();
@@ -234,20 +234,20 @@ class RetryAtOnceTest extends VirtualTest {
      */
     @ParameterizedTest
     @EnumSource
-    void aLoopTerminatesDespiteImmediateRetries(final IdlePolicy policy) {
-        final TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
+    void aLoopTerminatesDespiteImmediateRetries(IdlePolicy policy) {
+        TestEngine.RunningLoop thread = TestEngine.RunningLoop.start(LocalIoHandler.newFactory(), policy,
                 "retry-at-once");
-        final AtomicBoolean isOver = new AtomicBoolean();
-        final AtomicInteger inside = new AtomicInteger();
-        final AtomicInteger received = new AtomicInteger();
+        AtomicBoolean isOver = new AtomicBoolean();
+        AtomicInteger inside = new AtomicInteger();
+        AtomicInteger received = new AtomicInteger();
         try (LiveNodes nodes = new LiveNodes(1)) {
-            final TestClient live = new TestClient(new RedlockContext().nodes(nodes.addresses()), thread.loop(),
+            TestClient live = new TestClient(new RedlockContext().nodes(nodes.addresses()), thread.loop(),
                     nodes.newTransport(), NanoClock.system(), 1);
             live.open().join();
-            final ResourceKey key = live.redlock().key("orders");
-            final Lease lease = live.redlock().newLease();
-            final ThreadLocal<Boolean> isCalling = ThreadLocal.withInitial(() -> false);
-            final AcquireCallback[] again = new AcquireCallback[1];
+            ResourceKey key = live.redlock().key("orders");
+            Lease lease = live.redlock().newLease();
+            ThreadLocal<Boolean> isCalling = ThreadLocal.withInitial(() -> false);
+            AcquireCallback[] again = new AcquireCallback[1];
             again[0] = outcome -> {
                 received.incrementAndGet();
                 inside.addAndGet(isCalling.get() ? 1 : 0);
@@ -260,7 +260,7 @@ class RetryAtOnceTest extends VirtualTest {
             live.redlock().close();
             live.redlock().acquire(key, options(), lease, again[0]);
             thread.shutDown();
-            final int receivedBefore = received.get();
+            int receivedBefore = received.get();
             Await.until("completed after the end too", () -> received.get() > receivedBefore + 100);
             isOver.set(true);
             assertEquals(0, inside.get(), "completed inside its call");

@@ -23,19 +23,19 @@ class RetryPolicyTest {
     }
 
     @Property
-    void delaysStayInTheirRange(@ForAll @LongRange(min = 0) final long a, @ForAll @LongRange(min = 0) final long b,
-            @ForAll final long random) {
-        final long min = Math.min(a, b);
-        final long max = Math.max(a, b);
-        final long delayNs = RetryPolicy.jittered(min, max).delayNs(1, AcquireOutcome.Kind.NO_QUORUM, -1, random);
+    void delaysStayInTheirRange(@ForAll @LongRange(min = 0) long a, @ForAll @LongRange(min = 0) long b,
+            @ForAll long random) {
+        long min = Math.min(a, b);
+        long max = Math.max(a, b);
+        long delayNs = RetryPolicy.jittered(min, max).delayNs(1, AcquireOutcome.Kind.NO_QUORUM, -1, random);
         assertTrue(delayNs >= min && delayNs <= max, min + " <= " + delayNs + " <= " + max);
     }
 
     @Test
     void delaysReachBothEndsOfTheirRange() {
-        final RetryPolicy policy = RetryPolicy.jittered(10, 13);
-        final SplittableRandom random = new SplittableRandom(0x5EED_0002L);
-        final boolean[] seen = new boolean[14];
+        RetryPolicy policy = RetryPolicy.jittered(10, 13);
+        SplittableRandom random = new SplittableRandom(0x5EED_0002L);
+        boolean[] seen = new boolean[14];
         for (int i = 0; i < 1_000; i++) {
             seen[(int) policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, -1, random.nextLong())] = true;
         }
@@ -44,7 +44,7 @@ class RetryPolicyTest {
 
     @Test
     void delayEndsAtTheExpiryOfTheLockIfThatIsSooner() {
-        final RetryPolicy policy = RetryPolicy.jittered(100 * MS, 100 * MS);
+        RetryPolicy policy = RetryPolicy.jittered(100 * MS, 100 * MS);
         assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 100, 0));
         assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, Long.MAX_VALUE, 0));
         assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 99, 0));

@@ -14,13 +14,13 @@ public final class TestClient {
     private final TestEngine engine;
     private final Redlock redlock;
 
-    public TestClient(final RedlockContext context, final EventLoop loop, final IoTransport transport,
-            final NanoClock clock, final long seed) {
+    public TestClient(RedlockContext context, EventLoop loop, IoTransport transport,
+            NanoClock clock, long seed) {
         this(context, () -> transport, clock, seed, loop);
     }
 
-    public TestClient(final RedlockContext context, final Supplier<IoTransport> transports, final NanoClock clock,
-            final long seed, final EventLoop... loops) {
+    public TestClient(RedlockContext context, Supplier<IoTransport> transports, NanoClock clock,
+            long seed, EventLoop... loops) {
         engine = new TestEngine(context.conclude(), transports, clock, seed, loops);
         redlock = new Redlock(engine.lockEngine());
     }
@@ -45,12 +45,12 @@ public final class TestClient {
     }
 
     /** Runs a task on the event loop. */
-    public void execute(final Runnable task) {
+    public void execute(Runnable task) {
         engine.execute(task);
     }
 
     /** Starts to close, without the wait of {@link Redlock#closeWithin}. */
-    public CompletableFuture<CloseReport> close(final Duration timeout) {
+    public CompletableFuture<CloseReport> close(Duration timeout) {
         return engine.close(timeout);
     }
 
@@ -70,7 +70,7 @@ public final class TestClient {
     }
 
     /** Reseeds the random source of tokens, as the system does for a copied process. */
-    public void reseed(final long seed) {
+    public void reseed(long seed) {
         engine.reseed(seed);
     }
 }

@@ -38,7 +38,7 @@ class UnexpectedFailureTest {
     private final List<String> logged = Collections.synchronizedList(new ArrayList<>());
     private final Handler handler = new Handler() {
         @Override
-        public void publish(final LogRecord record) {
+        public void publish(LogRecord record) {
             if (record.getThrown() instanceof UsedUp) {
                 logged.add(record.getMessage());
             }
@@ -99,13 +99,13 @@ class UnexpectedFailureTest {
                                 && frame.getMethodName().equals("onTimer")));
     }
 
-    private void throwAtReading(final int reading) {
+    private void throwAtReading(int reading) {
         nodes.clientLoop().submit(() -> readingsLeft = reading).syncUninterruptibly();
     }
 
-    private static <T> T resultOf(final Callable<T> call) throws Exception {
-        final FutureTask<T> task = new FutureTask<>(call);
-        final Thread thread = new Thread(task);
+    private static <T> T resultOf(Callable<T> call) throws Exception {
+        FutureTask<T> task = new FutureTask<>(call);
+        Thread thread = new Thread(task);
         thread.setDaemon(true);
         thread.start();
         return task.get(20, TimeUnit.SECONDS);
@@ -114,14 +114,14 @@ class UnexpectedFailureTest {
     private void assertTheClientStillWorks() throws Exception {
         readingsLeft = 0;
         Await.until("it is logged", () -> !logged.isEmpty());
-        final AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("next", TTL));
+        AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("next", TTL));
         assertEquals(ReleaseOutcome.RELEASED, resultOf(() -> outcome.lease().release()), outcome::toString);
     }
 
     @Test
     void anAcquireThatThrowsCompletes() throws Exception {
         throwAtReading(1);
-        final AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("r", TTL));
+        AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("r", TTL));
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertTheClientStillWorks();
         Await.until("rolled back", () -> nodes.access(0).get("r") == null);
@@ -129,9 +129,9 @@ class UnexpectedFailureTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2})
-    void aWaitingAcquireThatThrowsCompletes(final int reading) throws Exception {
+    void aWaitingAcquireThatThrowsCompletes(int reading) throws Exception {
         throwAtReading(reading);
-        final AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("r", TTL, TTL));
+        AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("r", TTL, TTL));
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertTheClientStillWorks();
         assertTrue(resultOf(() -> redlock.tryAcquire("r", TTL, TTL)).isAcquired(), "its queue is empty");
@@ -141,19 +141,19 @@ class UnexpectedFailureTest {
     @Test
     void aRetryThatThrowsCompletes() throws Exception {
         nodes.access(0).setIfAbsent("r", "foreign", 3_600_000);
-        final AcquireOptions often = OPTIONS.waitUpTo(TTL).retryPolicy((attempts, reason, ttl, random) -> {
+        AcquireOptions often = OPTIONS.waitUpTo(TTL).retryPolicy((attempts, reason, ttl, random) -> {
             // The next read belongs to the attempt after the delay, which the timer starts.
             readingsLeft = 1;
             return 1_000_000;
         });
-        final AcquireOutcome outcome = resultOf(() -> redlock.acquire(redlock.key("r"), often));
+        AcquireOutcome outcome = resultOf(() -> redlock.acquire(redlock.key("r"), often));
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertTheClientStillWorks();
     }
 
     @Test
     void aReleaseThatThrowsCompletes() throws Exception {
-        final Lease lease = resultOf(() -> redlock.tryAcquire("r", TTL)).lease();
+        Lease lease = resultOf(() -> redlock.tryAcquire("r", TTL)).lease();
         throwAtReading(1);
         assertEquals(ReleaseOutcome.UNKNOWN, resultOf(lease::release));
         assertEquals(LeaseState.RELEASED, lease.state());
@@ -163,8 +163,8 @@ class UnexpectedFailureTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2})
-    void anExtensionThatThrowsCompletes(final int reading) throws Exception {
-        final Lease lease = resultOf(() -> redlock.tryAcquire("r", TTL)).lease();
+    void anExtensionThatThrowsCompletes(int reading) throws Exception {
+        Lease lease = resultOf(() -> redlock.tryAcquire("r", TTL)).lease();
         throwAtReading(reading);
         assertEquals(ExtendOutcome.NOT_EXTENDED, resultOf(() -> lease.extend(TTL)));
         assertTrue(lease.isHeld(), "its validity remains");
@@ -176,8 +176,8 @@ class UnexpectedFailureTest {
     /** On the loop, the callback runs after the call, as for other outcomes. */
     @Test
     void anAcquireOnTheLoopThatThrowsRunsItsCallback() throws Exception {
-        final CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
-        final CompletableFuture<AcquireOutcome.Kind> receivedInside = new CompletableFuture<>();
+        CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+        CompletableFuture<AcquireOutcome.Kind> receivedInside = new CompletableFuture<>();
         nodes.clientLoop().execute(() -> {
             readingsLeft = 1;
             redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(),

@@ -40,7 +40,7 @@ public abstract class VirtualTest {
         LOG.setLevel(Level.SEVERE);
         LOG.addHandler(new Handler() {
             @Override
-            public void publish(final LogRecord record) {
+            public void publish(LogRecord record) {
                 if (record.getThrown() != null) {
                     THROWN.add(record.getMessage() + " " + record.getThrown());
                 }
@@ -83,7 +83,7 @@ public abstract class VirtualTest {
     }
 
     /** Runs a task that throws on purpose. */
-    protected static void quietly(final Runnable test) {
+    protected static void quietly(Runnable test) {
         LOG.setLevel(Level.OFF);
         try {
             test.run();
@@ -92,13 +92,13 @@ public abstract class VirtualTest {
         }
     }
 
-    protected VirtualWorld.Client world(final int nodeCount) {
+    protected VirtualWorld.Client world(int nodeCount) {
         world = new VirtualWorld(nodeCount);
         return client();
     }
 
     /** Creates a world whose client uses scripts only. */
-    protected VirtualWorld.Client scriptedWorld(final int nodeCount) {
+    protected VirtualWorld.Client scriptedWorld(int nodeCount) {
         world = new VirtualWorld(nodeCount);
         return client(context().commands(CommandMode.SCRIPTS));
     }
@@ -111,19 +111,19 @@ public abstract class VirtualTest {
         return client(context());
     }
 
-    protected VirtualWorld.Client client(final RedlockContext context) {
+    protected VirtualWorld.Client client(RedlockContext context) {
         return client(context, PooledByteBufAllocator.DEFAULT);
     }
 
-    protected VirtualWorld.Client client(final RedlockContext context, final ByteBufAllocator allocator) {
-        final VirtualWorld.Client client = world.newClient("client-" + clientCount, context, clientCount++, allocator);
+    protected VirtualWorld.Client client(RedlockContext context, ByteBufAllocator allocator) {
+        VirtualWorld.Client client = world.newClient("client-" + clientCount, context, clientCount++, allocator);
         clients.add(client);
         world.runMs(10);
         return client;
     }
 
     /** Returns the validity of a ttl after an acquire without delay, with the default drift and clock watch. */
-    protected static long validityMs(final long ttlMs) {
+    protected static long validityMs(long ttlMs) {
         return ttlMs - ttlMs / 100 - CLOCK_UNSEEN_MS - 2;
     }
 
@@ -131,50 +131,50 @@ public abstract class VirtualTest {
         return AcquireOptions.ofTtl(TTL).tryOnce();
     }
 
-    protected CompletableFuture<AcquireOutcome> acquireAsync(final VirtualWorld.Client client,
-            final AcquireOptions options) {
+    protected CompletableFuture<AcquireOutcome> acquireAsync(VirtualWorld.Client client,
+            AcquireOptions options) {
         return client.redlock().acquireAsync("orders", options).toCompletableFuture();
     }
 
-    protected AcquireOutcome acquire(final VirtualWorld.Client client, final AcquireOptions options) {
+    protected AcquireOutcome acquire(VirtualWorld.Client client, AcquireOptions options) {
         return get(acquireAsync(client, options));
     }
 
-    protected Lease lease(final VirtualWorld.Client client) {
+    protected Lease lease(VirtualWorld.Client client) {
         return acquired(acquire(client, options()));
     }
 
-    protected static Lease acquired(final AcquireOutcome outcome) {
+    protected static Lease acquired(AcquireOutcome outcome) {
         assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
         return outcome.lease();
     }
 
-    protected ReleaseOutcome release(final Lease lease) {
+    protected ReleaseOutcome release(Lease lease) {
         return get(lease.releaseAsync());
     }
 
-    protected ExtendOutcome extend(final Lease lease, final Duration ttl) {
+    protected ExtendOutcome extend(Lease lease, Duration ttl) {
         return get(lease.extendAsync(ttl));
     }
 
     /** Runs until a stage is complete. */
-    protected <T> T get(final CompletionStage<T> stage) {
-        final CompletableFuture<T> future = stage.toCompletableFuture();
+    protected <T> T get(CompletionStage<T> stage) {
+        CompletableFuture<T> future = stage.toCompletableFuture();
         world.await("completion", 60_000, future::isDone);
-        final T value = future.getNow(null);
+        T value = future.getNow(null);
         assertNotNull(value, "completed with a value");
         return value;
     }
 
-    protected FakeNode node(final int index) {
+    protected FakeNode node(int index) {
         return world.node(index);
     }
 
-    protected void eachNode(final java.util.function.Consumer<FakeNode> change) {
+    protected void eachNode(java.util.function.Consumer<FakeNode> change) {
         world.nodes().forEach(change);
     }
 
-    protected String key(final int nodeIndex) {
+    protected String key(int nodeIndex) {
         return node(nodeIndex).redis().get("orders");
     }
 
@@ -186,7 +186,7 @@ public abstract class VirtualTest {
         return count;
     }
 
-    protected static NodeStatus status(final VirtualWorld.Client client, final int index) {
+    protected static NodeStatus status(VirtualWorld.Client client, int index) {
         return client.redlock().nodes().get(index);
     }
 

@@ -23,7 +23,7 @@ class WaitBudgetTest {
 
     @BeforeEach
     void open() {
-        final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+        TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(2))
                 .defaultWait(SHORT)
                 .retryPolicy(RetryPolicy.jittered(1_000_000, 2_000_000)), nodes.clientLoop(), nodes.newTransport(),
@@ -39,24 +39,24 @@ class WaitBudgetTest {
         nodes.close();
     }
 
-    private static void assertWaited(final AcquireOutcome outcome) {
+    private static void assertWaited(AcquireOutcome outcome) {
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.lastReason(), outcome::toString);
         assertTrue(outcome.attemptCount() > 1, outcome::toString);
     }
 
-    private static void assertOneAttempt(final AcquireOutcome outcome) {
+    private static void assertOneAttempt(AcquireOutcome outcome) {
         assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
         assertEquals(1, outcome.attemptCount(), outcome::toString);
     }
 
-    private AcquireOutcome viaCallback(final AcquireOptions options) throws Exception {
-        final CompletableFuture<AcquireOutcome> outcome = new CompletableFuture<>();
+    private AcquireOutcome viaCallback(AcquireOptions options) throws Exception {
+        CompletableFuture<AcquireOutcome> outcome = new CompletableFuture<>();
         redlock.acquire(redlock.key("orders"), options, redlock.newLease(), outcome::complete);
         return outcome.get(20, TimeUnit.SECONDS);
     }
 
-    private static AcquireOutcome get(final java.util.concurrent.CompletionStage<AcquireOutcome> stage)
+    private static AcquireOutcome get(java.util.concurrent.CompletionStage<AcquireOutcome> stage)
             throws Exception {
         return stage.toCompletableFuture().get(20, TimeUnit.SECONDS);
     }
@@ -90,7 +90,7 @@ class WaitBudgetTest {
 
     @Test
     void adviceAfterATimeoutIsThatOfTheLastReason() throws Exception {
-        final AcquireOutcome outcome = redlock.acquire("orders", OPTIONS);
+        AcquireOutcome outcome = redlock.acquire("orders", OPTIONS);
         assertEquals("the wait budget ended: " + AcquireOutcome.Kind.CONTENDED.advice(), outcome.advice());
         assertEquals(AcquireOutcome.Kind.CONTENDED.advice(), redlock.tryAcquire("orders", OPTIONS).advice());
     }

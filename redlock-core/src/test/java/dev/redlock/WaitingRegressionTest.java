@@ -22,7 +22,7 @@ class WaitingRegressionTest extends VirtualTest {
 
     @Test
     void locksAreNotReentrant() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         lease(client);
         assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind(),
                 "the lease is the proof, not the thread");
@@ -30,12 +30,12 @@ class WaitingRegressionTest extends VirtualTest {
 
     @Test
     void waitersOfOneProcessQueueAndOnlyTheHeadMakesAttempts() {
-        final VirtualWorld.Client client = world(3);
-        final Lease holder = lease(client);
-        final List<Integer> served = new ArrayList<>();
-        final List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
+        VirtualWorld.Client client = world(3);
+        Lease holder = lease(client);
+        List<Integer> served = new ArrayList<>();
+        List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            final int place = i;
+            int place = i;
             waiting.add(acquireAsync(client, options().waitUpTo(WAIT)));
             waiting.get(i).thenAccept(outcome -> {
                 served.add(place);
@@ -43,9 +43,9 @@ class WaitingRegressionTest extends VirtualTest {
             });
         }
         world.runMs(30);
-        final long asked = client.redlock().counters().contendedAttemptCount();
+        long asked = client.redlock().counters().contendedAttemptCount();
         assertTrue(asked <= 6, "only the head makes attempts, with its retry delays: " + asked + " attempts in 30 ms");
-        final long atMs = nowMs();
+        long atMs = nowMs();
         release(holder);
         world.runMs(1);
         assertEquals(List.of(0, 1, 2, 3, 4), served, "in order, with immediate handoffs");
@@ -54,10 +54,10 @@ class WaitingRegressionTest extends VirtualTest {
 
     @Test
     void aWaiterThatTimesOutDoesNotBlockTheNext() {
-        final VirtualWorld.Client client = world(3);
-        final Lease holder = lease(client);
-        final CompletableFuture<AcquireOutcome> first = acquireAsync(client, options().waitUpTo(WAIT));
-        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
+        VirtualWorld.Client client = world(3);
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> first = acquireAsync(client, options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
         first.cancel(true);
         release(holder);
         world.runMs(1);
@@ -66,10 +66,10 @@ class WaitingRegressionTest extends VirtualTest {
 
     @Test
     void aWaiterNeedsNoNotificationFromTheNodes() {
-        final VirtualWorld.Client client = world(3);
-        final VirtualWorld.Client other = client();
-        final Lease holder = lease(client);
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(WAIT));
+        VirtualWorld.Client client = world(3);
+        VirtualWorld.Client other = client();
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(WAIT));
         world.runMs(500);
         release(holder);
         world.runMs(60);
@@ -78,26 +78,26 @@ class WaitingRegressionTest extends VirtualTest {
 
     @Test
     void retriesHaveJitteredDelays() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", -1));
-        final Set<Long> gaps = new HashSet<>();
-        final long[] lastNs = {world.nowNs()};
+        Set<Long> gaps = new HashSet<>();
+        long[] lastNs = {world.nowNs()};
         node(0).redis().listener((who, command, reply) -> {
             if (command.startsWith("acquire")) {
                 gaps.add((world.nowNs() - lastNs[0]) / 1000);
                 lastNs[0] = world.nowNs();
             }
         });
-        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(2)));
+        AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofSeconds(2)));
         assertTrue(outcome.attemptCount() < 2_000 / 5, outcome::toString);
         assertTrue(gaps.size() > 10, "delays differ: " + gaps.size());
     }
 
     @Test
     void handoffStartsEvenIfTheReleasedLeaseIsReused() {
-        final VirtualWorld.Client client = world(3);
-        final Lease reused = client.redlock().newLease();
-        final AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2))
+        VirtualWorld.Client client = world(3);
+        Lease reused = client.redlock().newLease();
+        AcquireOptions shortOnes = AcquireOptions.ofTtl(Duration.ofSeconds(2))
                 .tryOnce()
                 .listener((lost, state) -> client
                         .redlock()
@@ -106,7 +106,7 @@ class WaitingRegressionTest extends VirtualTest {
         client.redlock().acquire(client.redlock().key("orders"), shortOnes, reused, outcome -> {
         });
         world.runMs(1);
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT)
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT)
                 .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L));
         world.runMs(1_990);
         assertEquals("other", reused.resource(), "the listener has reused the lease");
@@ -116,19 +116,19 @@ class WaitingRegressionTest extends VirtualTest {
     @Test
     void limitsRejectImmediatelyAndSendNothing() {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
+        VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
         lease(client);
         acquireAsync(client, options().waitUpTo(WAIT));
         acquireAsync(client, options().waitUpTo(WAIT));
-        final CompletableFuture<AcquireOutcome> third = acquireAsync(client, options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> third = acquireAsync(client, options().waitUpTo(WAIT));
         world.settle();
         assertEquals(AcquireOutcome.Kind.OVERLOADED, third.join().kind(), "one waiter is allowed besides the head");
         get(client.redlock().acquireAsync("auto-1", options().autoExtend()));
         assertEquals(AcquireOutcome.Kind.OVERLOADED,
                 get(client.redlock().acquireAsync("auto-2", options().autoExtend())).kind(), "auto-extended leases");
         eachNode(node -> node.delay(() -> 1_000_000));
-        final CompletableFuture<AcquireOutcome> one = acquireAsync(client, options());
-        final CompletableFuture<AcquireOutcome> two = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> one = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> two = acquireAsync(client, options());
         assertFalse(one.isDone() || two.isDone(), "two attempts in flight are allowed");
         assertEquals(AcquireOutcome.Kind.OVERLOADED, get(acquireAsync(client, options())).kind(), "attempts in flight");
     }
@@ -137,23 +137,23 @@ class WaitingRegressionTest extends VirtualTest {
     @Test
     void everyOutcomeFreesItsLimits() {
         world = new VirtualWorld(1);
-        final VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
+        VirtualWorld.Client client = client(context().waitersMax(1).autoExtendedLeasesMax(1).inFlightMax(2));
         assertLimits(client, "at first");
         release(lease(client));
         assertLimits(client, "acquired and released");
-        final Lease holder = lease(client);
+        Lease holder = lease(client);
         acquire(client, options());
         acquire(client, options().autoExtend());
         assertLimits(client, "refused");
         acquire(client, options().waitUpTo(Duration.ofMillis(200)));
         assertLimits(client, "timed out at the head of the queue");
-        final CompletableFuture<AcquireOutcome> head = acquireAsync(client, options().waitUpTo(WAIT).autoExtend());
-        final long startMs = nowMs();
+        CompletableFuture<AcquireOutcome> head = acquireAsync(client, options().waitUpTo(WAIT).autoExtend());
+        long startMs = nowMs();
         assertEquals(AcquireOutcome.Kind.TIMED_OUT,
                 acquire(client, options().waitUpTo(Duration.ofMillis(200))).kind(), "in the queue");
         assertEquals(200, nowMs() - startMs, "when its own budget ends, not when it becomes the head");
         acquireAsync(client, options().waitUpTo(WAIT)).cancel(true);
-        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, options().waitUpTo(WAIT));
         head.cancel(true);
         world.runMs(100);
         release(holder);
@@ -169,9 +169,9 @@ class WaitingRegressionTest extends VirtualTest {
     }
 
     /** The limits: two attempts in flight, one waiter besides the head, one lease with automatic extension. */
-    private void assertLimits(final VirtualWorld.Client client, final String after) {
-        final List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
-        final java.util.function.BiConsumer<String, AcquireOptions> ask = (resource, options) -> all
+    private void assertLimits(VirtualWorld.Client client, String after) {
+        List<CompletableFuture<AcquireOutcome>> all = new ArrayList<>();
+        java.util.function.BiConsumer<String, AcquireOptions> ask = (resource, options) -> all
                 .add(client.redlock().acquireAsync(resource, options).toCompletableFuture());
         eachNode(node -> node.delay(() -> 1_000_000));
         for (int i = 0; i < 3; i++) {
@@ -186,11 +186,11 @@ class WaitingRegressionTest extends VirtualTest {
             ask.accept("in-flight-0", options().waitUpTo(WAIT));
         }
         world.runMs(5);
-        final AcquireOutcome.Kind[] kinds = all.stream()
+        AcquireOutcome.Kind[] kinds = all.stream()
                 .map(one -> one.isDone() ? one.join().kind() : null)
                 .toArray(AcquireOutcome.Kind[]::new);
-        final AcquireOutcome.Kind in = AcquireOutcome.Kind.ACQUIRED;
-        final AcquireOutcome.Kind out = AcquireOutcome.Kind.OVERLOADED;
+        AcquireOutcome.Kind in = AcquireOutcome.Kind.ACQUIRED;
+        AcquireOutcome.Kind out = AcquireOutcome.Kind.OVERLOADED;
         assertArrayEquals(new AcquireOutcome.Kind[]{in, in, out, in, out, null, null, out}, kinds, after);
         all.forEach(one -> {
             if (!one.cancel(true) && one.join().isAcquired()) {
@@ -204,11 +204,11 @@ class WaitingRegressionTest extends VirtualTest {
     /** The wait budget ends while an attempt waits for silent nodes: that attempt is the last. */
     @Test
     void aWaitBudgetThatEndsDuringAnAttemptTimesOut() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         node(0).pause();
         node(1).pause();
-        final long startMs = nowMs();
-        final AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(20)));
+        long startMs = nowMs();
+        AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(20)));
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.lastReason(), outcome::toString);
         assertEquals(1, outcome.attemptCount(), outcome::toString);
@@ -218,10 +218,10 @@ class WaitingRegressionTest extends VirtualTest {
     /** The attempt was in flight when this process released the lock, so its refusal is outdated. */
     @Test
     void aHandoffDuringAnAttemptStartsTheNextAttemptImmediately() {
-        final VirtualWorld.Client client = world(3);
-        final Lease holder = lease(client);
+        VirtualWorld.Client client = world(3);
+        Lease holder = lease(client);
         eachNode(node -> node.delay(() -> 5_000_000));
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT)
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(WAIT)
                 .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L));
         world.runMs(1);
         holder.releaseAsync();
@@ -233,12 +233,12 @@ class WaitingRegressionTest extends VirtualTest {
     /** The previous head was about to wait four seconds; the next one does not inherit this delay. */
     @Test
     void aWaiterPromotedAfterATimeoutStartsItsAttemptImmediately() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         eachNode(node -> node.redis().set("orders", "foreign", -1));
-        final AcquireOptions slowly = options().waitUpTo(WAIT)
+        AcquireOptions slowly = options().waitUpTo(WAIT)
                 .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L);
-        final CompletableFuture<AcquireOutcome> first = acquireAsync(client, slowly);
-        final CompletableFuture<AcquireOutcome> second = acquireAsync(client, slowly);
+        CompletableFuture<AcquireOutcome> first = acquireAsync(client, slowly);
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, slowly);
         world.runMs(100);
         eachNode(node -> node.redis().delete("orders"));
         first.cancel(true);
@@ -249,8 +249,8 @@ class WaitingRegressionTest extends VirtualTest {
     /** A request on the event loop is sent immediately, before the tasks that are queued already. */
     @Test
     void callsOnTheEventLoopRunImmediately() {
-        final VirtualWorld.Client client = world(3);
-        final java.util.List<Integer> underWay = new java.util.ArrayList<>();
+        VirtualWorld.Client client = world(3);
+        java.util.List<Integer> underWay = new java.util.ArrayList<>();
         client.engine().execute(() -> {
             client.redlock().acquireAsync("stage", options());
             underWay.add(client.engine().claimsOut());
@@ -267,10 +267,10 @@ class WaitingRegressionTest extends VirtualTest {
 
     @Test
     void callbacksNeverRunInsideTheirCall() {
-        final VirtualWorld.Client client = world(1);
+        VirtualWorld.Client client = world(1);
         node(0).crash();
         world.runMs(1);
-        final List<String> order = new ArrayList<>();
+        List<String> order = new ArrayList<>();
         client.redlock()
                 .acquire(client.redlock().key("orders"), options(), client.redlock().newLease(),
                         outcome -> order.add("callback"));

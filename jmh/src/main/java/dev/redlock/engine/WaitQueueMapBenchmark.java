@@ -60,16 +60,16 @@ public class WaitQueueMapBenchmark {
 
     /** Index of the oldest queue in the map, which leaves it; the one that enters is {@link #queueCount} later. */
     private int advance() {
-        final int oldest = next;
+        int oldest = next;
         next = next + 1 & queues.length - 1;
         return oldest;
     }
 
-    private int entering(final int oldest) {
+    private int entering(int oldest) {
         return oldest + queueCount & queues.length - 1;
     }
 
-    private WaitQueue checked(final WaitQueue before, final WaitQueue after, final WaitQueue added) {
+    private WaitQueue checked(WaitQueue before, WaitQueue after, WaitQueue added) {
         if (before != null || after != added) {
             throw new IllegalStateException("found " + before + " before and " + after + " after the insertion");
         }
@@ -79,11 +79,11 @@ public class WaitQueueMapBenchmark {
     /** Buckets that link the queues themselves. */
     @Benchmark
     public WaitQueue linkedQueues() {
-        final int oldest = advance();
+        int oldest = advance();
         linked.remove(queues[oldest]);
-        final WaitQueue added = queues[entering(oldest)];
-        final LockKey key = equalKeys[entering(oldest)];
-        final WaitQueue before = linked.get(key);
+        WaitQueue added = queues[entering(oldest)];
+        LockKey key = equalKeys[entering(oldest)];
+        WaitQueue before = linked.get(key);
         linked.add(added);
         return checked(before, linked.get(key), added);
     }
@@ -91,11 +91,11 @@ public class WaitQueueMapBenchmark {
     /** A baseline: open addressing. */
     @Benchmark
     public WaitQueue baselineAgrona() {
-        final int oldest = advance();
+        int oldest = advance();
         agrona.remove(queues[oldest].key);
-        final WaitQueue added = queues[entering(oldest)];
-        final LockKey key = equalKeys[entering(oldest)];
-        final WaitQueue before = agrona.get(key);
+        WaitQueue added = queues[entering(oldest)];
+        LockKey key = equalKeys[entering(oldest)];
+        WaitQueue before = agrona.get(key);
         agrona.put(added.key, added);
         return checked(before, agrona.get(key), added);
     }
@@ -103,11 +103,11 @@ public class WaitQueueMapBenchmark {
     /** A baseline: an object per entry. */
     @Benchmark
     public WaitQueue baselineJdk() {
-        final int oldest = advance();
+        int oldest = advance();
         jdk.remove(queues[oldest].key);
-        final WaitQueue added = queues[entering(oldest)];
-        final LockKey key = equalKeys[entering(oldest)];
-        final WaitQueue before = jdk.get(key);
+        WaitQueue added = queues[entering(oldest)];
+        LockKey key = equalKeys[entering(oldest)];
+        WaitQueue before = jdk.get(key);
         jdk.put(added.key, added);
         return checked(before, jdk.get(key), added);
     }

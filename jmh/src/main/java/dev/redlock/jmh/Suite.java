@@ -35,33 +35,33 @@ public final class Suite {
      * @throws RunnerException            if a benchmark fails
      * @throws CommandLineOptionException if an option is wrong
      */
-    public static void main(final String[] args) throws IOException, RunnerException, CommandLineOptionException {
-        final Collection<RunResult> results = new Runner(new OptionsBuilder().parent(new CommandLineOptions(args))
+    public static void main(String[] args) throws IOException, RunnerException, CommandLineOptionException {
+        Collection<RunResult> results = new Runner(new OptionsBuilder().parent(new CommandLineOptions(args))
                 .addProfiler(GCProfiler.class)
                 .shouldFailOnError(true)
                 .resultFormat(ResultFormatType.JSON)
                 .result("jmh-result.json")
                 .build()).run();
-        final StringBuilder table = new StringBuilder(
+        StringBuilder table = new StringBuilder(
                 "| benchmark | parameters | ns/op | error | B/op |\n|---|---|---|---|---|\n");
-        for (final RunResult result : results) {
+        for (RunResult result : results) {
             appendRow(table, result);
         }
         Files.writeString(Path.of("jmh-result.md"), table);
         System.out.println(table);
     }
 
-    private static void appendRow(final StringBuilder table, final RunResult run) {
-        final String benchmark = run.getParams().getBenchmark();
-        final String name = benchmark.substring(benchmark.lastIndexOf('.', benchmark.lastIndexOf('.') - 1) + 1);
-        final String parameters = run.getParams()
+    private static void appendRow(StringBuilder table, RunResult run) {
+        String benchmark = run.getParams().getBenchmark();
+        String name = benchmark.substring(benchmark.lastIndexOf('.', benchmark.lastIndexOf('.') - 1) + 1);
+        String parameters = run.getParams()
                 .getParamsKeys()
                 .stream()
                 .map(key -> key + " " + run.getParams().getParam(key))
                 .collect(Collectors.joining(", "));
-        final Result<?> time = run.getPrimaryResult();
+        Result<?> time = run.getPrimaryResult();
         // The median: the mean would include JMH's own allocation at the end of a run.
-        final Result<?> bytes = run.getSecondaryResults().get("gc.alloc.rate.norm");
+        Result<?> bytes = run.getSecondaryResults().get("gc.alloc.rate.norm");
         table.append(String.format(Locale.ROOT, "| %s | %s | %.1f | %.1f | %.3f |%n", name, parameters, time.getScore(),
                 time.getScoreError(), bytes == null ? Double.NaN : bytes.getStatistics().getPercentile(50)));
     }

@@ -66,13 +66,13 @@ public class RequestRingBenchmark {
         }
         int sum = 0;
         while (!queue.isEmpty()) {
-            final Sent head = queue.poll();
+            Sent head = queue.poll();
             sum += head.request == request && head.kind == CommandKind.ACQUIRE ? head.sequence : 0;
         }
         return checked(sum);
     }
 
-    private static int checked(final int sum) {
+    private static int checked(int sum) {
         if (sum != REQUESTS * (REQUESTS - 1) / 2) {
             throw new IllegalStateException("the sequences add up to " + sum);
         }

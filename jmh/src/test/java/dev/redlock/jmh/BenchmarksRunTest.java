@@ -23,11 +23,11 @@ class BenchmarksRunTest {
 
     @Test
     void everyBenchmarkRunsAndChecksItself() throws RunnerException {
-        final Set<String> known = new TreeSet<>();
+        Set<String> known = new TreeSet<>();
         BenchmarkList.defaultList()
                 .getAll(OutputFormatFactory.createFormatInstance(System.out, VerboseMode.SILENT), List.of())
                 .forEach(benchmark -> known.add(benchmark.getUsername()));
-        final Collection<RunResult> results = new Runner(new OptionsBuilder().forks(0)
+        Collection<RunResult> results = new Runner(new OptionsBuilder().forks(0)
                 .warmupIterations(0)
                 .measurementIterations(1)
                 .measurementTime(TimeValue.milliseconds(20))
@@ -37,12 +37,12 @@ class BenchmarksRunTest {
                 .shouldFailOnError(true)
                 .timeUnit(TimeUnit.NANOSECONDS)
                 .build()).run();
-        final Set<String> ran = new TreeSet<>();
+        Set<String> ran = new TreeSet<>();
         results.forEach(result -> ran.add(result.getParams().getBenchmark()));
         assertEquals(known, ran);
         assertTrue(ran.stream().anyMatch(name -> name.contains("CallbackCycleBenchmark")), ran::toString);
-        for (final String name : ran) {
-            final String type = name.substring(0, name.lastIndexOf('.'));
+        for (String name : ran) {
+            String type = name.substring(0, name.lastIndexOf('.'));
             assertTrue(
                     ran.stream()
                             .anyMatch(other -> other.startsWith(type) && other.matches(".*(baseline|netty|lettuce).*")),

@@ -30,8 +30,8 @@ class DocsCommandsTest {
     @Test
     void everyDocumentedCommandParses() throws IOException, CommandLineOptionException {
         int count = 0;
-        for (final Path page : pages()) {
-            final Matcher call = CALL.matcher(Files.readString(page).replaceAll("\\\\\n *", ""));
+        for (Path page : pages()) {
+            Matcher call = CALL.matcher(Files.readString(page).replaceAll("\\\\\n *", ""));
             while (call.find()) {
                 check(call.group(1), call.group(2).strip());
                 count++;
@@ -40,8 +40,8 @@ class DocsCommandsTest {
         assertTrue(count >= 4, "calls found: " + count);
     }
 
-    private static void check(final String program, final String arguments) throws CommandLineOptionException {
-        final String[] words = arguments.isEmpty() ? new String[0] : arguments.split(" +");
+    private static void check(String program, String arguments) throws CommandLineOptionException {
+        String[] words = arguments.isEmpty() ? new String[0] : arguments.split(" +");
         if ("lock.CycleRun".equals(program)) {
             CycleRun.commandLine().parseArgs(words);
         } else if ("lock.LoopsRun".equals(program)) {
@@ -52,8 +52,8 @@ class DocsCommandsTest {
             YardstickRun.commandLine().parseArgs(words);
         } else {
             assertTrue(program == null || "Suite".equals(program), "no such program: " + program);
-            final CommandLineOptions options = new CommandLineOptions(words);
-            final List<String> includes = options.getIncludes();
+            CommandLineOptions options = new CommandLineOptions(words);
+            List<String> includes = options.getIncludes();
             assertFalse(BenchmarkList.defaultList()
                     .find(OutputFormatFactory.createFormatInstance(System.out, VerboseMode.SILENT), includes, List.of())
                     .isEmpty(), () -> "no benchmark matches " + includes);
@@ -65,7 +65,7 @@ class DocsCommandsTest {
         while (!Files.exists(root.resolve("README.md"))) {
             root = root.getParent();
         }
-        final List<Path> pages = new ArrayList<>(List.of(root.resolve("README.md"), root.resolve("CONTRIBUTING.md")));
+        List<Path> pages = new ArrayList<>(List.of(root.resolve("README.md"), root.resolve("CONTRIBUTING.md")));
         try (Stream<Path> docs = Files.walk(root.resolve("docs"))) {
             docs.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
         }

@@ -29,11 +29,11 @@ class LockScriptsOnNodesTest {
     /** A server names each script as this client does, so that EVALSHA finds what SCRIPT LOAD has left there. */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void serverComputesTheSameScriptNames(final Source source) throws IOException {
+    void serverComputesTheSameScriptNames(Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
-            for (final CommandKind verb : LockScripts.SCRIPTED) {
-                final String script = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
+            for (CommandKind verb : LockScripts.SCRIPTED) {
+                String script = new String(LockScripts.source(verb), StandardCharsets.UTF_8);
                 assertEquals(LockScripts.sha1Hex(LockScripts.source(verb)), redis.call("SCRIPT", "LOAD", script),
                         verb::name);
             }
@@ -42,7 +42,7 @@ class LockScriptsOnNodesTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void anExtensionNeverSetsAnEarlierExpiry(final Source source) throws IOException {
+    void anExtensionNeverSetsAnEarlierExpiry(Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
             redis.call("SET", "r", "token", "PX", "600000");
@@ -63,18 +63,18 @@ class LockScriptsOnNodesTest {
         }
     }
 
-    private static Object extend(final AdminClient redis, final String ttlMs) throws IOException {
+    private static Object extend(AdminClient redis, String ttlMs) throws IOException {
         return redis.call("EVAL", script(CommandKind.EXTEND), "1", "r", "token", ttlMs);
     }
 
-    private static void assertExpiry(final AdminClient redis, final long ttlMs) throws IOException {
-        final long leftMs = (long) redis.call("PTTL", "r");
+    private static void assertExpiry(AdminClient redis, long ttlMs) throws IOException {
+        long leftMs = (long) redis.call("PTTL", "r");
         assertTrue(leftMs <= ttlMs && leftMs > ttlMs - 50_000, "about " + ttlMs + " ms: " + leftMs);
     }
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void manyReleasesInOneCallEachDeleteTheirOwn(final Source source) throws IOException {
+    void manyReleasesInOneCallEachDeleteTheirOwn(Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
             redis.call("SET", "ours", "token-1");
@@ -91,7 +91,7 @@ class LockScriptsOnNodesTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void manyFencedReleasesInOneCallEachDeleteTheirOwnAndRaiseTheirCounter(final Source source) throws IOException {
+    void manyFencedReleasesInOneCallEachDeleteTheirOwnAndRaiseTheirCounter(Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
             redis.call("MSET", "a", "token-a", "b", "somebody else's", "d", "token-d", "e", "token-e", "f", "token-f",
@@ -125,17 +125,17 @@ class LockScriptsOnNodesTest {
     /** What a server answers to the probes of the handshake is what it does then, whichever server it is. */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void probeChangesNothingAndReportsCapabilities(final Source source) throws IOException {
+    void probeChangesNothingAndReportsCapabilities(Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
             redis.call("SET", "probe", "a token of 20 bytes.");
-            for (final String key : List.of("probe", "missing")) {
+            for (String key : List.of("probe", "missing")) {
                 probed(redis, key);
             }
             assertEquals("a token of 20 bytes.", redis.call("GET", "probe"), "somebody's key");
             assertEquals(1L, redis.call("DBSIZE"), "nothing is set");
-            final ServerCapabilities dialect = probed(redis, "missing");
-            final List<?> known = (List<?>) redis.call("COMMAND", "INFO", "delex", "delifeq");
+            ServerCapabilities dialect = probed(redis, "missing");
+            List<?> known = (List<?>) redis.call("COMMAND", "INFO", "delex", "delifeq");
             assertEquals(known.get(0) != null, dialect.releaseEncoding() == CommandEncoding.DELEX, dialect::toString);
             assertEquals(known.get(1) != null, dialect.releaseEncoding() == CommandEncoding.DELIFEQ, dialect::toString);
             assertTrue(
@@ -146,13 +146,13 @@ class LockScriptsOnNodesTest {
         }
     }
 
-    private static ServerCapabilities probed(final AdminClient redis, final String key) throws IOException {
-        final String value = "redlock:probe";
+    private static ServerCapabilities probed(AdminClient redis, String key) throws IOException {
+        String value = "redlock:probe";
         return ServerCapabilities.of(redis.send("DELEX", key, "IFEQ", value), redis.send("DELIFEQ", key, value),
                 redis.send("SET", key, value, "IFEQ", value, "PX", "1"));
     }
 
-    private static void assertDoesWhatItTells(final AdminClient redis, final ServerCapabilities dialect)
+    private static void assertDoesWhatItTells(AdminClient redis, ServerCapabilities dialect)
             throws IOException {
         redis.call("SET", "ours", "token", "PX", "60000");
         if (dialect.extendEncoding() == CommandEncoding.SET_IFEQ) {
@@ -167,7 +167,7 @@ class LockScriptsOnNodesTest {
         }
     }
 
-    private static Object release(final AdminClient redis, final ServerCapabilities dialect, final String token)
+    private static Object release(AdminClient redis, ServerCapabilities dialect, String token)
             throws IOException {
         return dialect.releaseEncoding() == CommandEncoding.DELEX
                 ? redis.call("DELEX", "ours", "IFEQ", token)
@@ -175,37 +175,37 @@ class LockScriptsOnNodesTest {
     }
 
     /** The server's clock stands at a second of the test's choice; everything else is the script's own. */
-    private static Object acquireFencedAt(final AdminClient redis, final long second, final String resource)
+    private static Object acquireFencedAt(AdminClient redis, long second, String resource)
             throws IOException {
-        final String script = script(CommandKind.ACQUIRE_FENCED);
-        final String clock = "redis.call('TIME')[1]";
+        String script = script(CommandKind.ACQUIRE_FENCED);
+        String clock = "redis.call('TIME')[1]";
         assertEquals(1, script.split(Pattern.quote(clock), -1).length - 1, "the one place where the clock is read");
         return redis.call("EVAL", script.replace(clock, "'" + second + "'"), "2", resource, counter(resource), "token",
                 "60000", DAY_MS);
     }
 
-    private static Object acquireFenced(final AdminClient redis, final String resource) throws IOException {
+    private static Object acquireFenced(AdminClient redis, String resource) throws IOException {
         return redis.call("EVAL", script(CommandKind.ACQUIRE_FENCED), "2", resource, counter(resource), "token",
                 "60000",
                 DAY_MS);
     }
 
-    private static Object valued(final AdminClient redis, final CommandKind verb, final String resource,
-            final String value)
+    private static Object valued(AdminClient redis, CommandKind verb, String resource,
+            String value)
             throws IOException {
         return redis.call("EVAL", script(verb), "2", resource, counter(resource), "token", value, DAY_MS);
     }
 
-    private static String script(final CommandKind verb) {
+    private static String script(CommandKind verb) {
         return new String(LockScripts.source(verb), StandardCharsets.UTF_8);
     }
 
-    private static String counter(final String resource) {
+    private static String counter(String resource) {
         return resource + ":redlock:fence:{" + resource + "}";
     }
 
-    private static void assertRefused(final AdminClient redis, final String resource, final String reason,
-            final Object counterBefore, final Object reply) throws IOException {
+    private static void assertRefused(AdminClient redis, String resource, String reason,
+            Object counterBefore, Object reply) throws IOException {
         assertTrue(reply instanceof RespValue error && error.asText().contains(reason),
                 () -> reason + " was expected: " + reply);
         assertNull(redis.call("GET", resource), "no lock is left behind");
@@ -219,34 +219,34 @@ class LockScriptsOnNodesTest {
      */
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void fencingTokensEndInTheYear2242AndNotBefore(final Source source) throws IOException {
+    void fencingTokensEndInTheYear2242AndNotBefore(Source source) throws IOException {
         assertEquals(1L << 33, (FENCE_MAX + 1) >> 20, "the second");
         assertEquals(2242, Instant.ofEpochSecond(1L << 33).atZone(ZoneOffset.UTC).getYear());
         assertEquals(1_048_576, 1L << 20, "counts a second that the seed outruns");
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
-            final long lastSecond = (1L << 33) - 1;
+            long lastSecond = (1L << 33) - 1;
             assertEquals(lastSecond << 20, acquireFencedAt(redis, lastSecond, "last"));
             assertEquals(Long.toString(lastSecond << 20), redis.call("GET", counter("last")));
             assertRefused(redis, "late", "FENCE", null, acquireFencedAt(redis, lastSecond + 1, "late"));
-            final long now = (Long) acquireFenced(redis, "now");
+            long now = (Long) acquireFenced(redis, "now");
             assertTrue(Math.abs((now >> 20) - Instant.now().getEpochSecond()) < 60, "seeded by the clock: " + now);
         }
     }
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void inexactCounterIsNeverReturned(final Source source) throws IOException {
+    void inexactCounterIsNeverReturned(Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
             redis.call("SET", counter("r"), Long.toString(FENCE_MAX - 1));
             assertEquals(FENCE_MAX, acquireFenced(redis, "r"), "the last one");
             redis.call("DEL", "r");
-            for (final String beyond : List.of(Long.toString(FENCE_MAX), Long.toString(FENCE_MAX + 1),
+            for (String beyond : List.of(Long.toString(FENCE_MAX), Long.toString(FENCE_MAX + 1),
                     Long.toString(FENCE_MAX + 2), Long.toString(Long.MAX_VALUE), "-1", "1e3", "0x10", "many")) {
                 redis.call("SET", counter("r"), beyond);
-                final boolean isCount = beyond.matches("-?[0-9]+");
-                final boolean isLast = beyond.equals(Long.toString(Long.MAX_VALUE));
+                boolean isCount = beyond.matches("-?[0-9]+");
+                boolean isLast = beyond.equals(Long.toString(Long.MAX_VALUE));
                 assertRefused(redis, "r", isLast ? "overflow" : isCount ? "FENCE" : "not an integer", beyond,
                         acquireFenced(redis, "r"));
             }
@@ -255,17 +255,17 @@ class LockScriptsOnNodesTest {
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
-    void countersAreRaisedExactlyAndNotBeyondTheEnd(final Source source) throws IOException {
+    void countersAreRaisedExactlyAndNotBeyondTheEnd(Source source) throws IOException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
                 AdminClient redis = nodes.node(0).connect()) {
-            for (final CommandKind verb : new CommandKind[]{CommandKind.RAISE, CommandKind.RELEASE_FENCED}) {
-                for (final long value : new long[]{1, 999_999_999_999_999L, FENCE_MAX - 1, FENCE_MAX}) {
+            for (CommandKind verb : new CommandKind[]{CommandKind.RAISE, CommandKind.RELEASE_FENCED}) {
+                for (long value : new long[]{1, 999_999_999_999_999L, FENCE_MAX - 1, FENCE_MAX}) {
                     redis.call("SET", "r", "token");
                     redis.call("SET", counter("r"), "0");
                     assertEquals(1L, valued(redis, verb, "r", Long.toString(value)), verb + " to " + value);
                     assertEquals(Long.toString(value), redis.call("GET", counter("r")), "to the last digit");
                 }
-                for (final String value : List.of("9007199254740992", "9007199254740993", "9223372036854775807")) {
+                for (String value : List.of("9007199254740992", "9007199254740993", "9223372036854775807")) {
                     redis.call("SET", "r", "token");
                     redis.call("SET", counter("r"), "5");
                     assertEquals(verb == CommandKind.RAISE ? 0L : 1L, valued(redis, verb, "r", value),

@@ -31,14 +31,14 @@ public class CountersStress {
 
     /** Any other thread. */
     @Actor
-    public void reader(final III_Result r) {
+    public void reader(III_Result r) {
         r.r1 = (int) counters.read(ConductorCounters.ROLLED_BACK);
         r.r2 = (int) counters.read(ConductorCounters.ROLLED_BACK);
     }
 
     /** Afterwards. */
     @Arbiter
-    public void end(final III_Result r) {
+    public void end(III_Result r) {
         r.r3 = (int) counters.read(ConductorCounters.ROLLED_BACK);
     }
 }

@@ -32,7 +32,7 @@ public class LeasePublicationStress {
 
     /** Any other thread. */
     @Actor
-    public void reader(final III_Result r) {
+    public void reader(III_Result r) {
         r.r1 = lease.state() == LeaseState.HELD ? 1 : 0;
         r.r2 = r.r1 == 0 ? -1 : lease.isAcquired() ? 1 : 0;
         r.r3 = r.r1 == 0 ? -1 : lease.lastReason() == AcquireOutcome.Kind.ACQUIRED ? 1 : 0;

@@ -38,7 +38,7 @@ public class LeaseReleaseStress {
 
     /** Any other thread. */
     @Actor
-    public void reader(final II_Result r) {
+    public void reader(II_Result r) {
         r.r1 = lease.state() == LeaseState.RELEASED ? 1 : 0;
         r.r2 = r.r1 == 0 ? -1 : lease.releaseOutcome() == ReleaseOutcome.RELEASED ? 1 : 0;
     }

@@ -39,7 +39,7 @@ public class LeaseRequestStress {
 
     /** A lease that was not acquired: both requests are valid and answered at once. */
     public LeaseRequestStress() {
-        final CompletableFuture<Boolean> done = new CompletableFuture<>();
+        CompletableFuture<Boolean> done = new CompletableFuture<>();
         CLIENT.acquire(CLIENT.key("r"), OPTIONS, lease, outcome -> done.complete(true));
         done.join();
     }
@@ -58,7 +58,7 @@ public class LeaseRequestStress {
 
     /** Both are told. */
     @Arbiter
-    public void answers(final II_Result r) {
+    public void answers(II_Result r) {
         r.r1 = released.orTimeout(20, TimeUnit.SECONDS).join() == ReleaseOutcome.EXPIRED ? 1 : 0;
         r.r2 = extended.orTimeout(20, TimeUnit.SECONDS).join() == ExtendOutcome.NOT_HELD ? 1 : 0;
     }

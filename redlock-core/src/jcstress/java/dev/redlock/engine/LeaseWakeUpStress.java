@@ -31,20 +31,20 @@ public class LeaseWakeUpStress {
     private static int acquire() {
         try {
             return CLIENT.tryAcquire("r", TTL).kind() == AcquireOutcome.Kind.NO_QUORUM ? 1 : 0;
-        } catch (final InterruptedException e) {
+        } catch (InterruptedException e) {
             return -1;
         }
     }
 
     /** One caller. */
     @Actor
-    public void first(final II_Result r) {
+    public void first(II_Result r) {
         r.r1 = acquire();
     }
 
     /** Another. */
     @Actor
-    public void second(final II_Result r) {
+    public void second(II_Result r) {
         r.r2 = acquire();
     }
 }

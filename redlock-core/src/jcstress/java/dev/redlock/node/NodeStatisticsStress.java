@@ -31,14 +31,14 @@ public class NodeStatisticsStress {
 
     /** Any other thread. */
     @Actor
-    public void reader(final III_Result r) {
+    public void reader(III_Result r) {
         r.r1 = (int) statistics.grantedCount();
         r.r2 = (int) statistics.grantedCount();
     }
 
     /** Afterwards. */
     @Arbiter
-    public void end(final III_Result r) {
+    public void end(III_Result r) {
         r.r3 = (int) statistics.grantedCount();
     }
 }

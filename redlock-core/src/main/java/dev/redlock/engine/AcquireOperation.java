@@ -24,14 +24,14 @@ final class AcquireOperation {
 
     private final Conductor conductor;
 
-    AcquireOperation(final Conductor conductor) {
+    AcquireOperation(Conductor conductor) {
         this.conductor = conductor;
     }
 
     /** Starts the round of a new attempt, with a new token. */
-    void start(final PendingAcquire pending) {
-        final LeaseHandle lease = pending.lease;
-        final Claim claim = conductor.claims().take();
+    void start(PendingAcquire pending) {
+        LeaseHandle lease = pending.lease;
+        Claim claim = conductor.claims().take();
         claim.phase = Claim.Phase.ACQUIRING;
         claim.pending = pending;
         claim.key = lease.key;
@@ -41,14 +41,14 @@ final class AcquireOperation {
         claim.ttlMsMax = lease.ttlMs;
         pending.claim = claim;
         // t1: read before the first byte goes to a socket.
-        final long t1Ns = conductor.nowNs();
+        long t1Ns = conductor.nowNs();
         conductor.tokens().next(claim.token, t1Ns);
         claim.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
         conductor.startTimer(claim.roundTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(lease.ttlMs));
-        final int nodeCount = conductor.nodeCount();
+        int nodeCount = conductor.nodeCount();
         claim.addPendingReplies(nodeCount);
         claim.possibleHolderMask = Quorum.allOf(nodeCount);
-        final CommandKind kind = lease.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE;
+        CommandKind kind = lease.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE;
         // The decision waits for the last send, so that a rollback has the result of every send.
         claim.isFanOutInProgress = true;
         conductor.fanOut().send(claim, kind, 0, Quorum.allOf(nodeCount));
@@ -56,7 +56,7 @@ final class AcquireOperation {
         decide(claim);
     }
 
-    void onReply(final Claim claim, final int nodeIndex, final long value) {
+    void onReply(Claim claim, int nodeIndex, long value) {
         if (claim.assumedFenceToken != 0 && value < claim.assumedFenceToken) {
             conductor.releaseOperation().onCounterLagging(claim, nodeIndex);
         }
@@ -72,7 +72,7 @@ final class AcquireOperation {
     }
 
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */
-    private boolean isRemainingTtlWanted(final LeaseHandle lease) {
+    private boolean isRemainingTtlWanted(LeaseHandle lease) {
         return switch (conductor.config().commandMode()) {
             case SCRIPTS -> true;
             case NATIVE -> false;
@@ -81,12 +81,12 @@ final class AcquireOperation {
     }
 
     /** A refusal that ends the acquisition reports the holder's ttl, and a refused {@code SET} does not contain it. */
-    private boolean isHolderTtlQueryDue(final Claim claim) {
+    private boolean isHolderTtlQueryDue(Claim claim) {
         return conductor.config().commandMode() == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
                 && !claim.isFenced && !claim.isRemainingTtlWanted;
     }
 
-    private void onGrant(final Claim claim, final int nodeIndex, final long value) {
+    private void onGrant(Claim claim, int nodeIndex, long value) {
         if (!claim.isFenced || recordFence(claim, nodeIndex, value)) {
             vote(claim, nodeIndex, Vote.GRANTED);
             return;
@@ -100,7 +100,7 @@ final class AcquireOperation {
     }
 
     /** Returns false for a value out of range. Until the round is decided, only the absolute limit applies. */
-    private boolean recordFence(final Claim claim, final int nodeIndex, final long value) {
+    private boolean recordFence(Claim claim, int nodeIndex, long value) {
         if (value > FenceRule.VALUE_MAX) {
             // The scripts of this client never return such a value.
             return false;
@@ -113,9 +113,9 @@ final class AcquireOperation {
     }
 
     /** The release raises the other counters to a late value, if a clock can have produced it. */
-    private boolean recordLateFence(final Claim claim, final long value) {
+    private boolean recordLateFence(Claim claim, long value) {
         claim.isCounterLagging = true;
-        final long clockLimit = conductor.fenceGuard().clockLimit();
+        long clockLimit = conductor.fenceGuard().clockLimit();
         if (value > clockLimit) {
             return value <= claim.fence.limit(clockLimit);
         }
@@ -123,7 +123,7 @@ final class AcquireOperation {
         return true;
     }
 
-    void onNoReply(final Claim claim, final int nodeIndex, final Vote vote, final VoteFailure failure) {
+    void onNoReply(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
         if (vote == Vote.FAILED) {
             recordNotHeld(claim, nodeIndex);
             if (claim.assumedFenceToken != 0) {
@@ -137,13 +137,13 @@ final class AcquireOperation {
     }
 
     /** The acquire did not set the key, but a later extension may have. */
-    private static void recordNotHeld(final Claim claim, final int nodeIndex) {
+    private static void recordNotHeld(Claim claim, int nodeIndex) {
         if (claim.extendSequence == 0) {
             claim.possibleHolderMask &= ~(1L << nodeIndex);
         }
     }
 
-    void onTimeout(final Claim claim) {
+    void onTimeout(Claim claim) {
         long pendingMask = claim.acquireRound.pending();
         for (; pendingMask != 0; pendingMask &= pendingMask - 1) {
             claim.recordFailure(Long.numberOfTrailingZeros(pendingMask), VoteFailure.SILENT);
@@ -152,7 +152,7 @@ final class AcquireOperation {
         decide(claim);
     }
 
-    private void vote(final Claim claim, final int nodeIndex, final Vote answer) {
+    private void vote(Claim claim, int nodeIndex, Vote answer) {
         Vote vote = answer;
         if (answer == Vote.GRANTED && conductor.node(nodeIndex).state() == NodeState.QUARANTINED) {
             // After a clock jump of the node, the granted key may have expired early.
@@ -178,22 +178,22 @@ final class AcquireOperation {
     }
 
     /** An extended lease outlives the keys that the acquire has set, so a late grant proves too little. */
-    private static boolean isExtended(final Claim claim) {
+    private static boolean isExtended(Claim claim) {
         return claim.phase == Claim.Phase.HELD && claim.lease.validUntilNs() - claim.validUntilNs > 0;
     }
 
     /** A node's clock has jumped: revokes its vote in a round that is not decided. */
-    void revoke(final Claim claim, final int nodeIndex) {
+    void revoke(Claim claim, int nodeIndex) {
         if (claim.acquireRound.revoke(nodeIndex)) {
             claim.recordFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
         }
     }
 
-    private void decide(final Claim claim) {
+    private void decide(Claim claim) {
         if (claim.isFanOutInProgress) {
             return;
         }
-        final Decision decision = claim.acquireRound.decision();
+        Decision decision = claim.acquireRound.decision();
         switch (decision) {
             case OPEN -> {
                 // Wait for more votes or the timeout.
@@ -204,12 +204,12 @@ final class AcquireOperation {
         }
     }
 
-    private void onWon(final Claim claim) {
+    private void onWon(Claim claim) {
         if (!claim.isFenced) {
             succeed(claim, FenceRule.NONE);
             return;
         }
-        final long fencingToken = claim.fence.agreed();
+        long fencingToken = claim.fence.agreed();
         if (fencingToken != FenceRule.NONE) {
             if (claim.fence.highest() != fencingToken) {
                 conductor.fenceGuard().dropOutOfRange(claim);
@@ -221,7 +221,7 @@ final class AcquireOperation {
         }
     }
 
-    private void raiseOrFail(final Claim claim) {
+    private void raiseOrFail(Claim claim) {
         switch (claim.acquireRound.decision()) {
             case WON -> conductor.raiseOperation().start(claim);
             case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
@@ -230,9 +230,9 @@ final class AcquireOperation {
     }
 
     /** A quorum has granted and any fencing token is agreed: succeeds if enough validity is left. */
-    void succeed(final Claim claim, final long fencingToken) {
+    void succeed(Claim claim, long fencingToken) {
         // t2: read again, so that a pause of this thread after the reply reduces the validity.
-        final long t2Ns = conductor.nowNs();
+        long t2Ns = conductor.nowNs();
         if (claim.validUntilNs - t2Ns < Math.max(1, claim.pending.lease.minValidityNs)) {
             fail(claim, AcquireOutcome.Kind.TOO_SLOW);
             return;
@@ -242,7 +242,7 @@ final class AcquireOperation {
             fail(claim, AcquireOutcome.Kind.NO_QUORUM);
             return;
         }
-        final PendingAcquire pending = claim.pending;
+        PendingAcquire pending = claim.pending;
         conductor.stopTimer(claim.roundTimer);
         claim.pending = null;
         claim.phase = Claim.Phase.HELD;
@@ -252,13 +252,13 @@ final class AcquireOperation {
         conductor.scheduler().onAcquired(pending, claim, t2Ns);
     }
 
-    void fail(final Claim claim, final AcquireOutcome.Kind reason) {
+    void fail(Claim claim, AcquireOutcome.Kind reason) {
         if (reason == AcquireOutcome.Kind.CONTENDED && isHolderTtlQueryDue(claim)) {
             conductor.counters().onRolledBack();
             conductor.holderTtlQuery().start(claim);
             return;
         }
-        final PendingAcquire pending = claim.pending;
+        PendingAcquire pending = claim.pending;
         pending.lease.recordVotes(claim);
         try {
             rollBack(claim);
@@ -268,7 +268,7 @@ final class AcquireOperation {
     }
 
     /** Releases the token on every node, including those that refused, failed or did not reply. */
-    void rollBack(final Claim claim) {
+    void rollBack(Claim claim) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
             // The query has sent the release already.
             conductor.holderTtlQuery().untrack(claim);

@@ -22,7 +22,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     private long shortestRemainingTtlMs = -1;
     private byte[] failures;
 
-    AcquireResult(final LockEngine engine) {
+    AcquireResult(LockEngine engine) {
         this.engine = engine;
     }
 
@@ -42,7 +42,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     }
 
     /** Records the votes of an attempt that has ended. */
-    final void recordVotes(final Claim decided) {
+    final void recordVotes(Claim decided) {
         attemptCount++;
         grantedMask = decided.acquireRound.granted();
         refusedMask = decided.acquireRound.refused();
@@ -58,11 +58,11 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     }
 
     /** Records the failure of the last attempt; the outcome reports it if no later attempt succeeds. */
-    final void recordReason(final Kind reason) {
+    final void recordReason(Kind reason) {
         lastReason = reason;
     }
 
-    final void recordOutcome(final Kind outcome, final Kind reason) {
+    final void recordOutcome(Kind outcome, Kind reason) {
         kind = outcome;
         lastReason = reason;
     }
@@ -120,26 +120,26 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     }
 
     @Override
-    public final String voteText(final int nodeIndex) {
+    public final String voteText(int nodeIndex) {
         if (nodeIndex < 0 || nodeIndex >= engine.nodeCount()) {
             throw new IndexOutOfBoundsException("node index " + nodeIndex + " is out of range: 0 to "
                     + (engine.nodeCount() - 1) + " are the nodes in configured order");
         }
-        final long bit = 1L << nodeIndex;
+        long bit = 1L << nodeIndex;
         if ((grantedMask & bit) != 0) {
             return "granted";
         }
         if ((refusedMask & bit) != 0) {
             return "refused";
         }
-        final String reason = failures == null ? "" : ": " + VoteFailure.of(failures[nodeIndex]).text();
+        String reason = failures == null ? "" : ": " + VoteFailure.of(failures[nodeIndex]).text();
         if ((failedMask & bit) != 0) {
             return "failed" + reason;
         }
         return (unknownMask & bit) != 0 ? "unknown" + reason : "pending";
     }
 
-    final void appendResult(final StringBuilder text) {
+    final void appendResult(StringBuilder text) {
         text.append(", outcome ").append(kind);
         if (lastReason != kind) {
             text.append(" after ").append(lastReason);
@@ -161,7 +161,7 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
         }
         for (long unansweredMask = failedMask | unknownMask; unansweredMask != 0; unansweredMask &= unansweredMask
                 - 1) {
-            final int nodeIndex = Long.numberOfTrailingZeros(unansweredMask);
+            int nodeIndex = Long.numberOfTrailingZeros(unansweredMask);
             text.append(", node ").append(nodeIndex).append(' ').append(voteText(nodeIndex));
         }
     }

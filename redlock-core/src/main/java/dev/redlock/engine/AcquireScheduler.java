@@ -26,7 +26,7 @@ final class AcquireScheduler {
     private int waiterCount;
     private int autoExtendedCount;
 
-    AcquireScheduler(final Conductor conductor, final EventLoop loop, final RetryDelays retryDelays) {
+    AcquireScheduler(Conductor conductor, EventLoop loop, RetryDelays retryDelays) {
         this.conductor = conductor;
         this.loop = loop;
         this.limits = conductor.config().limits();
@@ -41,7 +41,7 @@ final class AcquireScheduler {
 
     // ---- starting ---------------------------------------------------------------------------------------------------
 
-    void acquire(final LeaseHandle lease) {
+    void acquire(LeaseHandle lease) {
         lease.isStarting = true;
         try {
             start(lease);
@@ -50,22 +50,22 @@ final class AcquireScheduler {
         }
     }
 
-    private void start(final LeaseHandle lease) {
+    private void start(LeaseHandle lease) {
         if (conductor.shutdown().isClosing()) {
             lease.completeAcquire(AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
             return;
         }
-        final boolean isAutoExtended = lease.extensionCountMax > 0;
+        boolean isAutoExtended = lease.extensionCountMax > 0;
         if (isAutoExtended && autoExtendedCount >= limits.autoExtendedLeasesMax()) {
             refuseOverloaded(lease);
             return;
         }
-        final WaitQueue queue = lease.waitNs > 0 ? queues.get(lease.key) : null;
+        WaitQueue queue = lease.waitNs > 0 ? queues.get(lease.key) : null;
         if (queue != null && waiterCount >= limits.waitersMax()) {
             refuseOverloaded(lease);
             return;
         }
-        final PendingAcquire pending = take(lease);
+        PendingAcquire pending = take(lease);
         autoExtendedCount += isAutoExtended ? 1 : 0;
         if (lease.waitNs > 0) {
             pending.deadlineNs = conductor.nowNs() + Math.min(lease.waitNs, WAIT_NS_MAX);
@@ -76,12 +76,12 @@ final class AcquireScheduler {
         }
     }
 
-    private void refuseOverloaded(final LeaseHandle lease) {
+    private void refuseOverloaded(LeaseHandle lease) {
         conductor.counters().onOutcome(AcquireOutcome.Kind.OVERLOADED);
         lease.completeAcquire(AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
     }
 
-    private void enqueueWaiter(final PendingAcquire pending, final WaitQueue existing) {
+    private void enqueueWaiter(PendingAcquire pending, WaitQueue existing) {
         if (existing == null) {
             queues.create(pending.lease.key).append(pending);
             return;
@@ -94,7 +94,7 @@ final class AcquireScheduler {
 
     // ---- attempts ---------------------------------------------------------------------------------------------------
 
-    void startAttempt(final PendingAcquire pending) {
+    void startAttempt(PendingAcquire pending) {
         if (pending.state == PendingAcquire.State.QUEUED) {
             waiterCount--;
         }
@@ -113,8 +113,8 @@ final class AcquireScheduler {
     }
 
     /** Waits for a slot until the wait budget ends. A new acquisition also needs room for one more waiter. */
-    private void awaitSlot(final PendingAcquire pending) {
-        final LeaseHandle lease = pending.lease;
+    private void awaitSlot(PendingAcquire pending) {
+        LeaseHandle lease = pending.lease;
         if (lease.waitNs <= 0 || lease.isStarting && waiterCount >= limits.waitersMax()) {
             pending.state = PendingAcquire.State.BACKING_OFF;
             finish(pending, AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
@@ -129,7 +129,7 @@ final class AcquireScheduler {
 
     /** Passes the slot of an ended attempt to the first waiter. It starts by timer, after the current call. */
     private void releaseSlot() {
-        final PendingAcquire next = inFlight.releaseSlot();
+        PendingAcquire next = inFlight.releaseSlot();
         if (next != null) {
             waiterCount--;
             next.state = PendingAcquire.State.BACKING_OFF;
@@ -137,14 +137,14 @@ final class AcquireScheduler {
         }
     }
 
-    void releaseReservedSlot(final PendingAcquire pending) {
+    void releaseReservedSlot(PendingAcquire pending) {
         if (pending.hasReservedSlot) {
             pending.hasReservedSlot = false;
             releaseSlot();
         }
     }
 
-    void onAcquired(final PendingAcquire pending, final Claim claim, final long nowNs) {
+    void onAcquired(PendingAcquire pending, Claim claim, long nowNs) {
         pending.claim = null;
         WaitQueues.startOrContinue(claim.streak, pending.queue, nowNs);
         try {
@@ -154,7 +154,7 @@ final class AcquireScheduler {
         }
     }
 
-    void onAttemptFailed(final PendingAcquire pending, final AcquireOutcome.Kind reason) {
+    void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
         releaseSlot();
         conductor.counters().onAttemptFailed(reason);
@@ -171,37 +171,37 @@ final class AcquireScheduler {
         }
     }
 
-    private void retry(final PendingAcquire pending, final AcquireOutcome.Kind reason) {
+    private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
             pending.queue.streak.end();
         }
-        final long nowNs = conductor.nowNs();
-        final long leftNs = pending.deadlineNs - nowNs;
+        long nowNs = conductor.nowNs();
+        long leftNs = pending.deadlineNs - nowNs;
         if (leftNs <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
         } else if (pending.retryImmediately) {
             conductor.startTimer(pending.timer, nowNs);
         } else {
-            final long generation = pending.generation;
-            final long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
+            long generation = pending.generation;
+            long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
             if (pending.generation == generation) {
                 conductor.startTimer(pending.timer, nowNs + Math.min(leftNs, delayNs));
             }
         }
     }
 
-    void onTimer(final PendingAcquire pending, final long nowNs) {
-        final LeaseHandle lease = pending.lease;
+    void onTimer(PendingAcquire pending, long nowNs) {
+        LeaseHandle lease = pending.lease;
         if (pending.deadlineNs - nowNs <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, lease.lastReason());
         } else if (pending.state == PendingAcquire.State.BACKING_OFF) {
-            final long generation = pending.generation;
+            long generation = pending.generation;
             try {
                 startAttempt(pending);
-            } catch (final RuntimeException | Error e) {
+            } catch (RuntimeException | Error e) {
                 // Its timer has fired, so no other event would end it.
-                final boolean isSame = pending.generation - generation <= 1 && lease.pending == pending;
+                boolean isSame = pending.generation - generation <= 1 && lease.pending == pending;
                 if (isSame) {
                     abortAfterFailure(lease);
                 }
@@ -213,9 +213,9 @@ final class AcquireScheduler {
     // ---- ending -----------------------------------------------------------------------------------------------------
 
     /** Ends an acquisition, promotes the next waiter, then notifies the caller, even if the promotion throws. */
-    private void finish(final PendingAcquire pending, final AcquireOutcome.Kind kind,
-            final AcquireOutcome.Kind reason) {
-        final LeaseHandle lease = pending.lease;
+    private void finish(PendingAcquire pending, AcquireOutcome.Kind kind,
+            AcquireOutcome.Kind reason) {
+        LeaseHandle lease = pending.lease;
         if (kind != AcquireOutcome.Kind.ACQUIRED && lease.extensionCountMax > 0) {
             autoExtendedCount--;
         }
@@ -228,12 +228,12 @@ final class AcquireScheduler {
         }
     }
 
-    private void leaveQueues(final PendingAcquire pending, final LeaseHandle holder) {
+    private void leaveQueues(PendingAcquire pending, LeaseHandle holder) {
         conductor.stopTimer(pending.timer);
         releaseLimits(pending);
-        final WaitQueue queue = pending.queue;
+        WaitQueue queue = pending.queue;
         if (queue != null) {
-            final boolean wasHead = queue.head() == pending;
+            boolean wasHead = queue.head() == pending;
             queue.remove(pending);
             if (wasHead) {
                 queues.promoteNext(queue, holder);
@@ -242,7 +242,7 @@ final class AcquireScheduler {
     }
 
     /** Frees the slot of an acquisition, or its place among the waiters. */
-    private void releaseLimits(final PendingAcquire pending) {
+    private void releaseLimits(PendingAcquire pending) {
         switch (pending.state) {
             case ATTEMPTING -> releaseSlot();
             case QUEUED -> waiterCount--;
@@ -255,20 +255,20 @@ final class AcquireScheduler {
     }
 
     /** A waiter has become the head of its queue. */
-    void onPromoted(final PendingAcquire head) {
+    void onPromoted(PendingAcquire head) {
         waiterCount--;
         head.state = PendingAcquire.State.BACKING_OFF;
         head.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
     }
 
     /** A held lease has ended. */
-    void onUntracked(final LeaseHandle lease) {
+    void onUntracked(LeaseHandle lease) {
         if (lease.extensionCountMax > 0) {
             autoExtendedCount--;
         }
     }
 
-    void cancel(final LeaseHandle lease) {
+    void cancel(LeaseHandle lease) {
         if (lease.pending != null) {
             abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
         } else if (lease.state() == LeaseState.HELD) {
@@ -277,7 +277,7 @@ final class AcquireScheduler {
     }
 
     /** A request of an acquisition threw: ends the acquisition and rolls back its commands. */
-    void abortAfterFailure(final LeaseHandle lease) {
+    void abortAfterFailure(LeaseHandle lease) {
         if (lease.pending != null) {
             abort(lease.pending, AcquireOutcome.Kind.NO_QUORUM);
         }
@@ -287,11 +287,11 @@ final class AcquireScheduler {
         return firstActive;
     }
 
-    void abortFirst(final AcquireOutcome.Kind kind) {
+    void abortFirst(AcquireOutcome.Kind kind) {
         abort(firstActive, kind);
     }
 
-    private void abort(final PendingAcquire pending, final AcquireOutcome.Kind kind) {
+    private void abort(PendingAcquire pending, AcquireOutcome.Kind kind) {
         try {
             if (pending.claim != null) {
                 pending.lease.recordVotes(pending.claim);
@@ -304,7 +304,7 @@ final class AcquireScheduler {
     }
 
     /** A node's clock has jumped: revokes its votes in rounds that are not decided. */
-    void revoke(final int nodeIndex) {
+    void revoke(int nodeIndex) {
         for (PendingAcquire pending = firstActive; pending != null; pending = pending.nextActive) {
             if (pending.claim != null) {
                 conductor.acquireOperation().revoke(pending.claim, nodeIndex);
@@ -314,9 +314,9 @@ final class AcquireScheduler {
 
     // ---- pool -------------------------------------------------------------------------------------------------------
 
-    private PendingAcquire take(final LeaseHandle lease) {
-        final PendingAcquire pooled = free.poll();
-        final PendingAcquire pending = pooled == null ? new PendingAcquire(this) : pooled;
+    private PendingAcquire take(LeaseHandle lease) {
+        PendingAcquire pooled = free.poll();
+        PendingAcquire pending = pooled == null ? new PendingAcquire(this) : pooled;
         pending.reset(lease);
         lease.pending = pending;
         pending.previousActive = null;
@@ -328,7 +328,7 @@ final class AcquireScheduler {
         return pending;
     }
 
-    private void recycle(final PendingAcquire pending) {
+    private void recycle(PendingAcquire pending) {
         if (pending.previousActive == null) {
             firstActive = pending.nextActive;
         } else {

@@ -28,7 +28,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @param  ttlMs milliseconds
      * @return       the defaults
      */
-    public static AcquireSpec ofTtl(final long ttlMs) {
+    public static AcquireSpec ofTtl(long ttlMs) {
         return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false);
     }
 
@@ -38,7 +38,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @param defaultNs nanoseconds where the options have none
      * @return nanoseconds
      */
-    public long waitNsOr(final long defaultNs) {
+    public long waitNsOr(long defaultNs) {
         return waitNs == UNSET ? defaultNs : waitNs;
     }
 
@@ -48,7 +48,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @param newWaitNs nanoseconds
      * @return the copy
      */
-    public AcquireSpec withWaitNs(final long newWaitNs) {
+    public AcquireSpec withWaitNs(long newWaitNs) {
         return new AcquireSpec(ttlMs, newWaitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
                 isFenced);
     }
@@ -59,7 +59,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @param newMinValidityNs nanoseconds
      * @return the copy
      */
-    public AcquireSpec withMinValidityNs(final long newMinValidityNs) {
+    public AcquireSpec withMinValidityNs(long newMinValidityNs) {
         return new AcquireSpec(ttlMs, waitNs, newMinValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
                 isFenced);
     }
@@ -70,7 +70,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @param newRetryPolicy the policy
      * @return the copy
      */
-    public AcquireSpec withRetryPolicy(final RetryPolicy newRetryPolicy) {
+    public AcquireSpec withRetryPolicy(RetryPolicy newRetryPolicy) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, newRetryPolicy, listener, extensionCountMax, holdNsMax,
                 isFenced);
     }
@@ -81,7 +81,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @param newListener the listener
      * @return the copy
      */
-    public AcquireSpec withListener(final LeaseListener newListener) {
+    public AcquireSpec withListener(LeaseListener newListener) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, newListener, extensionCountMax, holdNsMax,
                 isFenced);
     }
@@ -93,7 +93,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @param newHoldNsMax nanoseconds after which none starts
      * @return the copy
      */
-    public AcquireSpec withExtensions(final int countMax, final long newHoldNsMax) {
+    public AcquireSpec withExtensions(int countMax, long newHoldNsMax) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, countMax, newHoldNsMax, isFenced);
     }
 

@@ -19,7 +19,7 @@ abstract class CallerParking {
     static {
         try {
             WAITER = MethodHandles.lookup().findVarHandle(CallerParking.class, "waiter", Thread.class);
-        } catch (final ReflectiveOperationException e) {
+        } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
     }
@@ -46,12 +46,12 @@ abstract class CallerParking {
      * @param isInterruptible whether an interrupt ends the wait; if not, the flag is set again afterwards
      * @param owner           supplies the clock and the time to spin
      */
-    final void await(final Awaited awaited, final short use, final boolean isInterruptible, final Conductor owner) {
+    final void await(Awaited awaited, short use, boolean isInterruptible, Conductor owner) {
         if (spin(awaited, use, owner)) {
             return;
         }
-        final Thread current = Thread.currentThread();
-        final boolean isFirst = WAITER.compareAndSet(this, null, current);
+        Thread current = Thread.currentThread();
+        boolean isFirst = WAITER.compareAndSet(this, null, current);
         boolean wasInterrupted = false;
         while (!isDone(awaited, use)) {
             if (isFirst) {
@@ -73,12 +73,12 @@ abstract class CallerParking {
         }
     }
 
-    private boolean spin(final Awaited awaited, final short use, final Conductor owner) {
-        final long spinNs = owner.config().spinNs();
+    private boolean spin(Awaited awaited, short use, Conductor owner) {
+        long spinNs = owner.config().spinNs();
         if (spinNs == 0) {
             return isDone(awaited, use);
         }
-        final long startNs = owner.nowNs();
+        long startNs = owner.nowNs();
         while (!isDone(awaited, use)) {
             if (owner.nowNs() - startNs > spinNs) {
                 return false;
@@ -90,7 +90,7 @@ abstract class CallerParking {
 
     /** Wakes the blocked caller, if any. It needs a full barrier before it: a volatile store of the outcome. */
     final void wakeWaiter() {
-        final Thread blocked = waiter;
+        Thread blocked = waiter;
         if (blocked != null) {
             LockSupport.unpark(blocked);
         }

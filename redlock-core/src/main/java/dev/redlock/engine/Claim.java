@@ -99,7 +99,7 @@ final class Claim extends LockRequest {
     private final Conductor conductor;
     private int pendingReplyCount;
 
-    Claim(final Conductor conductor, final int nodeCount) {
+    Claim(Conductor conductor, int nodeCount) {
         this.conductor = conductor;
         this.acquireRound = new Round(nodeCount);
         this.extendRound = new Round(nodeCount);
@@ -129,7 +129,7 @@ final class Claim extends LockRequest {
     }
 
     /** Call it before the send, because a send may complete with a failure. */
-    void addPendingReplies(final int count) {
+    void addPendingReplies(int count) {
         pendingReplyCount += count;
     }
 
@@ -137,7 +137,7 @@ final class Claim extends LockRequest {
         return pendingReplyCount != 0;
     }
 
-    private void onRoundTimeout(final long nowNs) {
+    private void onRoundTimeout(long nowNs) {
         switch (phase) {
             case ACQUIRING -> conductor.acquireOperation().onTimeout(this);
             case RAISING -> conductor.raiseOperation().onTimeout(this);
@@ -152,18 +152,18 @@ final class Claim extends LockRequest {
         conductor.claims().recycleIfDone(this);
     }
 
-    void recordRemainingTtl(final long remainingTtlMs) {
+    void recordRemainingTtl(long remainingTtlMs) {
         if (shortestRemainingTtlMs < 0 || remainingTtlMs < shortestRemainingTtlMs) {
             shortestRemainingTtlMs = remainingTtlMs;
         }
     }
 
-    void recordFailure(final int nodeIndex, final VoteFailure failure) {
+    void recordFailure(int nodeIndex, VoteFailure failure) {
         failures[nodeIndex] = (byte) failure.ordinal();
     }
 
     @Override
-    public void onReply(final int nodeIndex, final CommandKind kind, final int sequence, final long value) {
+    public void onReply(int nodeIndex, CommandKind kind, int sequence, long value) {
         try {
             switch (kind) {
                 case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onReply(this, nodeIndex, value);
@@ -179,32 +179,32 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public void onError(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
+    public void onError(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
         onNoReply(nodeIndex, kind, sequence, Vote.FAILED, failure);
     }
 
     @Override
-    public void onRefusedAhead(final int nodeIndex) {
+    public void onRefusedAhead(int nodeIndex) {
         conductor.extendOperation().onNotHeld(this, nodeIndex);
     }
 
     @Override
-    public void onMayShortenLate(final int nodeIndex, final int sequence) {
+    public void onMayShortenLate(int nodeIndex, int sequence) {
         lateExtensions.onUnanswered(nodeIndex, sequence == extendSequence);
     }
 
     @Override
-    public void onUnknown(final int nodeIndex, final CommandKind kind, final int sequence) {
+    public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
         onNoReply(nodeIndex, kind, sequence, Vote.UNKNOWN, VoteFailure.CONNECTION_LOST);
     }
 
     @Override
-    public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
+    public void onNotSent(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
         onNoReply(nodeIndex, kind, sequence, Vote.FAILED, failure);
     }
 
-    private void onNoReply(final int nodeIndex, final CommandKind kind, final int sequence, final Vote vote,
-            final VoteFailure failure) {
+    private void onNoReply(int nodeIndex, CommandKind kind, int sequence, Vote vote,
+            VoteFailure failure) {
         try {
             switch (kind) {
                 case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onNoReply(this, nodeIndex, vote, failure);
@@ -220,7 +220,7 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public boolean isSecondTryWanted(final CommandKind kind, final int sequence) {
+    public boolean isSecondTryWanted(CommandKind kind, int sequence) {
         return switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;

@@ -14,19 +14,19 @@ final class ClaimPool {
     private final FreeList<Claim> free = new FreeList<>(Conductor.POOLED_MIN);
     private int outCount;
 
-    ClaimPool(final Conductor conductor) {
+    ClaimPool(Conductor conductor) {
         this.conductor = conductor;
     }
 
     Claim take() {
-        final Claim pooled = free.poll();
-        final Claim claim = pooled == null ? new Claim(conductor, conductor.nodeCount()) : pooled;
+        Claim pooled = free.poll();
+        Claim claim = pooled == null ? new Claim(conductor, conductor.nodeCount()) : pooled;
         outCount++;
         claim.reset();
         return claim;
     }
 
-    void recycleIfDone(final Claim claim) {
+    void recycleIfDone(Claim claim) {
         if (claim.phase == Claim.Phase.ABANDONED && !claim.hasPendingReplies()) {
             claim.phase = Claim.Phase.FREE;
             claim.key = null;

@@ -64,8 +64,8 @@ final class Conductor implements NodeListener {
     private long settledMask;
     private long trimmedNs;
 
-    Conductor(final ClientConfig config, final EventLoop loop, final IoTransport transport, final NanoClock clock,
-            final TokenStream tokens, final RandomGenerator random) {
+    Conductor(ClientConfig config, EventLoop loop, IoTransport transport, NanoClock clock,
+            TokenStream tokens, RandomGenerator random) {
         this.config = config;
         this.loop = loop;
         this.clock = clock;
@@ -76,7 +76,7 @@ final class Conductor implements NodeListener {
         this.nodes = new Node[config.nodes().size()];
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), nodes.length,
                 config.nodeOptions().releaseBatchMax());
-        final NodeContext nodeContext = new NodeContext(loop, transport, clock, timers.wheel(), random,
+        NodeContext nodeContext = new NodeContext(loop, transport, clock, timers.wheel(), random,
                 config.nodeOptions(), this, nodes);
         for (int i = 0; i < nodes.length; i++) {
             nodes[i] = new Node(i, config.nodes().get(i), nodeContext, fanOut);
@@ -106,7 +106,7 @@ final class Conductor implements NodeListener {
             return;
         }
         shutdown.watchLoop();
-        for (final Node node : nodes) {
+        for (Node node : nodes) {
             node.open();
         }
     }
@@ -119,7 +119,7 @@ final class Conductor implements NodeListener {
     // ---- events of the nodes ----------------------------------------------------------------------------------------
 
     @Override
-    public void onStateChange(final NodeView node, final NodeState state) {
+    public void onStateChange(NodeView node, NodeState state) {
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
             // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the
             // original's.
@@ -135,13 +135,13 @@ final class Conductor implements NodeListener {
     }
 
     @Override
-    public void onClockJump(final NodeView node) {
+    public void onClockJump(NodeView node) {
         scheduler.revoke(node.index());
         keeper.revoke(node.index());
     }
 
     @Override
-    public void onLogLine(final NodeView node, final System.Logger.Level level, final String line) {
+    public void onLogLine(NodeView node, System.Logger.Level level, String line) {
         if (!shutdown.isClosing()) {
             // The node is changing its state, and a log handler may re-enter the client.
             Log.later(loop, level, "node {0} ({1}): {2}", node.index(), node.address(), line);
@@ -150,17 +150,17 @@ final class Conductor implements NodeListener {
 
     // ---- the loop ---------------------------------------------------------------------------------------------------
 
-    void execute(final Runnable task) {
+    void execute(Runnable task) {
         loop.execute(task);
     }
 
     /**
      * As {@link #execute}, but ignores a rejection: the loop is ending, and {@link Shutdown#onLoopEnding} cleans up.
      */
-    void executeUnlessEnding(final Runnable task) {
+    void executeUnlessEnding(Runnable task) {
         try {
             loop.execute(task);
-        } catch (final RejectedExecutionException e) {
+        } catch (RejectedExecutionException e) {
             // See above.
         }
     }
@@ -177,16 +177,16 @@ final class Conductor implements NodeListener {
         return clock.nanoTime();
     }
 
-    void startTimer(final DeadlineTimer timer, final long deadlineNs) {
+    void startTimer(DeadlineTimer timer, long deadlineNs) {
         timers.wheel().start(timer, deadlineNs);
     }
 
-    void stopTimer(final DeadlineTimer timer) {
+    void stopTimer(DeadlineTimer timer) {
         timers.wheel().stop(timer);
     }
 
     /** Shrinks the pools after an outage. An idle client has timers too, because it watches its nodes. */
-    private void trimIfDue(final long nowNs) {
+    private void trimIfDue(long nowNs) {
         if (nowNs - trimmedNs < TRIM_PERIOD_NS) {
             return;
         }
@@ -194,7 +194,7 @@ final class Conductor implements NodeListener {
         claims.trim();
         scheduler.trim();
         fanOut.trim();
-        for (final Node node : nodes) {
+        for (Node node : nodes) {
             node.trim();
         }
     }
@@ -213,7 +213,7 @@ final class Conductor implements NodeListener {
         return nodes;
     }
 
-    Node node(final int index) {
+    Node node(int index) {
         return nodes[index];
     }
 

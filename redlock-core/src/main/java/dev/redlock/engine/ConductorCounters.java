@@ -31,19 +31,19 @@ public final class ConductorCounters {
 
     private final long[] counts = new long[RAISED + 1];
 
-    private void add(final int counter) {
+    private void add(int counter) {
         COUNTS.setOpaque(counts, counter, counts[counter] + 1);
     }
 
-    long read(final int counter) {
+    long read(int counter) {
         return (long) COUNTS.getOpaque(counts, counter);
     }
 
-    void onOutcome(final AcquireOutcome.Kind kind) {
+    void onOutcome(AcquireOutcome.Kind kind) {
         add(OUTCOME_FIRST + kind.ordinal());
     }
 
-    void onAttemptFailed(final AcquireOutcome.Kind reason) {
+    void onAttemptFailed(AcquireOutcome.Kind reason) {
         switch (reason) {
             case CONTENDED -> add(ATTEMPT_CONTENDED);
             case NO_QUORUM -> add(ATTEMPT_NO_QUORUM);
@@ -55,7 +55,7 @@ public final class ConductorCounters {
         add(ROLLED_BACK);
     }
 
-    void onReleased(final ReleaseOutcome outcome) {
+    void onReleased(ReleaseOutcome outcome) {
         switch (outcome) {
             case RELEASED -> add(RELEASED);
             case EXPIRED -> add(RELEASE_EXPIRED);
@@ -71,7 +71,7 @@ public final class ConductorCounters {
         add(RAISED);
     }
 
-    void onLost(final LeaseState state) {
+    void onLost(LeaseState state) {
         add(state == LeaseState.LOST ? LOST : EXPIRED);
     }
 }

@@ -24,7 +24,7 @@ public final class Durations {
      * @throws IllegalArgumentException if it is shorter than a millisecond
      * @throws NullPointerException     if it is null
      */
-    public static long millisOf(final String name, final Duration duration) {
+    public static long millisOf(String name, Duration duration) {
         Objects.requireNonNull(duration, () -> name + " is null: give a duration");
         if (duration.isNegative() || saturatedNanos(duration) < NS_PER_MS) {
             throw new IllegalArgumentException(name + " " + duration + " is too short: at least 1 ms is needed");
@@ -41,7 +41,7 @@ public final class Durations {
      * @throws IllegalArgumentException if it is negative
      * @throws NullPointerException     if it is null
      */
-    public static long nanosOf(final String name, final Duration duration) {
+    public static long nanosOf(String name, Duration duration) {
         Objects.requireNonNull(duration, () -> name + " is null: give a duration");
         if (duration.isNegative()) {
             throw new IllegalArgumentException(name + " " + duration + " is negative: give zero or more");
@@ -49,7 +49,7 @@ public final class Durations {
         return saturatedNanos(duration);
     }
 
-    private static long saturatedNanos(final Duration duration) {
+    private static long saturatedNanos(Duration duration) {
         return duration.getSeconds() >= Long.MAX_VALUE / 1_000_000_000 ? Long.MAX_VALUE : duration.toNanos();
     }
 }

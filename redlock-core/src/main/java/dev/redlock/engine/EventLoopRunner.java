@@ -27,7 +27,7 @@ final class EventLoopRunner implements Runnable {
     private boolean isIdle;
     private long idleSinceNs;
 
-    private EventLoopRunner(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
+    private EventLoopRunner(IoHandlerFactory factory, IdlePolicy idlePolicy, String name) {
         this.idlePolicy = idlePolicy;
         // Netty pools objects only on threads of this class.
         this.thread = new FastThreadLocalThread(this, name);
@@ -36,8 +36,8 @@ final class EventLoopRunner implements Runnable {
     }
 
     /** Starts a loop that runs until its shutdown. */
-    static EventLoopRunner start(final IoHandlerFactory factory, final IdlePolicy idlePolicy, final String name) {
-        final EventLoopRunner started = new EventLoopRunner(factory, idlePolicy, name);
+    static EventLoopRunner start(IoHandlerFactory factory, IdlePolicy idlePolicy, String name) {
+        EventLoopRunner started = new EventLoopRunner(factory, idlePolicy, name);
         started.thread.start();
         return started;
     }
@@ -51,7 +51,7 @@ final class EventLoopRunner implements Runnable {
         while (!loop.isTerminated()) {
             try {
                 runOnce();
-            } catch (final RuntimeException | Error e) {
+            } catch (RuntimeException | Error e) {
                 Log.error("the event loop threw; it continues", e);
             }
         }
@@ -79,7 +79,7 @@ final class EventLoopRunner implements Runnable {
             isIdle = false;
             return;
         }
-        final long nowNs = System.nanoTime();
+        long nowNs = System.nanoTime();
         if (!isIdle) {
             isIdle = true;
             idleSinceNs = nowNs;
@@ -99,7 +99,7 @@ final class EventLoopRunner implements Runnable {
         while (Thread.currentThread() != thread && thread.isAlive()) {
             try {
                 thread.join();
-            } catch (final InterruptedException e) {
+            } catch (InterruptedException e) {
                 wasInterrupted = true;
             }
         }

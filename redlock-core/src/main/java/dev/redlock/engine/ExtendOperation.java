@@ -27,20 +27,20 @@ final class ExtendOperation {
 
     private final Conductor conductor;
 
-    ExtendOperation(final Conductor conductor) {
+    ExtendOperation(Conductor conductor) {
         this.conductor = conductor;
     }
 
     /** Starts the extension round of a held lease. */
-    void start(final Claim claim, final long ttlMs) {
-        final LeaseHandle lease = claim.lease;
+    void start(Claim claim, long ttlMs) {
+        LeaseHandle lease = claim.lease;
         claim.isExtending = true;
         claim.lateExtensions.onSent(ttlMs);
         claim.extendSequence = claim.extendSequence % SEQUENCE_MAX + 1;
         claim.extendRound.reset();
         claim.ttlMs = ttlMs;
         claim.ttlMsMax = Math.max(claim.ttlMsMax, ttlMs);
-        final long t1Ns = conductor.nowNs();
+        long t1Ns = conductor.nowNs();
         claim.validBeforeExtensionNs = lease.validUntilNs();
         claim.extendedUntilNs = conductor.config().terms().validUntilNs(t1Ns, ttlMs);
         if (claim.extendedUntilNs - lease.validUntilNs() < 0) {
@@ -54,7 +54,7 @@ final class ExtendOperation {
         conductor.fanOut().send(claim, CommandKind.EXTEND, claim.extendSequence, Quorum.allOf(conductor.nodeCount()));
     }
 
-    void onReply(final Claim claim, final int nodeIndex, final int sequence, final long value) {
+    void onReply(Claim claim, int nodeIndex, int sequence, long value) {
         if (value == HELD_REPLY) {
             vote(claim, nodeIndex, sequence, Vote.GRANTED);
             return;
@@ -67,8 +67,8 @@ final class ExtendOperation {
         vote(claim, nodeIndex, sequence, Vote.REFUSED);
     }
 
-    void onNoReply(final Claim claim, final int nodeIndex, final int sequence, final Vote vote,
-            final VoteFailure failure) {
+    void onNoReply(Claim claim, int nodeIndex, int sequence, Vote vote,
+            VoteFailure failure) {
         if (failure == VoteFailure.WRONGTYPE) {
             // Another client has replaced the key by a value of another type.
             onNotHeld(claim, nodeIndex);
@@ -77,22 +77,22 @@ final class ExtendOperation {
     }
 
     /** Removes a node that has proved that it does not hold the token. */
-    void onNotHeld(final Claim claim, final int nodeIndex) {
+    void onNotHeld(Claim claim, int nodeIndex) {
         if (claim.phase == Claim.Phase.HELD) {
             conductor.keeper().dropHolder(claim, nodeIndex);
         }
     }
 
-    void onTimeout(final Claim claim) {
+    void onTimeout(Claim claim) {
         claim.extendRound.onTimeout();
         decide(claim);
     }
 
-    private void vote(final Claim claim, final int nodeIndex, final int sequence, final Vote answer) {
+    private void vote(Claim claim, int nodeIndex, int sequence, Vote answer) {
         if (sequence != claim.extendSequence) {
             return;
         }
-        final Vote vote = answer == Vote.GRANTED && !isProof(claim, nodeIndex) ? Vote.UNKNOWN : answer;
+        Vote vote = answer == Vote.GRANTED && !isProof(claim, nodeIndex) ? Vote.UNKNOWN : answer;
         if (claim.phase == Claim.Phase.HELD && vote == Vote.GRANTED) {
             // Also without a decision: the current validity never exceeds the one that this reply proves.
             claim.holderMask |= 1L << nodeIndex;
@@ -104,13 +104,13 @@ final class ExtendOperation {
     }
 
     /** Returns whether a renewed key certainly lasts for the ttl. */
-    private boolean isProof(final Claim claim, final int nodeIndex) {
+    private boolean isProof(Claim claim, int nodeIndex) {
         return conductor.node(nodeIndex).state() != NodeState.QUARANTINED
                 && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
     }
 
-    private void decide(final Claim claim) {
-        final Decision decision = claim.extendRound.decision();
+    private void decide(Claim claim) {
+        Decision decision = claim.extendRound.decision();
         if (decision == Decision.WON) {
             onWon(claim);
         } else if (decision == Decision.NO_QUORUM || claim.extendRound.pending() == 0) {
@@ -118,9 +118,9 @@ final class ExtendOperation {
         }
     }
 
-    private void onWon(final Claim claim) {
-        final long nowNs = conductor.nowNs();
-        final LeaseHandle lease = claim.lease;
+    private void onWon(Claim claim) {
+        long nowNs = conductor.nowNs();
+        LeaseHandle lease = claim.lease;
         if (claim.validBeforeExtensionNs - nowNs <= 0 || claim.extendedUntilNs - nowNs <= 0) {
             conductor.keeper().lose(claim, LeaseState.EXPIRED);
             return;
@@ -130,13 +130,13 @@ final class ExtendOperation {
         end(claim, ExtendOutcome.EXTENDED);
     }
 
-    private void end(final Claim claim, final ExtendOutcome outcome) {
+    private void end(Claim claim, ExtendOutcome outcome) {
         stop(claim);
         conductor.keeper().onExtended(claim, outcome);
     }
 
     /** Ends a round without an outcome, because the lease ends: later replies do not count. */
-    void stop(final Claim claim) {
+    void stop(Claim claim) {
         conductor.stopTimer(claim.extendTimer);
         claim.isExtending = false;
     }

@@ -22,7 +22,7 @@ final class FenceGuard {
     private final long[] loggedNs;
     private long loggedMask;
 
-    FenceGuard(final Conductor conductor) {
+    FenceGuard(Conductor conductor) {
         this.conductor = conductor;
         this.wallUs = new long[conductor.nodeCount()];
         this.loggedNs = new long[conductor.nodeCount()];
@@ -30,7 +30,7 @@ final class FenceGuard {
 
     /** Returns the highest value that the clocks of the nodes allow now. */
     long clockLimit() {
-        final long nowNs = conductor.nowNs();
+        long nowNs = conductor.nowNs();
         for (int i = 0; i < wallUs.length; i++) {
             wallUs[i] = conductor.node(i).wallUs(nowNs);
         }
@@ -39,30 +39,30 @@ final class FenceGuard {
     }
 
     /** Revokes the grants of an attempt whose counters are out of range. */
-    void dropOutOfRange(final Claim claim) {
-        final long droppedMask = claim.fence.dropOutOfRange(clockLimit());
+    void dropOutOfRange(Claim claim) {
+        long droppedMask = claim.fence.dropOutOfRange(clockLimit());
         for (long leftMask = droppedMask; leftMask != 0; leftMask &= leftMask - 1) {
-            final int nodeIndex = Long.numberOfTrailingZeros(leftMask);
+            int nodeIndex = Long.numberOfTrailingZeros(leftMask);
             if (claim.acquireRound.revoke(nodeIndex)) {
                 claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
             }
         }
         for (long leftMask = droppedMask; leftMask != 0; leftMask &= leftMask - 1) {
-            final int nodeIndex = Long.numberOfTrailingZeros(leftMask);
+            int nodeIndex = Long.numberOfTrailingZeros(leftMask);
             log(nodeIndex, claim.fence.valueOf(nodeIndex));
         }
     }
 
     /** Logs at most once a minute for each node: every grant repeats the counter. */
-    void log(final int nodeIndex, final long value) {
-        final long nowNs = conductor.nowNs();
-        final long bit = 1L << nodeIndex;
+    void log(int nodeIndex, long value) {
+        long nowNs = conductor.nowNs();
+        long bit = 1L << nodeIndex;
         if ((loggedMask & bit) != 0 && nowNs - loggedNs[nodeIndex] < LOG_PERIOD_NS) {
             return;
         }
         loggedMask |= bit;
         loggedNs[nodeIndex] = nowNs;
-        final NodeView node = conductor.node(nodeIndex).view();
+        NodeView node = conductor.node(nodeIndex).view();
         Log.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.address()
                 + ") granted a fenced lock with its counter at " + value + ", which is out of range: the clocks of the"
                 + " nodes allow " + clockLimit() + ", and too few other nodes have reached it. The grant does not"

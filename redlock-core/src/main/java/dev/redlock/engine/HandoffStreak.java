@@ -21,13 +21,13 @@ final class HandoffStreak {
     private long pauseNs;
 
     /** Starts with the first lease of a streak. */
-    void start(final long nowNs) {
+    void start(long nowNs) {
         end();
         startNs = nowNs;
     }
 
     /** Takes over the state of another streak. */
-    void continueFrom(final HandoffStreak streak) {
+    void continueFrom(HandoffStreak streak) {
         handoffCount = streak.handoffCount;
         startNs = streak.startNs;
         pauseNs = streak.pauseNs;
@@ -52,7 +52,7 @@ final class HandoffStreak {
         return pauseNs != NOT_DRAWN;
     }
 
-    void setPause(final long newPauseNs) {
+    void setPause(long newPauseNs) {
         pauseNs = newPauseNs;
     }
 
@@ -60,7 +60,7 @@ final class HandoffStreak {
         return pauseNs;
     }
 
-    boolean isLongEnoughToPause(final long nowNs) {
+    boolean isLongEnoughToPause(long nowNs) {
         return (nowNs - startNs) / PAUSE_MULTIPLE >= pauseNs;
     }
 }

@@ -15,12 +15,12 @@ final class HolderTtlQuery {
 
     private final Conductor conductor;
 
-    HolderTtlQuery(final Conductor conductor) {
+    HolderTtlQuery(Conductor conductor) {
         this.conductor = conductor;
     }
 
     /** Sends the query to the nodes that refused, then the release to all. */
-    void start(final Claim claim) {
+    void start(Claim claim) {
         claim.phase = Claim.Phase.QUERYING_TTL;
         claim.queriedMask = claim.acquireRound.refused();
         conductor.startTimer(claim.roundTimer,
@@ -35,43 +35,43 @@ final class HolderTtlQuery {
     }
 
     /** The value is in milliseconds: -1 for a key without expiry, -2 for a missing key. */
-    void onReply(final Claim claim, final int nodeIndex, final long value) {
+    void onReply(Claim claim, int nodeIndex, long value) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
             claim.recordRemainingTtl(remainingTtlMs(value));
         }
         onNoReply(claim, nodeIndex);
     }
 
-    private static long remainingTtlMs(final long value) {
+    private static long remainingTtlMs(long value) {
         if (value == KEY_MISSING) {
             return 0;
         }
         return value < 0 ? Long.MAX_VALUE : value;
     }
 
-    void onNoReply(final Claim claim, final int nodeIndex) {
+    void onNoReply(Claim claim, int nodeIndex) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
             claim.queriedMask &= ~(1L << nodeIndex);
             endIfAnswered(claim);
         }
     }
 
-    private void endIfAnswered(final Claim claim) {
+    private void endIfAnswered(Claim claim) {
         if (claim.queriedMask == 0 && !claim.isFanOutInProgress) {
             end(claim);
         }
     }
 
     /** Ends the query after the last reply or the timeout, with the shortest ttl so far. */
-    void end(final Claim claim) {
-        final PendingAcquire pending = claim.pending;
+    void end(Claim claim) {
+        PendingAcquire pending = claim.pending;
         pending.lease.recordVotes(claim);
         untrack(claim);
         conductor.scheduler().onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
     }
 
     /** Detaches the claim from its acquisition: later replies do not count. */
-    void untrack(final Claim claim) {
+    void untrack(Claim claim) {
         conductor.stopTimer(claim.roundTimer);
         claim.pending.claim = null;
         claim.pending = null;

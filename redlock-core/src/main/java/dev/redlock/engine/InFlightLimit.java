@@ -13,12 +13,12 @@ final class InFlightLimit {
     private PendingAcquire head;
     private PendingAcquire tail;
 
-    InFlightLimit(final int max) {
+    InFlightLimit(int max) {
         this.max = max;
     }
 
     /** Takes the reserved slot of this acquisition, or a free one; returns false if there is none. */
-    boolean tryTakeSlot(final PendingAcquire pending) {
+    boolean tryTakeSlot(PendingAcquire pending) {
         if (pending.hasReservedSlot) {
             pending.hasReservedSlot = false;
             return true;
@@ -36,7 +36,7 @@ final class InFlightLimit {
      * @return the waiter, which has left the queue; null if none waits
      */
     PendingAcquire releaseSlot() {
-        final PendingAcquire next = head;
+        PendingAcquire next = head;
         if (next == null) {
             count--;
         } else {
@@ -46,7 +46,7 @@ final class InFlightLimit {
         return next;
     }
 
-    void append(final PendingAcquire pending) {
+    void append(PendingAcquire pending) {
         pending.previousForSlot = tail;
         pending.nextForSlot = null;
         if (tail == null) {
@@ -57,7 +57,7 @@ final class InFlightLimit {
         tail = pending;
     }
 
-    void remove(final PendingAcquire pending) {
+    void remove(PendingAcquire pending) {
         if (pending.previousForSlot == null) {
             head = pending.nextForSlot;
         } else {

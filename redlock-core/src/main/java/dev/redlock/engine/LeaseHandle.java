@@ -41,13 +41,13 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     static {
         try {
-            final MethodHandles.Lookup lookup = MethodHandles.lookup();
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
             STATE = lookup.findVarHandle(LeaseHandle.class, "state", LeaseState.class);
             EXTEND_STATE = lookup.findVarHandle(LeaseHandle.class, "extendState", ExtendState.class);
             VALID_UNTIL = lookup.findVarHandle(LeaseHandle.class, "validUntilNs", long.class);
             RELEASE_OUTCOME = lookup.findVarHandle(LeaseHandle.class, "releaseOutcome", ReleaseOutcome.class);
             RELEASE_CALLBACK = lookup.findVarHandle(LeaseHandle.class, "releaseCallback", ReleaseCallback.class);
-        } catch (final ReflectiveOperationException e) {
+        } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
     }
@@ -100,7 +100,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     boolean isStarting;
     private long fencingToken;
 
-    LeaseHandle(final LockEngine engine) {
+    LeaseHandle(LockEngine engine) {
         super(engine);
     }
 
@@ -110,15 +110,15 @@ public final class LeaseHandle extends AcquireResult implements Lease {
      * @param client the client
      * @return true if so
      */
-    public boolean isOf(final LockEngine client) {
+    public boolean isOf(LockEngine client) {
         return engine() == client;
     }
 
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
     /** Starts an acquisition: reserves the handle, then submits it to the conductor. */
-    void start(final Conductor owner, final LockKey newKey, final AcquireSpec spec, final long newWaitNs,
-            final AcquireCallback callback) {
+    void start(Conductor owner, LockKey newKey, AcquireSpec spec, long newWaitNs,
+            AcquireCallback callback) {
         reserveHandle();
         startUse(owner);
         key = newKey;
@@ -135,8 +135,8 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     private void reserveHandle() {
-        final LeaseState before = state;
-        final boolean isFree = before == LeaseState.IDLE || before.isFinal();
+        LeaseState before = state;
+        boolean isFree = before == LeaseState.IDLE || before.isFinal();
         if (!isFree || releaseCallback != null || extendState != ExtendState.NONE
                 || !STATE.compareAndSet(this, before, LeaseState.ACQUIRING)) {
             throw new IllegalStateException("lease of \"" + key + "\" is in use, its state is " + before
@@ -169,17 +169,17 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     public ReleaseOutcome release() {
         engine().refuseOnLoop("release()", "release(callback) or releaseAsync()");
         refuseWhileAcquiring();
-        final short use = useCount();
+        short use = useCount();
         if (state == LeaseState.HELD || state == LeaseState.RELEASING) {
             submit(RELEASE);
             await(Awaited.RELEASED, use, false, conductor());
         }
-        final ReleaseOutcome outcome = releaseOutcome;
+        ReleaseOutcome outcome = releaseOutcome;
         return outcome == null ? ReleaseOutcome.EXPIRED : outcome;
     }
 
     @Override
-    public void release(final ReleaseCallback callback) {
+    public void release(ReleaseCallback callback) {
         Objects.requireNonNull(callback, "release callback is null");
         refuseWhileAcquiring();
         if (conductor() == null) {
@@ -195,15 +195,15 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     @Override
     public CompletionStage<ReleaseOutcome> releaseAsync() {
-        final CompletableFuture<ReleaseOutcome> future = new CompletableFuture<>();
+        CompletableFuture<ReleaseOutcome> future = new CompletableFuture<>();
         release((lease, outcome) -> future.complete(outcome));
         return future;
     }
 
     @Override
     public void close() {
-        final short use = useCount();
-        final LeaseState now = state;
+        short use = useCount();
+        LeaseState now = state;
         if (now == LeaseState.ACQUIRING) {
             cancel();
         } else if (now == LeaseState.HELD || now == LeaseState.RELEASING) {
@@ -217,7 +217,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     // ---- extending --------------------------------------------------------------------------------------------------
 
     @Override
-    public ExtendOutcome extend(final Duration ttl) {
+    public ExtendOutcome extend(Duration ttl) {
         engine().refuseOnLoop("extend(ttl)", "extend(ttlMs, callback) or extendAsync(ttl)");
         requestExtend(Durations.millisOf("ttl", ttl), null);
         ExtendOutcome outcome;
@@ -230,19 +230,19 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     @Override
-    public void extend(final long newTtlMs, final ExtendCallback callback) {
+    public void extend(long newTtlMs, ExtendCallback callback) {
         Objects.requireNonNull(callback, "extend callback is null");
         requestExtend(newTtlMs, callback);
     }
 
     @Override
-    public CompletionStage<ExtendOutcome> extendAsync(final Duration ttl) {
-        final CompletableFuture<ExtendOutcome> future = new CompletableFuture<>();
+    public CompletionStage<ExtendOutcome> extendAsync(Duration ttl) {
+        CompletableFuture<ExtendOutcome> future = new CompletableFuture<>();
         extend(Durations.millisOf("ttl", ttl), (lease, outcome) -> future.complete(outcome));
         return future;
     }
 
-    private void requestExtend(final long newTtlMs, final ExtendCallback callback) {
+    private void requestExtend(long newTtlMs, ExtendCallback callback) {
         refuseWhileAcquiring();
         if (conductor() == null) {
             throw new IllegalStateException("this lease was never used for an acquisition: there is nothing to extend");
@@ -266,7 +266,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     // ---- requests on the event loop ---------------------------------------------------------------------------------
 
     @Override
-    void execute(final Conductor owner, final int request) {
+    void execute(Conductor owner, int request) {
         switch (request) {
             case ACQUIRE -> owner.scheduler().acquire(this);
             case DELIVER -> complete(kind(), lastReason(), LeaseState.NOT_ACQUIRED);
@@ -276,7 +276,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         }
     }
 
-    private void release(final Conductor owner) {
+    private void release(Conductor owner) {
         if (isInCall() && claim == null && releaseCallback != null) {
             // The lease has ended, and the client never runs a callback inside the call that passed it.
             deferToNextTurn(owner, RELEASE);
@@ -294,7 +294,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     @Override
-    void recover(final Conductor owner, final int request) {
+    void recover(Conductor owner, int request) {
         switch (request) {
             case EXTEND -> recoverExtension();
             case RELEASE -> recoverRelease();
@@ -302,7 +302,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         }
     }
 
-    private void recoverAcquisition(final Conductor owner) {
+    private void recoverAcquisition(Conductor owner) {
         try {
             isStarting = isInCall();
             owner.scheduler().abortAfterFailure(this);
@@ -321,7 +321,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     private void recoverRelease() {
-        final boolean isInProgress = state == LeaseState.HELD || state == LeaseState.RELEASING;
+        boolean isInProgress = state == LeaseState.HELD || state == LeaseState.RELEASING;
         if (isInProgress || releaseCallback != null && isTaken(RELEASE)) {
             if (isInProgress) {
                 markReleasing();
@@ -331,7 +331,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     @Override
-    void completeWithoutLoop(final int requests) {
+    void completeWithoutLoop(int requests) {
         if ((requests & ACQUIRE) != 0) {
             complete(Kind.CLOSED, Kind.CLOSED, LeaseState.NOT_ACQUIRED);
         }
@@ -343,7 +343,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
             completeExtend(ExtendOutcome.NOT_HELD);
         }
         if ((requests & RELEASE) != 0) {
-            final ReleaseOutcome before = releaseOutcome;
+            ReleaseOutcome before = releaseOutcome;
             if (!state.isFinal()) {
                 state = LeaseState.RELEASED;
             }
@@ -357,7 +357,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     @Override
-    boolean isDone(final Awaited awaited, final short use) {
+    boolean isDone(Awaited awaited, short use) {
         return switch (awaited) {
             case ACQUIRED -> state != LeaseState.ACQUIRING;
             // A release callback may reuse the lease before the blocked thread reads its state.
@@ -369,7 +369,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     // ---- outcomes ---------------------------------------------------------------------------------------------------
 
     /** Ends the acquisition. During the call of its caller, it defers the outcome to the next turn. */
-    void completeAcquire(final Kind outcome, final Kind reason) {
+    void completeAcquire(Kind outcome, Kind reason) {
         pending = null;
         if (isStarting) {
             recordOutcome(outcome, reason);
@@ -379,9 +379,9 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         }
     }
 
-    private void complete(final Kind outcome, final Kind reason, final LeaseState next) {
+    private void complete(Kind outcome, Kind reason, LeaseState next) {
         recordOutcome(outcome, reason);
-        final AcquireCallback callback = acquireCallback;
+        AcquireCallback callback = acquireCallback;
         acquireCallback = null;
         state = next;
         wakeWaiter();
@@ -394,9 +394,9 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         STATE.setRelease(this, LeaseState.RELEASING);
     }
 
-    void completeRelease(final ReleaseOutcome outcome) {
+    void completeRelease(ReleaseOutcome outcome) {
         RELEASE_OUTCOME.setRelease(this, outcome);
-        final ReleaseCallback callback = releaseCallback;
+        ReleaseCallback callback = releaseCallback;
         if (callback != null) {
             // Conditional, because a callback set after the read belongs to a later release request.
             RELEASE_CALLBACK.setRelease(this, null);
@@ -411,13 +411,13 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     /** The lease ended without a release; later releases return the given outcome. */
-    void end(final LeaseState lostOrExpired, final ReleaseOutcome outcome) {
+    void end(LeaseState lostOrExpired, ReleaseOutcome outcome) {
         releaseOutcome = outcome;
         state = lostOrExpired;
         wakeWaiter();
     }
 
-    void setExtendState(final ExtendState next) {
+    void setExtendState(ExtendState next) {
         EXTEND_STATE.setRelease(this, next);
     }
 
@@ -427,12 +427,12 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     /** Returns whether the event loop has taken a requested extension that has no outcome yet. */
     boolean isExtensionAccepted() {
-        final ExtendState now = extendState;
+        ExtendState now = extendState;
         return now == ExtendState.ACCEPTED || now == ExtendState.STARTED;
     }
 
-    void completeExtend(final ExtendOutcome outcome) {
-        final ExtendCallback callback = extendCallback;
+    void completeExtend(ExtendOutcome outcome) {
+        ExtendCallback callback = extendCallback;
         extendCallback = null;
         // The outcome first, because the next request clears it as soon as the state is NONE.
         extendOutcome = outcome;
@@ -451,7 +451,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         return releaseOutcome;
     }
 
-    void setFencingToken(final long token) {
+    void setFencingToken(long token) {
         fencingToken = token;
     }
 
@@ -459,7 +459,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         return validUntilNs;
     }
 
-    void setValidUntilNs(final long untilNs) {
+    void setValidUntilNs(long untilNs) {
         VALID_UNTIL.setRelease(this, untilNs);
     }
 
@@ -483,8 +483,8 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     @Override
     public long remainingValidityNs() {
         while (state == LeaseState.HELD) {
-            final long untilNs = validUntilNs;
-            final long leftNs = Validity.remainingNs(untilNs, conductor().nowNs());
+            long untilNs = validUntilNs;
+            long leftNs = Validity.remainingNs(untilNs, conductor().nowNs());
             // Both are read again: a lost lease must not look held, and the state must belong to the same use.
             if (state == LeaseState.HELD && untilNs == validUntilNs) {
                 return leftNs;
@@ -517,7 +517,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
 
     @Override
     public String toString() {
-        final StringBuilder text = new StringBuilder(160);
+        StringBuilder text = new StringBuilder(160);
         // A handle without the lock is printed as the outcome of its acquisition.
         text.append(state == LeaseState.NOT_ACQUIRED ? "AcquireOutcome{" : "Lease{");
         text.append(key).append(", ").append(state);

@@ -26,7 +26,7 @@ final class LeaseKeeper {
     private LeaseHandle firstHeld;
     private int heldCount;
 
-    LeaseKeeper(final Conductor conductor) {
+    LeaseKeeper(Conductor conductor) {
         this.conductor = conductor;
     }
 
@@ -39,7 +39,7 @@ final class LeaseKeeper {
     }
 
     /** Starts to track a lease that is held from now on. */
-    void hold(final LeaseHandle lease, final Claim claim, final long nowNs) {
+    void hold(LeaseHandle lease, Claim claim, long nowNs) {
         claim.lease = lease;
         lease.claim = claim;
         lease.extensionCount = 0;
@@ -56,8 +56,8 @@ final class LeaseKeeper {
     }
 
     /** Stops tracking a lease that is no longer held, with its timers and its extension round. */
-    void untrack(final LeaseHandle lease) {
-        final Claim claim = lease.claim;
+    void untrack(LeaseHandle lease) {
+        Claim claim = lease.claim;
         conductor.stopTimer(claim.holdTimer);
         conductor.extendOperation().stop(claim);
         if (lease.previousHeld == null) {
@@ -74,27 +74,27 @@ final class LeaseKeeper {
         conductor.scheduler().onUntracked(lease);
     }
 
-    private void scheduleNext(final Claim claim, final long nowNs, final long extendInNs) {
-        final LeaseHandle lease = claim.lease;
-        final long leftNs = lease.validUntilNs() - nowNs;
+    private void scheduleNext(Claim claim, long nowNs, long extendInNs) {
+        LeaseHandle lease = claim.lease;
+        long leftNs = lease.validUntilNs() - nowNs;
         // A caller may have extended beyond the ttl: an automatic extension by the ttl would shorten the validity.
-        final long ttlNs = lease.ttlMs * NS_PER_MS;
-        final long dueInNs = Math.max(extendInNs, leftNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR));
-        final boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
+        long ttlNs = lease.ttlMs * NS_PER_MS;
+        long dueInNs = Math.max(extendInNs, leftNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR));
+        boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
         conductor.startTimer(claim.holdTimer, nowNs + (isExtensionFirst ? dueInNs : leftNs));
     }
 
-    private static boolean mayExtend(final LeaseHandle lease, final long nowNs) {
+    private static boolean mayExtend(LeaseHandle lease, long nowNs) {
         return lease.extensionCount < lease.extensionCountMax && nowNs - lease.acquiredNs < lease.holdNsMax;
     }
 
-    void onHoldTimer(final Claim claim, final long nowNs) {
-        final LeaseHandle lease = claim.lease;
+    void onHoldTimer(Claim claim, long nowNs) {
+        LeaseHandle lease = claim.lease;
         if (lease.validUntilNs() - nowNs <= 0) {
             lose(claim, LeaseState.EXPIRED);
             return;
         }
-        final boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
+        boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
         conductor.startTimer(claim.holdTimer, lease.validUntilNs());
         if (isExtensionDue) {
             startExtension(claim, lease.ttlMs);
@@ -102,10 +102,10 @@ final class LeaseKeeper {
     }
 
     /** Starts an extension for a caller; an extension in progress ends first. */
-    void extend(final LeaseHandle lease) {
-        final Claim claim = lease.claim;
-        final boolean isHeld = claim != null && claim.phase == Claim.Phase.HELD;
-        final boolean isOver = !isHeld || lease.validUntilNs() - conductor.nowNs() <= 0;
+    void extend(LeaseHandle lease) {
+        Claim claim = lease.claim;
+        boolean isHeld = claim != null && claim.phase == Claim.Phase.HELD;
+        boolean isOver = !isHeld || lease.validUntilNs() - conductor.nowNs() <= 0;
         if (isOver && lease.deferExtension()) {
             return;
         }
@@ -120,10 +120,10 @@ final class LeaseKeeper {
         }
     }
 
-    private void startExtension(final Claim claim, final long ttlMs) {
+    private void startExtension(Claim claim, long ttlMs) {
         try {
             conductor.extendOperation().start(claim, ttlMs);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             // An extension without an end would block all later ones.
             conductor.extendOperation().stop(claim);
             onExtended(claim, ExtendOutcome.NOT_EXTENDED);
@@ -132,18 +132,18 @@ final class LeaseKeeper {
     }
 
     /** An extension round has ended, and the lease is still held. */
-    void onExtended(final Claim claim, final ExtendOutcome outcome) {
-        final LeaseHandle lease = claim.lease;
-        final long nowNs = conductor.nowNs();
-        final boolean isSuccess = outcome == ExtendOutcome.EXTENDED;
+    void onExtended(Claim claim, ExtendOutcome outcome) {
+        LeaseHandle lease = claim.lease;
+        long nowNs = conductor.nowNs();
+        boolean isSuccess = outcome == ExtendOutcome.EXTENDED;
         if (isSuccess) {
             conductor.counters().onExtended();
         }
-        final boolean isManual = lease.extendState() == LeaseHandle.ExtendState.STARTED;
+        boolean isManual = lease.extendState() == LeaseHandle.ExtendState.STARTED;
         if (isSuccess && !isManual) {
             lease.extensionCount++;
         }
-        final int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
+        int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
         scheduleNext(claim, nowNs, Math.max(NS_PER_MS, lease.ttlMs * NS_PER_MS / divisor));
         if (isManual) {
             lease.completeExtend(outcome);
@@ -156,22 +156,22 @@ final class LeaseKeeper {
     }
 
     /** Ends a lost or expired lease: releases its keys and notifies its listener. */
-    void lose(final Claim claim, final LeaseState state) {
+    void lose(Claim claim, LeaseState state) {
         lose(claim, state, ReleaseOutcome.EXPIRED,
                 state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
     }
 
     /** Ends a lease because its loop ends: the client can neither extend nor release it. */
-    void loseWithoutNodes(final Claim claim) {
+    void loseWithoutNodes(Claim claim) {
         lose(claim, LeaseState.LOST, ReleaseOutcome.UNKNOWN, ExtendOutcome.NOT_HELD);
     }
 
-    private void lose(final Claim claim, final LeaseState state, final ReleaseOutcome releaseOutcome,
-            final ExtendOutcome extendOutcome) {
-        final LeaseHandle lease = claim.lease;
+    private void lose(Claim claim, LeaseState state, ReleaseOutcome releaseOutcome,
+            ExtendOutcome extendOutcome) {
+        LeaseHandle lease = claim.lease;
         // A callback may reuse the lease, for another resource and with another listener.
-        final LockKey key = lease.key;
-        final LeaseListener listener = lease.listener;
+        LockKey key = lease.key;
+        LeaseListener listener = lease.listener;
         untrack(lease);
         lease.claim = null;
         // Before the release is sent, because another client may acquire the lock afterwards.
@@ -190,20 +190,20 @@ final class LeaseKeeper {
     }
 
     /** A failed release of one lease must not keep the keeper from the others. */
-    private void loseGuarded(final Claim claim) {
+    private void loseGuarded(Claim claim) {
         try {
             lose(claim, LeaseState.LOST);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             Log.error("the release of a lost lease threw; its keys expire with their ttl", e);
         }
     }
 
-    private static boolean isHeld(final LeaseHandle lease) {
+    private static boolean isHeld(LeaseHandle lease) {
         return lease.claim != null && lease.claim.phase == Claim.Phase.HELD;
     }
 
     /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
-    void dropHolder(final Claim claim, final int nodeIndex) {
+    void dropHolder(Claim claim, int nodeIndex) {
         claim.holderMask &= ~(1L << nodeIndex);
         if (Long.bitCount(claim.holderMask) < Quorum.sizeOf(conductor.nodeCount())) {
             loseGuarded(claim);
@@ -211,11 +211,11 @@ final class LeaseKeeper {
     }
 
     /** Revokes the grants of a node: leases without a quorum of other holder nodes are lost. */
-    void revoke(final int nodeIndex) {
+    void revoke(int nodeIndex) {
         LeaseHandle lease = firstHeld;
         while (lease != null) {
-            final LeaseHandle next = lease.nextHeld;
-            final Claim claim = lease.claim;
+            LeaseHandle next = lease.nextHeld;
+            Claim claim = lease.claim;
             if (claim.isExtending) {
                 claim.extendRound.revoke(nodeIndex);
             }

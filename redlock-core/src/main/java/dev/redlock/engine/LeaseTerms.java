@@ -27,13 +27,13 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
      * @param  ownMinValidityNs         the acquisition's minimum validity, or {@link AcquireSpec#UNSET}
      * @throws IllegalArgumentException if it is out of range; the message has the value and the limit
      */
-    public void checkTtl(final long ttlMs, final long ownMinValidityNs) {
+    public void checkTtl(long ttlMs, long ownMinValidityNs) {
         if (ttlMs > maxTtlMs) {
             throw new IllegalArgumentException("ttl " + ttlMs + " ms is longer than maxTtl " + maxTtlMs
                     + " ms: ask for less, or raise RedlockContext.maxTtl");
         }
-        final long allowanceNs = clockAllowance.ofNs(Math.max(0, ttlMs) * NS_PER_MS);
-        final long neededNs = minValidityNs(ttlMs, ownMinValidityNs);
+        long allowanceNs = clockAllowance.ofNs(Math.max(0, ttlMs) * NS_PER_MS);
+        long neededNs = minValidityNs(ttlMs, ownMinValidityNs);
         if (ttlMs < 1 || ttlMs * NS_PER_MS - allowanceNs <= neededNs) {
             throw new IllegalArgumentException("ttl " + ttlMs + " ms is too short: it must be above its clock"
                     + " allowance of " + allowanceNs / 1000 + " us plus the minimum validity of " + neededNs / 1000
@@ -48,7 +48,7 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
      * @param  ownMinValidityNs the acquisition's own, or {@link AcquireSpec#UNSET}
      * @return                  nanoseconds
      */
-    public long minValidityNs(final long ttlMs, final long ownMinValidityNs) {
+    public long minValidityNs(long ttlMs, long ownMinValidityNs) {
         if (ownMinValidityNs != AcquireSpec.UNSET) {
             return ownMinValidityNs;
         }
@@ -61,7 +61,7 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
      * @param  ttlMs milliseconds
      * @return       nanoseconds
      */
-    public long nodeTimeoutNs(final long ttlMs) {
+    public long nodeTimeoutNs(long ttlMs) {
         if (nodeTimeoutNs != AcquireSpec.UNSET) {
             return nodeTimeoutNs;
         }
@@ -69,8 +69,8 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
     }
 
     /** Returns the end of the validity of a ttl that was sent at t1: t1 + ttl - clock allowance. */
-    long validUntilNs(final long t1Ns, final long ttlMs) {
-        final long ttlNs = ttlMs * NS_PER_MS;
+    long validUntilNs(long t1Ns, long ttlMs) {
+        long ttlNs = ttlMs * NS_PER_MS;
         return Validity.validUntilNs(t1Ns, ttlNs, clockAllowance.ofNs(ttlNs));
     }
 }

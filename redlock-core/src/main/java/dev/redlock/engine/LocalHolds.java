@@ -40,7 +40,7 @@ public final class LocalHolds {
          *
          * @param newLease the lease, or null
          */
-        public void lease(final Lease newLease) {
+        public void lease(Lease newLease) {
             lease = newLease;
         }
     }
@@ -51,9 +51,9 @@ public final class LocalHolds {
      * @param key the resource
      * @return its hold
      */
-    public Hold enter(final LockKey key) {
+    public Hold enter(LockKey key) {
         return holds.compute(key, (k, existing) -> {
-            final Hold hold = existing == null ? new Hold() : existing;
+            Hold hold = existing == null ? new Hold() : existing;
             hold.useCount++;
             return hold;
         });
@@ -64,7 +64,7 @@ public final class LocalHolds {
      *
      * @param key the resource
      */
-    public void leave(final LockKey key) {
+    public void leave(LockKey key) {
         holds.computeIfPresent(key, (k, hold) -> --hold.useCount == 0 ? null : hold);
     }
 
@@ -74,7 +74,7 @@ public final class LocalHolds {
      * @param key the resource
      * @return its hold; null if no thread holds the lock or waits for it
      */
-    public Hold get(final LockKey key) {
+    public Hold get(LockKey key) {
         return holds.get(key);
     }
 }

@@ -42,13 +42,13 @@ public final class LockEngine {
     private final LocalHolds localHolds = new LocalHolds();
     private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
 
-    LockEngine(final ClientConfig config, final Conductor[] conductors, final List<EventLoopRunner> ownThreads,
-            final String transportDescription) {
+    LockEngine(ClientConfig config, Conductor[] conductors, List<EventLoopRunner> ownThreads,
+            String transportDescription) {
         this.config = config;
         this.conductors = conductors;
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;
-        for (final Conductor conductor : conductors) {
+        for (Conductor conductor : conductors) {
             for (int i = 0; i < config.nodes().size(); i++) {
                 nodes.add(conductor.node(i).view());
             }
@@ -63,14 +63,14 @@ public final class LockEngine {
      * @throws IllegalArgumentException if the configured transport is not available
      * @throws IllegalStateException    if Netty is too old
      */
-    public static LockEngine create(final ClientConfig config) {
+    public static LockEngine create(ClientConfig config) {
         NettyVersion.check();
         return config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
     }
 
-    private static LockEngine onOwnLoops(final ClientConfig config) {
-        final boolean needsUnixSockets = config.nodes().stream().anyMatch(NodeAddress::isUnixSocket);
-        final NettyTransport.Choice choice = chooseTransport(config.loops().transport(), needsUnixSockets);
+    private static LockEngine onOwnLoops(ClientConfig config) {
+        boolean needsUnixSockets = config.nodes().stream().anyMatch(NodeAddress::isUnixSocket);
+        NettyTransport.Choice choice = chooseTransport(config.loops().transport(), needsUnixSockets);
         return onOwnLoops(config, Collections.nCopies(config.loops().count(), choice.transport()),
                 choice.description());
     }
@@ -83,13 +83,13 @@ public final class LockEngine {
      * @param description the transports, one line
      * @return the client
      */
-    public static LockEngine onOwnLoops(final ClientConfig config, final List<? extends IoTransport> transports,
-            final String description) {
-        final Conductor[] conductors = new Conductor[transports.size()];
-        final List<EventLoopRunner> threads = new ArrayList<>();
+    public static LockEngine onOwnLoops(ClientConfig config, List<? extends IoTransport> transports,
+            String description) {
+        Conductor[] conductors = new Conductor[transports.size()];
+        List<EventLoopRunner> threads = new ArrayList<>();
         for (int i = 0; i < conductors.length; i++) {
-            final IoTransport transport = transports.get(i);
-            final EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(),
+            IoTransport transport = transports.get(i);
+            EventLoopRunner thread = EventLoopRunner.start(transport.newIoHandlerFactory(),
                     config.loops().idlePolicy(),
                     "redlock-" + i);
             threads.add(thread);
@@ -98,26 +98,26 @@ public final class LockEngine {
         return new LockEngine(config, conductors, threads, description);
     }
 
-    private static LockEngine onGivenLoops(final ClientConfig config) {
-        final List<EventLoop> loops = config.loops().given();
-        final String description = NettyTransport.of(loops.get(0)).description() + " of the given event loops";
-        final Conductor[] conductors = new Conductor[loops.size()];
+    private static LockEngine onGivenLoops(ClientConfig config) {
+        List<EventLoop> loops = config.loops().given();
+        String description = NettyTransport.of(loops.get(0)).description() + " of the given event loops";
+        Conductor[] conductors = new Conductor[loops.size()];
         for (int i = 0; i < conductors.length; i++) {
             conductors[i] = newConductor(config, loops.get(i), NettyTransport.of(loops.get(i)));
         }
         return new LockEngine(config, conductors, List.of(), description);
     }
 
-    private static NettyTransport.Choice chooseTransport(final TransportKind kind, final boolean needsUnixSockets) {
+    private static NettyTransport.Choice chooseTransport(TransportKind kind, boolean needsUnixSockets) {
         if (kind == TransportKind.AUTO) {
-            final NettyTransport.Choice best = NettyTransport.best(needsUnixSockets);
+            NettyTransport.Choice best = NettyTransport.best(needsUnixSockets);
             if (best.warning() != null) {
                 Log.log(System.Logger.Level.WARNING, "{0}", best.warning());
             }
             return best;
         }
-        final NettyTransport transport = NettyTransport.valueOf(kind.name());
-        final String refusal = transport.refusal(needsUnixSockets);
+        NettyTransport transport = NettyTransport.valueOf(kind.name());
+        String refusal = transport.refusal(needsUnixSockets);
         if (refusal != null) {
             throw new IllegalArgumentException("transport " + kind + " cannot be used here: " + refusal
                     + "; use AUTO or another transport");
@@ -125,10 +125,10 @@ public final class LockEngine {
         return new NettyTransport.Choice(transport, transport + " as configured", null);
     }
 
-    private static Conductor newConductor(final ClientConfig config, final EventLoop loop,
-            final IoTransport transport) {
-        final NanoClock clock = NanoClock.system();
-        final TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
+    private static Conductor newConductor(ClientConfig config, EventLoop loop,
+            IoTransport transport) {
+        NanoClock clock = NanoClock.system();
+        TokenStream tokens = new TokenStream(SeedSource.system(), System::currentTimeMillis, clock.nanoTime());
         return new Conductor(config, loop, transport, clock, tokens,
                 new SplittableRandom(new SecureRandom().nextLong()));
     }
@@ -138,7 +138,7 @@ public final class LockEngine {
      * loops it does not wait.
      */
     public void connect() {
-        final CompletableFuture<?>[] settled = new CompletableFuture<?>[conductors.length];
+        CompletableFuture<?>[] settled = new CompletableFuture<?>[conductors.length];
         for (int i = 0; i < conductors.length; i++) {
             settled[i] = conductors[i].start();
         }
@@ -147,12 +147,12 @@ public final class LockEngine {
         }
     }
 
-    private void awaitSettled(final CompletableFuture<Void> settled) {
+    private void awaitSettled(CompletableFuture<Void> settled) {
         try {
             settled.get(config.nodeOptions().connectTimeoutMs(), TimeUnit.MILLISECONDS);
-        } catch (final InterruptedException e) {
+        } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } catch (final TimeoutException | ExecutionException e) {
+        } catch (TimeoutException | ExecutionException e) {
             Log.log(System.Logger.Level.DEBUG, "some nodes have not replied within the connect timeout: {0}", nodes);
         }
     }
@@ -170,13 +170,13 @@ public final class LockEngine {
      * @throws IllegalArgumentException if the ttl is out of range
      * @throws IllegalStateException    on the client's event loop
      */
-    public AcquireOutcome acquireBlocking(final LockKey key, final AcquireSpec spec, final long waitNs)
+    public AcquireOutcome acquireBlocking(LockKey key, AcquireSpec spec, long waitNs)
             throws InterruptedException {
         refuseOnLoop("acquire", "acquire(key, options, lease, callback) or acquireAsync");
         if (Thread.interrupted()) {
             throw new InterruptedException("interrupted before acquiring \"" + key + "\"; nothing was sent");
         }
-        final LeaseHandle lease = newLease();
+        LeaseHandle lease = newLease();
         acquire(lease, key, spec, waitNs, null);
         return lease.awaitAcquired();
     }
@@ -190,9 +190,9 @@ public final class LockEngine {
      * @return completed with the outcome, on the event loop
      * @throws IllegalArgumentException if the ttl is out of range
      */
-    public CompletionStage<AcquireOutcome> acquireAsync(final LockKey key, final AcquireSpec spec, final long waitNs) {
-        final LeaseHandle lease = newLease();
-        final CompletableFuture<AcquireOutcome> future = new CompletableFuture<>();
+    public CompletionStage<AcquireOutcome> acquireAsync(LockKey key, AcquireSpec spec, long waitNs) {
+        LeaseHandle lease = newLease();
+        CompletableFuture<AcquireOutcome> future = new CompletableFuture<>();
         acquire(lease, key, spec, waitNs, outcome -> {
             if (!future.complete(outcome) && outcome.isAcquired()) {
                 lease.close();
@@ -217,18 +217,18 @@ public final class LockEngine {
      * @throws IllegalArgumentException if the ttl is out of range
      * @throws IllegalStateException    if the lease is in use
      */
-    public void acquire(final LeaseHandle lease, final LockKey key, final AcquireSpec spec, final long waitNs,
-            final AcquireCallback callback) {
+    public void acquire(LeaseHandle lease, LockKey key, AcquireSpec spec, long waitNs,
+            AcquireCallback callback) {
         config.terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
         lease.start(conductorOf(key), key, spec, waitNs, callback);
     }
 
     /** A resource always maps to the same event loop, whose local queue serves all its waiters. */
-    private Conductor conductorOf(final LockKey key) {
+    private Conductor conductorOf(LockKey key) {
         if (conductors.length == 1) {
             return conductors[0];
         }
-        final int spread = key.hashCode() * 0x9E3779B9;
+        int spread = key.hashCode() * 0x9E3779B9;
         return conductors[(spread >>> 1) % conductors.length];
     }
 
@@ -265,9 +265,9 @@ public final class LockEngine {
      * @param counter its index in {@link ConductorCounters}
      * @return the sum
      */
-    public long count(final int counter) {
+    public long count(int counter) {
         long sum = 0;
-        for (final Conductor conductor : conductors) {
+        for (Conductor conductor : conductors) {
             sum += conductor.counters().read(counter);
         }
         return sum;
@@ -290,7 +290,7 @@ public final class LockEngine {
      * @param instead the call to use there
      * @throws IllegalStateException on the client's event loop
      */
-    public void refuseOnLoop(final String call, final String instead) {
+    public void refuseOnLoop(String call, String instead) {
         if (isOnLoop()) {
             throw new IllegalStateException("blocking call " + call
                     + " on the client's event loop, which must not block: use " + instead + " there");
@@ -299,7 +299,7 @@ public final class LockEngine {
 
     /** @return true on one of the client's event loops */
     public boolean isOnLoop() {
-        for (final Conductor conductor : conductors) {
+        for (Conductor conductor : conductors) {
             if (conductor.isOwnThread()) {
                 return true;
             }
@@ -315,14 +315,14 @@ public final class LockEngine {
      * @param timeoutNs timeout of the releases
      * @return completed with the report
      */
-    public CompletableFuture<CloseReport> close(final long timeoutNs) {
-        final CompletableFuture<CloseReport> report = new CompletableFuture<>();
+    public CompletableFuture<CloseReport> close(long timeoutNs) {
+        CompletableFuture<CloseReport> report = new CompletableFuture<>();
         if (!closing.compareAndSet(null, report)) {
             return closing.get();
         }
-        final List<CompletableFuture<CloseReport>> parts = new ArrayList<>();
-        for (final Conductor conductor : conductors) {
-            final CompletableFuture<CloseReport> part = new CompletableFuture<>();
+        List<CompletableFuture<CloseReport>> parts = new ArrayList<>();
+        for (Conductor conductor : conductors) {
+            CompletableFuture<CloseReport> part = new CompletableFuture<>();
             parts.add(part);
             conductor.shutdown().start(timeoutNs, part);
         }
@@ -338,16 +338,16 @@ public final class LockEngine {
      * @param report from {@link #close}
      * @return the report
      */
-    public CloseReport awaitClosed(final CompletableFuture<CloseReport> report) {
-        final CloseReport result = report.join();
+    public CloseReport awaitClosed(CompletableFuture<CloseReport> report) {
+        CloseReport result = report.join();
         ownThreads.forEach(EventLoopRunner::shutDown);
         return result;
     }
 
-    private static CloseReport sumOf(final List<CompletableFuture<CloseReport>> parts) {
+    private static CloseReport sumOf(List<CompletableFuture<CloseReport>> parts) {
         int releasedCount = 0;
-        final List<String> unreleased = new ArrayList<>();
-        for (final CompletableFuture<CloseReport> part : parts) {
+        List<String> unreleased = new ArrayList<>();
+        for (CompletableFuture<CloseReport> part : parts) {
             releasedCount += part.join().releasedCount();
             unreleased.addAll(part.join().unreleased());
         }

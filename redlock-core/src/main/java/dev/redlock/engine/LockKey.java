@@ -24,7 +24,7 @@ public final class LockKey {
     private final byte[] counterBulk;
     private final int hash;
 
-    private LockKey(final String prefix, final String resource, final byte[] bulk, final byte[] counterBulk) {
+    private LockKey(String prefix, String resource, byte[] bulk, byte[] counterBulk) {
         this.prefix = prefix;
         this.resource = resource;
         this.bulk = bulk;
@@ -41,7 +41,7 @@ public final class LockKey {
      * @return                          the key
      * @throws IllegalArgumentException if it is empty or too long, is not valid UTF-16, or names a fencing counter
      */
-    public static LockKey of(final String prefix, final String resource, final int lengthBytesMax) {
+    public static LockKey of(String prefix, String resource, int lengthBytesMax) {
         if (resource == null) {
             throw new NullPointerException("resource is null: give the name of the resource to lock");
         }
@@ -50,13 +50,13 @@ public final class LockKey {
         }
         checkEncodable("resource", resource);
         // Checked before it is encoded: a name may be very long.
-        final int lengthBytes = ByteBufUtil.utf8Bytes(prefix) + ByteBufUtil.utf8Bytes(resource);
+        int lengthBytes = ByteBufUtil.utf8Bytes(prefix) + ByteBufUtil.utf8Bytes(resource);
         if (lengthBytes > lengthBytesMax) {
             throw new IllegalArgumentException("resource \"" + SafeText.of(resource, SHOWN_LENGTH_MAX) + "\" is "
                     + lengthBytes + " bytes long with its prefix: at most " + lengthBytesMax
                     + " are allowed (RedlockContext.resourceLengthMax)");
         }
-        final String key = prefix + resource;
+        String key = prefix + resource;
         if (key.contains(COUNTER_MARK)) {
             throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + COUNTER_MARK
                     + "\" with its prefix, which only names of fencing counters may: choose another name");
@@ -71,15 +71,15 @@ public final class LockKey {
      * hash tag keeps it in the lock's cluster slot: the tag of the lock's key, or the whole key. A key with a brace but
      * without a tag has no such counter.
      */
-    public static String counterName(final String key) {
-        final boolean hasBrace = key.indexOf('{') >= 0 || key.indexOf('}') >= 0;
+    public static String counterName(String key) {
+        boolean hasBrace = key.indexOf('{') >= 0 || key.indexOf('}') >= 0;
         return hasBrace ? key + COUNTER_MARK : key + COUNTER_MARK + ":{" + key + "}";
     }
 
     /** Rejects unpaired surrogates: the encoder replaces each by a question mark, so two names could share one key. */
-    public static void checkEncodable(final String what, final String text) {
+    public static void checkEncodable(String what, String text) {
         for (int i = 0; i < text.length(); i++) {
-            final char c = text.charAt(i);
+            char c = text.charAt(i);
             if (!Character.isSurrogate(c)) {
                 continue;
             }
@@ -92,9 +92,9 @@ public final class LockKey {
         }
     }
 
-    private static byte[] bulkOf(final byte[] name) {
-        final byte[] head = ("$" + name.length + "\r\n").getBytes(StandardCharsets.US_ASCII);
-        final byte[] bulk = Arrays.copyOf(head, head.length + name.length + 2);
+    private static byte[] bulkOf(byte[] name) {
+        byte[] head = ("$" + name.length + "\r\n").getBytes(StandardCharsets.US_ASCII);
+        byte[] bulk = Arrays.copyOf(head, head.length + name.length + 2);
         System.arraycopy(name, 0, bulk, head.length, name.length);
         bulk[bulk.length - 2] = '\r';
         bulk[bulk.length - 1] = '\n';
@@ -107,7 +107,7 @@ public final class LockKey {
      * @param clientPrefix prefix of the client that uses the key
      * @throws IllegalArgumentException if the key has another prefix
      */
-    public void checkPrefix(final String clientPrefix) {
+    public void checkPrefix(String clientPrefix) {
         if (!prefix.equals(clientPrefix)) {
             throw new IllegalArgumentException("resource key \"" + this + "\" was encoded with key prefix \""
                     + SafeText.of(prefix) + "\", but this client has key prefix \"" + SafeText.of(clientPrefix)
@@ -131,7 +131,7 @@ public final class LockKey {
     }
 
     @Override
-    public boolean equals(final Object o) {
+    public boolean equals(Object o) {
         return this == o || o instanceof LockKey other && hash == other.hash && Arrays.equals(bulk, other.bulk);
     }
 

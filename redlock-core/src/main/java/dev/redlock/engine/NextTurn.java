@@ -22,7 +22,7 @@ final class NextTurn {
     private boolean isScheduled;
     private int callDepth;
 
-    NextTurn(final EventLoop loop, final Shutdown shutdown) {
+    NextTurn(EventLoop loop, Shutdown shutdown) {
         this.loop = loop;
         this.shutdown = shutdown;
     }
@@ -43,7 +43,7 @@ final class NextTurn {
         callDepth--;
     }
 
-    void add(final RequestMailbox lease) {
+    void add(RequestMailbox lease) {
         if (shutdown.isClosed() && loop.isShuttingDown()) {
             // The next turn may never come, and requests from its callbacks could keep the loop from ending.
             lease.completeElsewhere();

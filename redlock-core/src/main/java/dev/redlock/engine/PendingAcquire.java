@@ -48,11 +48,11 @@ final class PendingAcquire {
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
 
-    PendingAcquire(final AcquireScheduler scheduler) {
+    PendingAcquire(AcquireScheduler scheduler) {
         this.timer = new DeadlineTimer(nowNs -> scheduler.onTimer(this, nowNs));
     }
 
-    void reset(final LeaseHandle newLease) {
+    void reset(LeaseHandle newLease) {
         assert state == State.FREE : "a pending acquire in the pool is free";
         lease = newLease;
         claim = null;

@@ -15,18 +15,18 @@ final class RaiseOperation {
 
     private final Conductor conductor;
 
-    RaiseOperation(final Conductor conductor) {
+    RaiseOperation(Conductor conductor) {
         this.conductor = conductor;
     }
 
-    void start(final Claim claim) {
+    void start(Claim claim) {
         claim.phase = Claim.Phase.RAISING;
         claim.raiseTarget = claim.fence.highest();
         claim.raiseRound.reset();
-        final long atTargetMask = claim.fence.nodesAt(claim.raiseTarget);
-        final long laggingMask = claim.fence.lagging();
+        long atTargetMask = claim.fence.nodesAt(claim.raiseTarget);
+        long laggingMask = claim.fence.lagging();
         for (int i = 0; i < conductor.nodeCount(); i++) {
-            final long bit = 1L << i;
+            long bit = 1L << i;
             if ((laggingMask & bit) == 0) {
                 claim.raiseRound.onVote(i, (atTargetMask & bit) != 0 ? Vote.GRANTED : Vote.FAILED);
             }
@@ -38,31 +38,31 @@ final class RaiseOperation {
         conductor.fanOut().send(claim, CommandKind.RAISE, 0, laggingMask);
     }
 
-    void onReply(final Claim claim, final int nodeIndex, final long value) {
+    void onReply(Claim claim, int nodeIndex, long value) {
         if (value == 1) {
             claim.fence.onRaised(nodeIndex, claim.raiseTarget);
         }
         vote(claim, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
     }
 
-    void onNoReply(final Claim claim, final int nodeIndex, final Vote vote) {
+    void onNoReply(Claim claim, int nodeIndex, Vote vote) {
         vote(claim, nodeIndex, vote);
     }
 
-    void onTimeout(final Claim claim) {
+    void onTimeout(Claim claim) {
         claim.raiseRound.onTimeout();
         decide(claim);
     }
 
-    private void vote(final Claim claim, final int nodeIndex, final Vote vote) {
+    private void vote(Claim claim, int nodeIndex, Vote vote) {
         if (claim.phase == Claim.Phase.RAISING) {
             claim.raiseRound.onVote(nodeIndex, vote);
             decide(claim);
         }
     }
 
-    private void decide(final Claim claim) {
-        final Decision decision = claim.raiseRound.decision();
+    private void decide(Claim claim) {
+        Decision decision = claim.raiseRound.decision();
         switch (decision) {
             case OPEN -> {
                 // Wait for more replies or the timeout.

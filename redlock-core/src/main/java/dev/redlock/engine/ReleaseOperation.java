@@ -22,15 +22,15 @@ final class ReleaseOperation {
 
     private final Conductor conductor;
 
-    ReleaseOperation(final Conductor conductor) {
+    ReleaseOperation(Conductor conductor) {
         this.conductor = conductor;
     }
 
     /** Releases a held lease; a lease that has ended reports its earlier outcome again. */
-    void release(final LeaseHandle lease) {
-        final Claim claim = lease.claim;
+    void release(LeaseHandle lease) {
+        Claim claim = lease.claim;
         if (claim == null) {
-            final ReleaseOutcome before = lease.releaseOutcome();
+            ReleaseOutcome before = lease.releaseOutcome();
             lease.completeRelease(before == null ? ReleaseOutcome.EXPIRED : before);
             return;
         }
@@ -40,7 +40,7 @@ final class ReleaseOperation {
         conductor.keeper().untrack(lease);
         lease.markReleasing();
         // A callback may reuse the lease for another resource.
-        final LockKey key = lease.key;
+        LockKey key = lease.key;
         conductor.scheduler().queues().passStreak(claim);
         start(claim);
         if (lease.isExtensionAccepted()) {
@@ -49,14 +49,14 @@ final class ReleaseOperation {
         conductor.scheduler().queues().handOff(key);
     }
 
-    private void start(final Claim claim) {
+    private void start(Claim claim) {
         claim.phase = Claim.Phase.RELEASING;
         claim.releaseRound.reset();
         try {
-            final long nowNs = conductor.nowNs();
+            long nowNs = conductor.nowNs();
             conductor.startTimer(claim.roundTimer, nowNs + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
             send(claim);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             onSendFailed(claim);
             throw e;
         }
@@ -66,12 +66,12 @@ final class ReleaseOperation {
      * Retains the release for all nodes, because some sends may have failed; a second release of a token
      * does nothing.
      */
-    private void onSendFailed(final Claim claim) {
+    private void onSendFailed(Claim claim) {
         if (claim.phase != Claim.Phase.RELEASING) {
             return;
         }
         try {
-            final long untilNs = conductor.nowNs() + claim.ttlMsMax * NS_PER_MS;
+            long untilNs = conductor.nowNs() + claim.ttlMsMax * NS_PER_MS;
             for (int i = 0; i < conductor.nodeCount(); i++) {
                 conductor.node(i).retainRelease(claim, untilNs);
             }
@@ -81,15 +81,15 @@ final class ReleaseOperation {
     }
 
     /** Releases a token without an owner: its outcome is not reported. */
-    void abandon(final Claim claim) {
+    void abandon(Claim claim) {
         claim.phase = Claim.Phase.ABANDONED;
         claim.lease = null;
         send(claim);
     }
 
     /** Sends the release to all nodes; the replies count as votes in phase RELEASING only. */
-    void send(final Claim claim) {
-        final int nodeCount = conductor.nodeCount();
+    void send(Claim claim) {
+        int nodeCount = conductor.nodeCount();
         // One more than the replies, so that the claim is not recycled during the sends.
         claim.addPendingReplies(nodeCount + 1);
         conductor.fanOut().release(claim, releaseKind(claim));
@@ -100,7 +100,7 @@ final class ReleaseOperation {
      * A fenced release raises lagging counters. If all replies so far are grants with one value, the cheaper plain
      * release suffices. It assumes that the silent nodes have this value too; {@link #onCounterLagging} corrects it.
      */
-    private CommandKind releaseKind(final Claim claim) {
+    private CommandKind releaseKind(Claim claim) {
         if (claim.fence.highest() == 0) {
             return CommandKind.RELEASE;
         }
@@ -117,25 +117,25 @@ final class ReleaseOperation {
         return CommandKind.RELEASE;
     }
 
-    private static boolean mayCountersDiffer(final Claim claim) {
-        final Round round = claim.acquireRound;
+    private static boolean mayCountersDiffer(Claim claim) {
+        Round round = claim.acquireRound;
         return claim.isCounterLagging || claim.fence.lagging() != 0
                 || (round.refused() | round.failed() | round.unknown()) != 0;
     }
 
     /** A late reply contradicts {@link Claim#assumedFenceToken}: raises the counter of its node after the release. */
-    void onCounterLagging(final Claim claim, final int nodeIndex) {
+    void onCounterLagging(Claim claim, int nodeIndex) {
         claim.addPendingReplies(1);
         conductor.fanOut().send(claim, CommandKind.RELEASE_FENCED, COUNTER_ONLY_SEQUENCE, 1L << nodeIndex);
     }
 
-    void onReply(final Claim claim, final int nodeIndex, final int sequence, final long value) {
+    void onReply(Claim claim, int nodeIndex, int sequence, long value) {
         if (sequence != COUNTER_ONLY_SEQUENCE) {
             vote(claim, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
         }
     }
 
-    void onNoReply(final Claim claim, final int nodeIndex, final int sequence, final Vote vote) {
+    void onNoReply(Claim claim, int nodeIndex, int sequence, Vote vote) {
         if (sequence == COUNTER_ONLY_SEQUENCE) {
             return;
         }
@@ -145,20 +145,20 @@ final class ReleaseOperation {
         vote(claim, nodeIndex, vote);
     }
 
-    void onTimeout(final Claim claim) {
+    void onTimeout(Claim claim) {
         claim.releaseRound.onTimeout();
         decide(claim);
     }
 
-    private void vote(final Claim claim, final int nodeIndex, final Vote vote) {
+    private void vote(Claim claim, int nodeIndex, Vote vote) {
         if (claim.phase == Claim.Phase.RELEASING) {
             claim.releaseRound.onVote(nodeIndex, vote);
             decide(claim);
         }
     }
 
-    private void decide(final Claim claim) {
-        final Decision decision = claim.releaseRound.decision();
+    private void decide(Claim claim) {
+        Decision decision = claim.releaseRound.decision();
         if (decision == Decision.OPEN) {
             return;
         }
@@ -171,8 +171,8 @@ final class ReleaseOperation {
         }
     }
 
-    private void end(final Claim claim, final ReleaseOutcome outcome) {
-        final LeaseHandle lease = claim.lease;
+    private void end(Claim claim, ReleaseOutcome outcome) {
+        LeaseHandle lease = claim.lease;
         conductor.stopTimer(claim.roundTimer);
         claim.phase = Claim.Phase.ABANDONED;
         claim.lease = null;

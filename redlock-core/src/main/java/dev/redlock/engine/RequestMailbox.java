@@ -29,10 +29,10 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
 
     static {
         try {
-            final MethodHandles.Lookup lookup = MethodHandles.lookup();
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
             REQUESTED = lookup.findVarHandle(RequestMailbox.class, "requested", int.class);
             CONDUCTOR = lookup.findVarHandle(RequestMailbox.class, "conductor", Conductor.class);
-        } catch (final ReflectiveOperationException e) {
+        } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
     }
@@ -65,7 +65,7 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     }
 
     /** Starts a new use, perhaps with another conductor. */
-    final void startUse(final Conductor owner) {
+    final void startUse(Conductor owner) {
         CONDUCTOR.setRelease(this, owner);
     }
 
@@ -78,14 +78,14 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     }
 
     /** Returns whether the event loop has taken all given requests. */
-    final boolean isTaken(final int requests) {
+    final boolean isTaken(int requests) {
         return (requested & requests) == 0;
     }
 
     /** Submits a request to the event loop, or executes it if this is its thread. */
-    final void submit(final int request) {
+    final void submit(int request) {
         // Read once: a callback may reuse the lease with another conductor.
-        final Conductor owner = conductor;
+        Conductor owner = conductor;
         if (owner.isOwnThread()) {
             submitOnLoop(owner, request);
         } else if ((int) REQUESTED.getAndBitwiseOr(this, request) == 0) {
@@ -95,12 +95,12 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         }
     }
 
-    private void submitOnLoop(final Conductor owner, final int request) {
+    private void submitOnLoop(Conductor owner, int request) {
         if (!owner.nextTurn().enterCall()) {
             deferToNextTurn(owner, request);
             return;
         }
-        final boolean wasInCall = isInCall;
+        boolean wasInCall = isInCall;
         isInCall = true;
         try {
             if (requested == 0) {
@@ -116,15 +116,15 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
         }
     }
 
-    final void deferToNextTurn(final Conductor owner, final int request) {
+    final void deferToNextTurn(Conductor owner, int request) {
         REQUESTED.getAndBitwiseOr(this, request);
         owner.nextTurn().add(this);
     }
 
-    private void submitTo(final Conductor owner) {
+    private void submitTo(Conductor owner) {
         try {
             owner.execute(this);
-        } catch (final RejectedExecutionException e) {
+        } catch (RejectedExecutionException e) {
             onRejected();
             return;
         }
@@ -135,7 +135,7 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
 
     /** The loop has ended: the calling thread completes the requests itself, unless one has a callback. */
     private void onRejected() {
-        final int requests = (int) REQUESTED.getAndSet(this, 0);
+        int requests = (int) REQUESTED.getAndSet(this, 0);
         if (hasCallback()) {
             completeElsewhere(requests);
         } else {
@@ -152,13 +152,13 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
      * Completes the requests on another thread, because this thread may be inside the call that passed
      * the callback.
      */
-    private void completeElsewhere(final int requests) {
+    private void completeElsewhere(int requests) {
         if (requests == 0) {
             return;
         }
         try {
             CompletableFuture.runAsync(() -> completeWithoutLoop(requests));
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             // No other thread is available.
             completeWithoutLoop(requests);
         }
@@ -172,11 +172,11 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     public final void run() {
         while (true) {
             // Read before the conductor: a new use in between changes the requests, so the compare-and-set fails.
-            final int requests = requested;
+            int requests = requested;
             if (requests == 0) {
                 return;
             }
-            final Conductor owner = conductor;
+            Conductor owner = conductor;
             if (!owner.isOwnThread()) {
                 submitTo(owner);
                 return;
@@ -189,26 +189,26 @@ abstract class RequestMailbox extends CallerParking implements Runnable {
     }
 
     /** If one request throws, its caller gets an outcome, and the other requests still run. */
-    private void process(final Conductor owner, final int requests) {
-        final short use = useCount;
+    private void process(Conductor owner, int requests) {
+        short use = useCount;
         // A callback may reuse the lease, perhaps with another conductor; the remaining requests belong to the old use.
         for (int left = requests; left != 0 && useCount == use; left &= left - 1) {
-            final int request = Integer.lowestOneBit(left);
+            int request = Integer.lowestOneBit(left);
             try {
                 execute(owner, request);
-            } catch (final RuntimeException | Error e) {
+            } catch (RuntimeException | Error e) {
                 recover(owner, use, request, e);
             }
         }
     }
 
     /** Logs after the outcome, because a log handler may throw. */
-    private void recover(final Conductor owner, final short use, final int request, final Throwable thrown) {
+    private void recover(Conductor owner, short use, int request, Throwable thrown) {
         try {
             if (useCount == use) {
                 recover(owner, request);
             }
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             thrown.addSuppressed(e);
         } finally {
             UserCallbacks.logRequestThrown(thrown);

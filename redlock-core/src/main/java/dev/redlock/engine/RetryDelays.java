@@ -16,16 +16,16 @@ final class RetryDelays {
 
     private final RandomGenerator random;
 
-    RetryDelays(final RandomGenerator random) {
+    RetryDelays(RandomGenerator random) {
         this.random = random;
     }
 
-    long delayNs(final LeaseHandle lease, final AcquireOutcome.Kind reason, final long remainingTtlMs) {
-        final long bits = random.nextLong();
+    long delayNs(LeaseHandle lease, AcquireOutcome.Kind reason, long remainingTtlMs) {
+        long bits = random.nextLong();
         try {
-            final int attemptCount = Math.max(1, lease.attemptCount());
+            int attemptCount = Math.max(1, lease.attemptCount());
             return Math.max(0, lease.retryPolicy.delayNs(attemptCount, reason, remainingTtlMs, bits));
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             UserCallbacks.logThrown("retry policy", e);
             return DELAY_NS_MIN + (bits >>> 1) % DELAY_NS_MIN;
         }

@@ -42,7 +42,7 @@ final class Shutdown {
     private Future<?> loopEndSentinel;
     private CompletableFuture<CloseReport> report;
 
-    Shutdown(final Conductor conductor, final EventLoop loop) {
+    Shutdown(Conductor conductor, EventLoop loop) {
         this.conductor = conductor;
         this.loop = loop;
     }
@@ -69,7 +69,7 @@ final class Shutdown {
 
     /** Detects a shutdown of the loop by a scheduled task, which the loop then cancels. */
     void watchLoop() {
-        final Future<?> end = loop.schedule(() -> {
+        Future<?> end = loop.schedule(() -> {
         }, SENTINEL_DELAY_DAYS, TimeUnit.DAYS);
         loopEndSentinel = end;
         end.addListener(cancelled -> {
@@ -79,7 +79,7 @@ final class Shutdown {
         });
     }
 
-    void onCancelled(final Future<?> scheduled) {
+    void onCancelled(Future<?> scheduled) {
         if (scheduled.isCancelled()) {
             onLoopEnding();
         }
@@ -92,7 +92,7 @@ final class Shutdown {
     void onLoopEnding() {
         if (!isClosed) {
             isClosing = true;
-            final int lostCount = conductor.keeper().heldCount();
+            int lostCount = conductor.keeper().heldCount();
             try {
                 endWithoutNodes();
             } finally {
@@ -108,18 +108,18 @@ final class Shutdown {
     }
 
     private void endWithoutNodes() {
-        final LeaseKeeper keeper = conductor.keeper();
+        LeaseKeeper keeper = conductor.keeper();
         for (LeaseHandle lease = keeper.firstHeld(); lease != null; lease = lease.nextHeld) {
             unreleased.add(lease.resource());
         }
         endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loseWithoutNodes(lease.claim));
-        for (final Node node : conductor.nodes()) {
+        for (Node node : conductor.nodes()) {
             node.end();
         }
         conductor.fanOut().close();
     }
 
-    private static void logEndOfLoop(final int lostCount) {
+    private static void logEndOfLoop(int lostCount) {
         if (lostCount > 0) {
             Log.log(System.Logger.Level.WARNING, "the event loop was shut down before the client was closed:"
                     + " {0} leases are lost, their keys expire with their ttl; close the client first", lostCount);
@@ -129,24 +129,24 @@ final class Shutdown {
     // ---- closing in order -------------------------------------------------------------------------------------------
 
     /** Starts to close, from any thread. The report completes even if the loop ends before. */
-    void start(final long timeoutNs, final CompletableFuture<CloseReport> newReport) {
+    void start(long timeoutNs, CompletableFuture<CloseReport> newReport) {
         try {
             loop.execute(() -> close(timeoutNs, newReport));
-        } catch (final RejectedExecutionException e) {
+        } catch (RejectedExecutionException e) {
             // A given event loop has ended before the client, with its connections and timers.
             loop.terminationFuture().addListener(future -> conductor.fanOut().free());
             newReport.complete(newReport());
             return;
         }
         // A loop that ends now may have accepted the task silently.
-        final FutureListener<Object> onTerminated = terminated -> newReport.complete(newReport());
-        final Future<?> termination = loop.terminationFuture();
+        FutureListener<Object> onTerminated = terminated -> newReport.complete(newReport());
+        Future<?> termination = loop.terminationFuture();
         termination.addListener(onTerminated);
         newReport.whenComplete((done, failure) -> termination.removeListener(onTerminated));
     }
 
     /** Ends pending acquisitions and releases held leases; closes the nodes after the last reply or the timeout. */
-    void close(final long timeoutNs, final CompletableFuture<CloseReport> newReport) {
+    void close(long timeoutNs, CompletableFuture<CloseReport> newReport) {
         if (isClosed) {
             newReport.complete(newReport());
             return;
@@ -154,7 +154,7 @@ final class Shutdown {
         report = newReport;
         isClosing = true;
         endAll(AcquireOutcome.Kind.CLOSED, conductor.releaseOperation()::release);
-        for (final Node node : conductor.nodes()) {
+        for (Node node : conductor.nodes()) {
             node.drain();
         }
         conductor.startTimer(timer, conductor.nowNs() + Math.min(timeoutNs, Long.MAX_VALUE / 4));
@@ -162,9 +162,9 @@ final class Shutdown {
     }
 
     /** Ends all acquisitions and leases. If the end of one throws, the others still follow. */
-    private void endAll(final AcquireOutcome.Kind kind, final Consumer<LeaseHandle> end) {
-        final AcquireScheduler scheduler = conductor.scheduler();
-        final LeaseKeeper keeper = conductor.keeper();
+    private void endAll(AcquireOutcome.Kind kind, Consumer<LeaseHandle> end) {
+        AcquireScheduler scheduler = conductor.scheduler();
+        LeaseKeeper keeper = conductor.keeper();
         while (scheduler.firstPending() != null || keeper.firstHeld() != null) {
             try {
                 while (scheduler.firstPending() != null) {
@@ -173,13 +173,13 @@ final class Shutdown {
                 while (keeper.firstHeld() != null) {
                     end.accept(keeper.firstHeld());
                 }
-            } catch (final RuntimeException | Error e) {
+            } catch (RuntimeException | Error e) {
                 UserCallbacks.logRequestThrown(e);
             }
         }
     }
 
-    void recordRelease(final LeaseHandle lease, final ReleaseOutcome outcome) {
+    void recordRelease(LeaseHandle lease, ReleaseOutcome outcome) {
         if (!isClosing) {
             return;
         }
@@ -205,7 +205,7 @@ final class Shutdown {
 
     private void closeNodes() {
         conductor.stopTimer(timer);
-        for (final Node node : conductor.nodes()) {
+        for (Node node : conductor.nodes()) {
             node.close();
         }
         // After the events of the closed channels, which complete the pending requests.
@@ -216,7 +216,7 @@ final class Shutdown {
         if (!isClosed) {
             conductor.fanOut().close();
             isClosed = true;
-            final Future<?> watched = loopEndSentinel;
+            Future<?> watched = loopEndSentinel;
             loopEndSentinel = null;
             if (watched != null) {
                 watched.cancel(false);

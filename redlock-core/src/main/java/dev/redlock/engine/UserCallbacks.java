@@ -22,54 +22,54 @@ final class UserCallbacks {
     private UserCallbacks() {
     }
 
-    static void run(final AcquireCallback callback, final AcquireOutcome outcome) {
+    static void run(AcquireCallback callback, AcquireOutcome outcome) {
         try {
             callback.onOutcome(outcome);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             logThrown("acquire callback", e);
         }
     }
 
-    static void run(final ReleaseCallback callback, final Lease lease, final ReleaseOutcome outcome) {
+    static void run(ReleaseCallback callback, Lease lease, ReleaseOutcome outcome) {
         try {
             callback.onReleased(lease, outcome);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             logThrown("release callback", e);
         }
     }
 
-    static void run(final ExtendCallback callback, final Lease lease, final ExtendOutcome outcome) {
+    static void run(ExtendCallback callback, Lease lease, ExtendOutcome outcome) {
         try {
             callback.onExtended(lease, outcome);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             logThrown("extend callback", e);
         }
     }
 
-    static void notifyLost(final LeaseListener listener, final Lease lease, final LeaseState state) {
+    static void notifyLost(LeaseListener listener, Lease lease, LeaseState state) {
         if (listener != null) {
             try {
                 listener.onLost(lease, state);
-            } catch (final RuntimeException | Error e) {
+            } catch (RuntimeException | Error e) {
                 logThrown("lease listener", e);
             }
         }
     }
 
-    static void notifyExtended(final LeaseListener listener, final Lease lease, final int extensionCount) {
+    static void notifyExtended(LeaseListener listener, Lease lease, int extensionCount) {
         try {
             listener.onExtended(lease, extensionCount);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             logThrown("lease listener", e);
         }
     }
 
     /** Logs a bug of the client, or an {@code OutOfMemoryError}. The caller of the request has its outcome already. */
-    static void logRequestThrown(final Throwable thrown) {
+    static void logRequestThrown(Throwable thrown) {
         Log.error("a request threw; it has ended, and the client continues", thrown);
     }
 
-    static void logThrown(final String source, final Throwable thrown) {
+    static void logThrown(String source, Throwable thrown) {
         Log.error("a " + source + " threw; the client continues", thrown);
     }
 }

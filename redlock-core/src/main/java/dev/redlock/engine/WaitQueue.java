@@ -23,7 +23,7 @@ final class WaitQueue {
         return head;
     }
 
-    void append(final PendingAcquire pending) {
+    void append(PendingAcquire pending) {
         pending.queue = this;
         pending.previousInQueue = tail;
         pending.nextInQueue = null;
@@ -35,7 +35,7 @@ final class WaitQueue {
         tail = pending;
     }
 
-    void remove(final PendingAcquire pending) {
+    void remove(PendingAcquire pending) {
         assert pending.queue == this;
         if (pending.previousInQueue == null) {
             head = pending.nextInQueue;

@@ -23,7 +23,7 @@ final class WaitQueueMap {
     }
 
     /** The queue with a key; null if there is none. */
-    WaitQueue get(final LockKey key) {
+    WaitQueue get(LockKey key) {
         WaitQueue queue = size == 0 ? null : buckets[bucketOf(key, buckets.length)];
         while (queue != null && !queue.key.equals(key)) {
             queue = queue.nextInBucket;
@@ -32,7 +32,7 @@ final class WaitQueueMap {
     }
 
     /** Adds a queue whose key no other queue has. */
-    void add(final WaitQueue queue) {
+    void add(WaitQueue queue) {
         assert get(queue.key) == null : "two queues for " + queue.key;
         if (size == buckets.length) {
             resize(2 * size);
@@ -42,8 +42,8 @@ final class WaitQueueMap {
     }
 
     /** Removes a queue that is in the map. */
-    void remove(final WaitQueue queue) {
-        final int bucket = bucketOf(queue.key, buckets.length);
+    void remove(WaitQueue queue) {
+        int bucket = bucketOf(queue.key, buckets.length);
         WaitQueue previous = null;
         for (WaitQueue other = buckets[bucket]; other != queue; other = other.nextInBucket) {
             previous = other;
@@ -62,34 +62,34 @@ final class WaitQueueMap {
      *
      * @param capacityMin a table of this capacity remains
      */
-    void trim(final int capacityMin) {
+    void trim(int capacityMin) {
         if (buckets.length > capacityMin && size < buckets.length / SHRINK_DIVISOR) {
             resize(buckets.length / 2);
         }
     }
 
-    private void resize(final int capacity) {
-        final WaitQueue[] old = buckets;
+    private void resize(int capacity) {
+        WaitQueue[] old = buckets;
         buckets = new WaitQueue[capacity];
-        for (final WaitQueue first : old) {
+        for (WaitQueue first : old) {
             WaitQueue queue = first;
             while (queue != null) {
-                final WaitQueue next = queue.nextInBucket;
+                WaitQueue next = queue.nextInBucket;
                 link(queue);
                 queue = next;
             }
         }
     }
 
-    private void link(final WaitQueue queue) {
-        final int bucket = bucketOf(queue.key, buckets.length);
+    private void link(WaitQueue queue) {
+        int bucket = bucketOf(queue.key, buckets.length);
         queue.nextInBucket = buckets[bucket];
         buckets[bucket] = queue;
     }
 
     /** The hash of a key is that of its bytes, whose low bits alone are a poor choice among similar names. */
-    private static int bucketOf(final LockKey key, final int capacity) {
-        final int hash = key.hashCode() * 0x9E3779B9;
+    private static int bucketOf(LockKey key, int capacity) {
+        int hash = key.hashCode() * 0x9E3779B9;
         return (hash ^ hash >>> 16) & capacity - 1;
     }
 }

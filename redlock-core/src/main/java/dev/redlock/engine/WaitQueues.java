@@ -21,7 +21,7 @@ final class WaitQueues {
     private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
     private final int handoffsMax;
 
-    WaitQueues(final Conductor conductor, final AcquireScheduler scheduler, final RetryDelays retryDelays) {
+    WaitQueues(Conductor conductor, AcquireScheduler scheduler, RetryDelays retryDelays) {
         this.conductor = conductor;
         this.scheduler = scheduler;
         this.retryDelays = retryDelays;
@@ -29,14 +29,14 @@ final class WaitQueues {
     }
 
     /** Returns the queue of a resource; null if no acquisition waits for it. */
-    WaitQueue get(final LockKey key) {
+    WaitQueue get(LockKey key) {
         return queues.get(key);
     }
 
     /** Creates the queue of a resource. */
-    WaitQueue create(final LockKey key) {
-        final WaitQueue pooled = free.poll();
-        final WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
+    WaitQueue create(LockKey key) {
+        WaitQueue pooled = free.poll();
+        WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
         queue.key = key;
         queue.streak.end();
         queues.add(queue);
@@ -47,8 +47,8 @@ final class WaitQueues {
      * Promotes the next waiter after a queue has lost its head. It starts its attempt immediately or, if this client
      * has just acquired the lock, at the end of that lease.
      */
-    void promoteNext(final WaitQueue queue, final LeaseHandle holder) {
-        final PendingAcquire head = queue.head();
+    void promoteNext(WaitQueue queue, LeaseHandle holder) {
+        PendingAcquire head = queue.head();
         if (head == null) {
             queues.remove(queue);
             queue.key = null;
@@ -65,14 +65,14 @@ final class WaitQueues {
         }
     }
 
-    private static long earlier(final long oneNs, final long otherNs) {
+    private static long earlier(long oneNs, long otherNs) {
         return oneNs - otherNs < 0 ? oneNs : otherNs;
     }
 
     // ---- handoffs ---------------------------------------------------------------------------------------------------
 
     /** A lease is acquired: continues the streak of its queue, or starts one. */
-    static void startOrContinue(final HandoffStreak streak, final WaitQueue queue, final long nowNs) {
+    static void startOrContinue(HandoffStreak streak, WaitQueue queue, long nowNs) {
         if (queue != null && queue.streak.handoffCount() > 0) {
             streak.continueFrom(queue.streak);
         } else {
@@ -81,27 +81,27 @@ final class WaitQueues {
     }
 
     /** Passes the streak of a lease to its queue, before the release. */
-    void passStreak(final Claim claim) {
-        final WaitQueue queue = get(claim.key);
+    void passStreak(Claim claim) {
+        WaitQueue queue = get(claim.key);
         if (queue != null) {
             queue.streak.continueFrom(claim.streak);
         }
     }
 
     /** A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. */
-    void handOff(final LockKey key) {
-        final WaitQueue queue = get(key);
+    void handOff(LockKey key) {
+        WaitQueue queue = get(key);
         if (queue == null || queue.isPausing) {
             return;
         }
-        final PendingAcquire head = queue.head();
-        final long generation = head.generation;
-        final boolean isPauseDue = isPauseDue(queue.streak, head.lease);
+        PendingAcquire head = queue.head();
+        long generation = head.generation;
+        boolean isPauseDue = isPauseDue(queue.streak, head.lease);
         if (head.generation != generation) {
             // The retry policy has re-entered the client and ended this acquisition or started its attempt.
             return;
         }
-        final boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
+        boolean isBackingOff = head.state == PendingAcquire.State.BACKING_OFF;
         if (isPauseDue) {
             if (isBackingOff) {
                 pause(queue, head);
@@ -117,7 +117,7 @@ final class WaitQueues {
         }
     }
 
-    private boolean isPauseDue(final HandoffStreak streak, final LeaseHandle next) {
+    private boolean isPauseDue(HandoffStreak streak, LeaseHandle next) {
         if (handoffsMax == 0 || streak.handoffCount() < handoffsMax) {
             return false;
         }
@@ -128,7 +128,7 @@ final class WaitQueues {
     }
 
     /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
-    private void pause(final WaitQueue queue, final PendingAcquire head) {
+    private void pause(WaitQueue queue, PendingAcquire head) {
         queue.isPausing = true;
         queue.pauseEndNs = conductor.nowNs() + queue.streak.pauseNs();
         queue.streak.end();

@@ -36,7 +36,7 @@ final class ClockWatch {
     private long offsetNsMin;
     private long offsetNsMax;
 
-    ClockWatch(final Drift drift) {
+    ClockWatch(Drift drift) {
         this.rate = new Drift(drift.ratePpm(), 0);
         this.stepNsMax = drift.constantNs() / 2;
     }
@@ -49,23 +49,23 @@ final class ClockWatch {
      * @param serverNs   the node's clock, nanoseconds since the epoch
      * @return true if the clock has jumped since the sample before
      */
-    boolean onSample(final long sentNs, final long receivedNs, final long serverNs) {
+    boolean onSample(long sentNs, long receivedNs, long serverNs) {
         if (!hasReference) {
             originNs = serverNs - sentNs;
         }
         // Relative to the first sample, so that they are small: the plain difference of the two clocks may wrap.
-        final long min = serverNs - receivedNs - originNs;
-        final long max = serverNs - sentNs - originNs;
+        long min = serverNs - receivedNs - originNs;
+        long max = serverNs - sentNs - originNs;
         // Drift counts for the whole time between sending the last sample and receiving this one. The ends age from
         // sending to sending, so that over many samples no time counts twice.
-        final long gainNs = hasReference ? rate.ofNs(Math.max(0, receivedNs - lastSentNs)) : 0;
-        final boolean isJump = hasReference
+        long gainNs = hasReference ? rate.ofNs(Math.max(0, receivedNs - lastSentNs)) : 0;
+        boolean isJump = hasReference
                 && (min - offsetNsMax - gainNs > stepNsMax || offsetNsMin - gainNs - max > stepNsMax);
         if (isJump || !hasReference) {
             offsetNsMin = min;
             offsetNsMax = max;
         } else {
-            final long agedNs = rate.ofNs(Math.max(0, sentNs - lastSentNs));
+            long agedNs = rate.ofNs(Math.max(0, sentNs - lastSentNs));
             offsetNsMin = Math.max(offsetNsMin - agedNs, min);
             offsetNsMax = Math.min(offsetNsMax + agedNs, max);
         }

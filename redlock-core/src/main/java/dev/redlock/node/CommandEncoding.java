@@ -24,11 +24,11 @@ enum CommandEncoding {
 
     private final boolean isAnsweredByOk;
 
-    CommandEncoding(final boolean isAnsweredByOk) {
+    CommandEncoding(boolean isAnsweredByOk) {
         this.isAnsweredByOk = isAnsweredByOk;
     }
 
-    static CommandEncoding of(final int ordinal) {
+    static CommandEncoding of(int ordinal) {
         return VALUES[ordinal];
     }
 

@@ -32,14 +32,14 @@ public enum CommandKind {
     private final boolean hasCounter;
     private final int argumentCount;
 
-    CommandKind(final String scriptName, final boolean isVote, final boolean hasCounter, final int argumentCount) {
+    CommandKind(String scriptName, boolean isVote, boolean hasCounter, int argumentCount) {
         this.scriptName = scriptName;
         this.isVote = isVote;
         this.hasCounter = hasCounter;
         this.argumentCount = argumentCount;
     }
 
-    static CommandKind of(final int ordinal) {
+    static CommandKind of(int ordinal) {
         return VALUES[ordinal];
     }
 

@@ -44,7 +44,7 @@ final class CommandSender {
     private int segmentStart;
     private boolean isScriptLoading;
 
-    CommandSender(final NodeView view, final NodeContext context, final FanOut fanOut) {
+    CommandSender(NodeView view, NodeContext context, FanOut fanOut) {
         this.nodeIndex = view.index();
         this.view = view;
         this.statistics = view.statistics();
@@ -56,17 +56,17 @@ final class CommandSender {
     // ---- the connection ---------------------------------------------------------------------------------------------
 
     /** Uses a new connection, for the handshake only. */
-    void attach(final NodeConnection newConnection) {
+    void attach(NodeConnection newConnection) {
         connection = newConnection;
     }
 
     /** The handshake is complete. */
-    void onHandshake(final ServerCapabilities newCapabilities) {
+    void onHandshake(ServerCapabilities newCapabilities) {
         capabilities = newCapabilities;
         segmentStart = fanOut.batchIndex();
     }
 
-    void setGate(final Gate newGate) {
+    void setGate(Gate newGate) {
         gate = newGate;
     }
 
@@ -92,7 +92,7 @@ final class CommandSender {
     // ---- sending ----------------------------------------------------------------------------------------------------
 
     /** Why a command would not be sent now; {@link VoteFailure#NONE} if it would. */
-    VoteFailure refusalOf(final CommandKind kind) {
+    VoteFailure refusalOf(CommandKind kind) {
         if (gate == Gate.CLOSED) {
             return VoteFailure.NOT_CONNECTED;
         }
@@ -102,7 +102,7 @@ final class CommandSender {
         return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;
     }
 
-    CommandEncoding encodingOf(final LockCommand command, final CommandKind kind) {
+    CommandEncoding encodingOf(LockCommand command, CommandKind kind) {
         return switch (kind) {
             case REMAINING_TTL -> CommandEncoding.PTTL;
             case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
@@ -123,9 +123,9 @@ final class CommandSender {
     }
 
     /** Adds a request whose bytes are in the shared batch to the requests in flight, if the node accepts it. */
-    VoteFailure enqueue(final LockRequest request, final CommandKind kind, final CommandEncoding encoding,
-            final int sequence) {
-        final VoteFailure refusal = refusalOf(kind);
+    VoteFailure enqueue(LockRequest request, CommandKind kind, CommandEncoding encoding,
+            int sequence) {
+        VoteFailure refusal = refusalOf(kind);
         if (refusal == VoteFailure.NONE && !connection.add(request, RequestRing.tag(kind, encoding, sequence, false))) {
             return VoteFailure.BACK_PRESSURE;
         }
@@ -133,8 +133,8 @@ final class CommandSender {
     }
 
     /** Adds a batch of releases whose bytes are in the shared batch, if the node accepts it. */
-    VoteFailure enqueue(final ReleaseBatch releases) {
-        final VoteFailure refusal = refusalOf(CommandKind.RELEASE);
+    VoteFailure enqueue(ReleaseBatch releases) {
+        VoteFailure refusal = refusalOf(CommandKind.RELEASE);
         if (refusal == VoteFailure.NONE
                 && !connection.add(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, false))) {
             return VoteFailure.BACK_PRESSURE;
@@ -143,7 +143,7 @@ final class CommandSender {
     }
 
     /** Leaves a range of the shared batch out: the bytes before it are written to the connection. */
-    void skip(final ByteBuf batch, final int start, final int end) {
+    void skip(ByteBuf batch, int start, int end) {
         if (isConnected()) {
             writeBatchEnd(batch, start);
             segmentStart = end;
@@ -151,8 +151,8 @@ final class CommandSender {
     }
 
     /** Writes the node's bytes of the batch, up to an index, to the connection; the next batch starts at 0. */
-    void writeBatchEnd(final ByteBuf batch, final int end) {
-        final int start = segmentStart;
+    void writeBatchEnd(ByteBuf batch, int end) {
+        int start = segmentStart;
         segmentStart = 0;
         if (isConnected() && end > start) {
             writeSegment(batch, start, end);
@@ -160,10 +160,10 @@ final class CommandSender {
     }
 
     /** The requests are in the ring already, so a connection that cannot write their bytes must close. */
-    private void writeSegment(final ByteBuf batch, final int start, final int end) {
+    private void writeSegment(ByteBuf batch, int start, int end) {
         try {
             connection.write(batch.retainedSlice(start, end - start));
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             connection.fail("commands cannot be written: " + e);
         }
     }
@@ -175,10 +175,10 @@ final class CommandSender {
     }
 
     /** Sends a command by script to this node alone; false if there is no memory for it. */
-    private boolean sendScript(final LockRequest request, final CommandKind kind, final int sequence,
-            final boolean isSecondTry) {
-        final int scriptLength = isSecondTry ? LockScripts.source(kind).length : 0;
-        final ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength);
+    private boolean sendScript(LockRequest request, CommandKind kind, int sequence,
+            boolean isSecondTry) {
+        int scriptLength = isSecondTry ? LockScripts.source(kind).length : 0;
+        ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength);
         if (out == null) {
             return false;
         }
@@ -191,8 +191,8 @@ final class CommandSender {
     }
 
     /** Sends a release by script to this node alone; false if there is no memory for it. */
-    boolean sendScript(final UndeliveredRelease release, final boolean isSecondTry) {
-        final ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isSecondTry));
+    boolean sendScript(UndeliveredRelease release, boolean isSecondTry) {
+        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isSecondTry));
         if (out == null) {
             return false;
         }
@@ -200,8 +200,8 @@ final class CommandSender {
         return write(release, RequestRing.tag(CommandKind.RELEASE, CommandEncoding.SCRIPT, 0, isSecondTry), out);
     }
 
-    private boolean sendScript(final ReleaseBatch releases) {
-        final ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(releases, true));
+    private boolean sendScript(ReleaseBatch releases) {
+        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(releases, true));
         if (out == null) {
             return false;
         }
@@ -210,13 +210,13 @@ final class CommandSender {
     }
 
     /** Writes a command after the collected releases and the node's part of the shared batch. */
-    private boolean write(final InFlightRequest request, final int tag, final ByteBuf command) {
+    private boolean write(InFlightRequest request, int tag, ByteBuf command) {
         fanOut.sealReleases();
         fanOut.writeShared(this);
         return writeNow(request, tag, command);
     }
 
-    private boolean writeNow(final InFlightRequest request, final int tag, final ByteBuf command) {
+    private boolean writeNow(InFlightRequest request, int tag, ByteBuf command) {
         if (!connection.add(request, tag)) {
             command.release();
             return false;
@@ -233,7 +233,7 @@ final class CommandSender {
      * @param request gets the reply
      * @return false if there is no memory for it
      */
-    boolean sendValue(final ByteBuf command, final ValueRequest request) {
+    boolean sendValue(ByteBuf command, ValueRequest request) {
         if (command == null) {
             return false;
         }
@@ -244,7 +244,7 @@ final class CommandSender {
     }
 
     /** A buffer for a command of the client itself; null if there is no memory for it. */
-    ByteBuf newCommand(final int capacity) {
+    ByteBuf newCommand(int capacity) {
         return fanOut.buffers().take(capacity);
     }
 
@@ -254,14 +254,14 @@ final class CommandSender {
 
     // ---- replies ----------------------------------------------------------------------------------------------------
 
-    void onReply(final LockRequest request, final int tag, final long value) {
-        final String recovery = recordReply(RequestRing.kindOf(tag), value);
+    void onReply(LockRequest request, int tag, long value) {
+        String recovery = recordReply(RequestRing.kindOf(tag), value);
         request.onReply(nodeIndex, RequestRing.kindOf(tag), RequestRing.sequenceOf(tag), value);
         logHealth(recovery);
     }
 
     /** {@code +OK} or null, the reply to a SET. */
-    void onSetReply(final LockRequest request, final int tag, final boolean isOk) {
+    void onSetReply(LockRequest request, int tag, boolean isOk) {
         if (isOk) {
             onReply(request, tag, 1);
         } else if (RequestRing.kindOf(tag).isAcquire()) {
@@ -272,25 +272,25 @@ final class CommandSender {
     }
 
     /** The key is missing, or has another token. The script finds out, and sets a missing key. */
-    private void onSetIfEqualRefused(final LockRequest request, final int tag) {
-        final CommandKind kind = RequestRing.kindOf(tag);
-        final int sequence = RequestRing.sequenceOf(tag);
+    private void onSetIfEqualRefused(LockRequest request, int tag) {
+        CommandKind kind = RequestRing.kindOf(tag);
+        int sequence = RequestRing.sequenceOf(tag);
         request.onRefusedAhead(nodeIndex);
         if (!isSecondTryPossible(request, kind, sequence) || !sendScript(request, kind, sequence, false)) {
             onReply(request, tag, 0);
         }
     }
 
-    private boolean isSecondTryPossible(final LockRequest request, final CommandKind kind, final int sequence) {
+    private boolean isSecondTryPossible(LockRequest request, CommandKind kind, int sequence) {
         return refusalOf(kind) == VoteFailure.NONE && request.isSecondTryWanted(kind, sequence);
     }
 
-    void onError(final LockRequest request, final int tag, final VoteFailure failure, final String errorCode) {
-        final CommandKind kind = RequestRing.kindOf(tag);
-        final int sequence = RequestRing.sequenceOf(tag);
-        final CommandEncoding encoding = RequestRing.encodingOf(tag);
-        final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        final boolean isRejectedCommand = isOptionalCommandRejected(encoding, failure);
+    void onError(LockRequest request, int tag, VoteFailure failure, String errorCode) {
+        CommandKind kind = RequestRing.kindOf(tag);
+        int sequence = RequestRing.sequenceOf(tag);
+        CommandEncoding encoding = RequestRing.encodingOf(tag);
+        boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
+        boolean isRejectedCommand = isOptionalCommandRejected(encoding, failure);
         if (isRejectedCommand) {
             capabilities = capabilities.without(encoding);
         }
@@ -301,13 +301,13 @@ final class CommandSender {
         if (isUnknownScript && encoding == CommandEncoding.SCRIPT) {
             loadScript(kind);
         }
-        final String problem = recordError(kind, errorCode);
+        String problem = recordError(kind, errorCode);
         request.onError(nodeIndex, kind, sequence, failure);
         logHealth(problem);
     }
 
     /** The node reported in its handshake that it has a command, and rejects it now: the script replaces it. */
-    private static boolean isOptionalCommandRejected(final CommandEncoding encoding, final VoteFailure failure) {
+    private static boolean isOptionalCommandRejected(CommandEncoding encoding, VoteFailure failure) {
         return encoding.isOptional() && (failure == VoteFailure.ERROR || failure == VoteFailure.NOPERM);
     }
 
@@ -315,39 +315,39 @@ final class CommandSender {
      * The other nodes have decided, so the command is not worth sending again. Without this, a node whose reply is
      * always the last one would never get the script.
      */
-    void loadScript(final CommandKind kind) {
+    void loadScript(CommandKind kind) {
         if (!isScriptLoading && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE) {
             isScriptLoading = sendValue(Handshake.scriptLoad(this, kind),
                     new ValueRequest(reply -> isScriptLoading = false));
         }
     }
 
-    void onUnknown(final LockRequest request, final int tag) {
+    void onUnknown(LockRequest request, int tag) {
         if (RequestRing.encodingOf(tag).mayShorten()) {
             request.onMayShortenLate(nodeIndex, RequestRing.sequenceOf(tag));
         }
         request.onUnknown(nodeIndex, RequestRing.kindOf(tag), RequestRing.sequenceOf(tag));
     }
 
-    void onBatchReply(final ReleaseBatch releases, final long deletedMask) {
+    void onBatchReply(ReleaseBatch releases, long deletedMask) {
         for (int i = 0; i < releases.length(); i++) {
             onReply(releases.member(i), RequestRing.RELEASE_TAG, deletedMask >>> i & 1);
         }
         fanOut.onBatchOutcome(releases);
     }
 
-    void onBatchError(final ReleaseBatch releases, final int tag, final VoteFailure failure, final String errorCode) {
+    void onBatchError(ReleaseBatch releases, int tag, VoteFailure failure, String errorCode) {
         if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag)
                 && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && sendScript(releases)) {
             return;
         }
-        final String problem = recordError(releases.kind(), errorCode);
+        String problem = recordError(releases.kind(), errorCode);
         releases.onError(nodeIndex, failure);
         fanOut.onBatchOutcome(releases);
         logHealth(problem);
     }
 
-    void onBatchUnknown(final ReleaseBatch releases) {
+    void onBatchUnknown(ReleaseBatch releases) {
         releases.onUnknown(nodeIndex);
         fanOut.onBatchOutcome(releases);
     }
@@ -355,18 +355,18 @@ final class CommandSender {
     // ---- health -----------------------------------------------------------------------------------------------------
 
     /** Counts a reply; returns a sentence if the node is found to have recovered, else null. */
-    String recordReply(final CommandKind kind, final long value) {
+    String recordReply(CommandKind kind, long value) {
         statistics.onReply(kind, value);
         return health.isSuspicious() ? health.onReply(kind, value <= 0, nowNs()) : null;
     }
 
     /** Counts an error; returns the problem if the node is found to fail with it, else null. */
-    String recordError(final CommandKind kind, final String errorCode) {
+    String recordError(CommandKind kind, String errorCode) {
         statistics.onError();
         return health.onError(kind, errorCode, nowNs());
     }
 
-    void logHealth(final String change) {
+    void logHealth(String change) {
         if (change != null) {
             view.log(Level.INFO, change);
         }

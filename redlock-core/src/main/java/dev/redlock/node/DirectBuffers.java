@@ -39,7 +39,7 @@ public final class DirectBuffers {
      * @param allocator allocates the buffers
      * @param clock     monotonic time
      */
-    public DirectBuffers(final Executor loop, final ByteBufAllocator allocator, final NanoClock clock) {
+    public DirectBuffers(Executor loop, ByteBufAllocator allocator, NanoClock clock) {
         this.loop = loop;
         this.allocator = allocator;
         this.clock = clock;
@@ -51,16 +51,16 @@ public final class DirectBuffers {
      * @param capacity initial capacity, bytes
      * @return owned by the caller; null if there is no memory
      */
-    ByteBuf take(final int capacity) {
+    ByteBuf take(int capacity) {
         if (isPausing()) {
             return null;
         }
-        final long startNs = clock.nanoTime();
+        long startNs = clock.nanoTime();
         try {
-            final ByteBuf buffer = allocator.directBuffer(capacity);
+            ByteBuf buffer = allocator.directBuffer(capacity);
             isUsedUp = false;
             return buffer;
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             onFailed(startNs, e);
             return null;
         }
@@ -72,7 +72,7 @@ public final class DirectBuffers {
      * @param capacity fixed capacity, bytes
      * @return owned by the caller; null if there is no memory
      */
-    ByteBuf takeReused(final int capacity) {
+    ByteBuf takeReused(int capacity) {
         return takeReused(allocator, capacity);
     }
 
@@ -83,16 +83,16 @@ public final class DirectBuffers {
      * @param capacity fixed capacity, bytes
      * @return owned by the caller; null if there is no memory
      */
-    ByteBuf takeReused(final ByteBufAllocator other, final int capacity) {
+    ByteBuf takeReused(ByteBufAllocator other, int capacity) {
         if (isPausing()) {
             return null;
         }
-        final long startNs = clock.nanoTime();
+        long startNs = clock.nanoTime();
         try {
-            final ByteBuf buffer = UntrackedBuffers.direct(other, capacity);
+            ByteBuf buffer = UntrackedBuffers.direct(other, capacity);
             isUsedUp = false;
             return buffer;
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             onFailed(startNs, e);
             return null;
         }
@@ -102,9 +102,9 @@ public final class DirectBuffers {
         return isUsedUp && clock.nanoTime() - pauseEndNs < 0;
     }
 
-    private void onFailed(final long startNs, final Throwable failure) {
-        final long nowNs = clock.nanoTime();
-        final long pauseNs = Math.max(PAUSE_NS_MIN, Math.min(PAUSE_MULTIPLE * (nowNs - startNs), PAUSE_NS_MAX));
+    private void onFailed(long startNs, Throwable failure) {
+        long nowNs = clock.nanoTime();
+        long pauseNs = Math.max(PAUSE_NS_MIN, Math.min(PAUSE_MULTIPLE * (nowNs - startNs), PAUSE_NS_MAX));
         isUsedUp = true;
         pauseEndNs = nowNs + pauseNs;
         if (!isLogged || nowNs - loggedNs >= LOG_PERIOD_NS) {

@@ -42,8 +42,8 @@ public final class FanOut {
      * @param nodeCount       the number of nodes
      * @param releaseBatchMax most releases in one script call, 1 to 64
      */
-    public FanOut(final EventLoop loop, final DirectBuffers buffers, final int nodeCount,
-            final int releaseBatchMax) {
+    public FanOut(EventLoop loop, DirectBuffers buffers, int nodeCount,
+            int releaseBatchMax) {
         this.releaseBatchMax = releaseBatchMax;
         this.loop = loop;
         this.buffers = buffers;
@@ -51,7 +51,7 @@ public final class FanOut {
         this.batch = new SharedBatch(buffers, senders);
     }
 
-    void add(final CommandSender sender) {
+    void add(CommandSender sender) {
         senders[sender.nodeIndex()] = sender;
     }
 
@@ -70,7 +70,7 @@ public final class FanOut {
      * @param mask     the nodes, node i as bit i
      * @return the nodes that the command is sent to, as a mask
      */
-    public long send(final LockRequest request, final CommandKind kind, final int sequence, final long mask) {
+    public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
         if (filter.mightContain(request)) {
             // A later command for the same resource must not overtake its release.
             sealReleases();
@@ -78,13 +78,13 @@ public final class FanOut {
         long sent = 0;
         for (long left = mask; left != 0;) {
             // One pass, unless the nodes have different commands.
-            final CommandEncoding encoding = senders[Long.numberOfTrailingZeros(left)].encodingOf(request, kind);
-            final long group = withEncoding(request, kind, encoding, left);
+            CommandEncoding encoding = senders[Long.numberOfTrailingZeros(left)].encodingOf(request, kind);
+            long group = withEncoding(request, kind, encoding, left);
             sent |= sendEncoded(request, kind, encoding, sequence, group);
             left &= ~group;
         }
         scheduleFlush();
-        final long unsent = mask & ~sent;
+        long unsent = mask & ~sent;
         if (unsent != 0 && (kind.isAcquire() || kind == CommandKind.REMAINING_TTL)) {
             report(request, kind, sequence, unsent);
         } else if (unsent != 0) {
@@ -94,10 +94,10 @@ public final class FanOut {
     }
 
     /** The nodes of a mask with the same encoding of the command. */
-    private long withEncoding(final LockRequest request, final CommandKind kind, final CommandEncoding encoding,
-            final long mask) {
+    private long withEncoding(LockRequest request, CommandKind kind, CommandEncoding encoding,
+            long mask) {
         long group = 0;
-        for (final CommandSender sender : senders) {
+        for (CommandSender sender : senders) {
             if (sender.encodingOf(request, kind) == encoding) {
                 group |= 1L << sender.nodeIndex();
             }
@@ -105,22 +105,22 @@ public final class FanOut {
         return group & mask;
     }
 
-    private long sendEncoded(final LockRequest request, final CommandKind kind, final CommandEncoding encoding,
-            final int sequence, final long mask) {
-        final ByteBuf out = batch.withRoom(roomFor(request, kind));
+    private long sendEncoded(LockRequest request, CommandKind kind, CommandEncoding encoding,
+            int sequence, long mask) {
+        ByteBuf out = batch.withRoom(roomFor(request, kind));
         if (out == null) {
             return 0;
         }
-        final int start = out.writerIndex();
+        int start = out.writerIndex();
         if (encoding == CommandEncoding.SCRIPT) {
             LockScripts.writeEvalSha(out, kind, request);
         } else {
             NativeCommands.write(out, encoding, request);
         }
-        final int end = out.writerIndex();
+        int end = out.writerIndex();
         long sent = 0;
-        for (final CommandSender sender : senders) {
-            final boolean isWanted = (mask & 1L << sender.nodeIndex()) != 0;
+        for (CommandSender sender : senders) {
+            boolean isWanted = (mask & 1L << sender.nodeIndex()) != 0;
             if (isWanted && sender.enqueue(request, kind, encoding, sequence) == VoteFailure.NONE) {
                 sent |= 1L << sender.nodeIndex();
             } else {
@@ -146,12 +146,12 @@ public final class FanOut {
      * @param request the claim, whose token all nodes release
      * @param kind    {@link CommandKind#RELEASE} or {@link CommandKind#RELEASE_FENCED}
      */
-    public void release(final LockRequest request, final CommandKind kind) {
+    public void release(LockRequest request, CommandKind kind) {
         if (releaseBatchMax == 1 || kind == CommandKind.RELEASE && !isBatchUseful()) {
             send(request, kind, 0, Quorum.allOf(senders.length));
             return;
         }
-        final ReleaseBatch pending = (kind == CommandKind.RELEASE ? plain : fenced).add(request);
+        ReleaseBatch pending = (kind == CommandKind.RELEASE ? plain : fenced).add(request);
         filter.add(request);
         if (pending.length() == releaseBatchMax || pending.keyBytes() > KEY_BYTES_MAX) {
             sealReleases();
@@ -162,7 +162,7 @@ public final class FanOut {
     /** Whether a node needs the script. True also without any connected node. */
     private boolean isBatchUseful() {
         boolean isAnyNative = false;
-        for (final CommandSender sender : senders) {
+        for (CommandSender sender : senders) {
             if (sender.isReleasedByScript()) {
                 return true;
             }
@@ -173,7 +173,7 @@ public final class FanOut {
 
     private long releasedNatively() {
         long mask = 0;
-        for (final CommandSender sender : senders) {
+        for (CommandSender sender : senders) {
             if (sender.isReleasedNatively()) {
                 mask |= 1L << sender.nodeIndex();
             }
@@ -192,8 +192,8 @@ public final class FanOut {
     }
 
     /** A send from here calls {@link #sealReleases} again, so the filter is kept until both kinds are taken. */
-    private void seal(final ReleaseBatcher origin) {
-        final ReleaseBatch releases = origin.take();
+    private void seal(ReleaseBatcher origin) {
+        ReleaseBatch releases = origin.take();
         if (releases == null) {
             return;
         }
@@ -201,7 +201,7 @@ public final class FanOut {
             filter.clear();
         }
         if (releases.length() == 1) {
-            final LockRequest single = releases.member(0);
+            LockRequest single = releases.member(0);
             origin.recycle(releases);
             send(single, origin.single(), 0, Quorum.allOf(senders.length));
         } else {
@@ -209,12 +209,12 @@ public final class FanOut {
         }
     }
 
-    private void send(final ReleaseBatch releases, final ReleaseBatcher origin) {
-        final long natives = origin.single() == CommandKind.RELEASE ? releasedNatively() : 0;
+    private void send(ReleaseBatch releases, ReleaseBatcher origin) {
+        long natives = origin.single() == CommandKind.RELEASE ? releasedNatively() : 0;
         for (int i = 0; natives != 0 && i < releases.length(); i++) {
             send(releases.member(i), origin.single(), 0, natives);
         }
-        final long others = Quorum.allOf(senders.length) & ~natives;
+        long others = Quorum.allOf(senders.length) & ~natives;
         if (others == 0) {
             origin.recycle(releases);
         } else {
@@ -222,21 +222,21 @@ public final class FanOut {
         }
     }
 
-    private void sendTogether(final ReleaseBatch releases, final long mask) {
+    private void sendTogether(ReleaseBatch releases, long mask) {
         releases.expectOutcomes(Long.bitCount(mask));
-        final ByteBuf out = batch.withRoom(LockScripts.roomFor(releases, false));
+        ByteBuf out = batch.withRoom(LockScripts.roomFor(releases, false));
         if (out == null) {
             rejectedSends.add(releases, mask);
             scheduleFlush();
             return;
         }
-        final int start = out.writerIndex();
+        int start = out.writerIndex();
         LockScripts.writeBatch(out, releases, false);
-        final int end = out.writerIndex();
+        int end = out.writerIndex();
         long unsent = 0;
-        for (final CommandSender sender : senders) {
-            final long bit = 1L << sender.nodeIndex();
-            final boolean isWanted = (mask & bit) != 0;
+        for (CommandSender sender : senders) {
+            long bit = 1L << sender.nodeIndex();
+            boolean isWanted = (mask & bit) != 0;
             if (!isWanted || sender.enqueue(releases) != VoteFailure.NONE) {
                 sender.skip(out, start, end);
                 unsent |= isWanted ? bit : 0;
@@ -248,7 +248,7 @@ public final class FanOut {
         }
     }
 
-    void onBatchOutcome(final ReleaseBatch releases) {
+    void onBatchOutcome(ReleaseBatch releases) {
         if (releases.isLastOutcome()) {
             (releases.kind() == CommandKind.RELEASE_MANY ? plain : fenced).recycle(releases);
         }
@@ -257,33 +257,33 @@ public final class FanOut {
     // ---- rejected sends ---------------------------------------------------------------------------------------------
 
     /** Reports to a request the nodes that it was not sent to. */
-    void report(final LockRequest request, final CommandKind kind, final int sequence, final long unsent) {
+    void report(LockRequest request, CommandKind kind, int sequence, long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
-            final CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
+            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
             request.onNotSent(sender.nodeIndex(), kind, sequence, whyUnsent(sender, kind));
         }
     }
 
     /** Reports to the members of a batch the nodes that it was not sent to. */
-    void report(final ReleaseBatch releases, final long unsent) {
+    void report(ReleaseBatch releases, long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
-            final CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
+            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
             releases.onNotSent(sender.nodeIndex(), whyUnsent(sender, CommandKind.RELEASE));
             onBatchOutcome(releases);
         }
     }
 
     /** The reason now. If there is none any more, or the command did not fit, the reason was back-pressure. */
-    private static VoteFailure whyUnsent(final CommandSender sender, final CommandKind kind) {
-        final VoteFailure refusal = sender.refusalOf(kind);
+    private static VoteFailure whyUnsent(CommandSender sender, CommandKind kind) {
+        VoteFailure refusal = sender.refusalOf(kind);
         return refusal == VoteFailure.NONE ? VoteFailure.BACK_PRESSURE : refusal;
     }
 
     // ---- batch and flush --------------------------------------------------------------------------------------------
 
     /** Capacity for a command as {@code EVALSHA}, the longest encoding. */
-    static int roomFor(final LockCommand command, final CommandKind kind) {
-        final int counterLength = kind.hasCounter() ? command.counterBulk().length : 0;
+    static int roomFor(LockCommand command, CommandKind kind) {
+        int counterLength = kind.hasCounter() ? command.counterBulk().length : 0;
         return LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length + counterLength;
     }
 
@@ -293,7 +293,7 @@ public final class FanOut {
     }
 
     /** Writes a node's part of the batch so far to its connection, so that a command of its own can follow. */
-    void writeShared(final CommandSender sender) {
+    void writeShared(CommandSender sender) {
         batch.writeTo(sender);
     }
 
@@ -303,7 +303,7 @@ public final class FanOut {
             try {
                 // The flag is set afterwards: if this throws, the next call must schedule the flush.
                 loop.execute(flushTask);
-            } catch (final RejectedExecutionException e) {
+            } catch (RejectedExecutionException e) {
                 // The loop terminates; close() completes the open requests.
             }
             isFlushScheduled = true;

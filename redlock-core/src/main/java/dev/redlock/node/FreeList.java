@@ -25,7 +25,7 @@ public final class FreeList<T> {
      *
      * @param keptCount the least number of objects that is kept
      */
-    public FreeList(final int keptCount) {
+    public FreeList(int keptCount) {
         this.keptCount = keptCount;
     }
 
@@ -53,7 +53,7 @@ public final class FreeList<T> {
         if (length < lengthMin) {
             lengthMin = length;
         }
-        final T item = (T) items[length];
+        T item = (T) items[length];
         items[length] = null;
         return item;
     }
@@ -63,7 +63,7 @@ public final class FreeList<T> {
      *
      * @param item not in the pool
      */
-    public void push(final T item) {
+    public void push(T item) {
         if (length == items.length) {
             items = Arrays.copyOf(items, length * 2);
         }
@@ -73,9 +73,9 @@ public final class FreeList<T> {
 
     /** Frees some of the objects that were not needed since the last call. To be called at regular intervals. */
     public void trim() {
-        final int unneeded = Math.min(lengthMin, length - keptCount);
+        int unneeded = Math.min(lengthMin, length - keptCount);
         if (unneeded > 0) {
-            final int rest = length - (unneeded + DECAY_DIVISOR - 1) / DECAY_DIVISOR;
+            int rest = length - (unneeded + DECAY_DIVISOR - 1) / DECAY_DIVISOR;
             Arrays.fill(items, rest, length, null);
             length = rest;
         }

@@ -102,9 +102,9 @@ final class Handshake {
     private long timeSentNs;
     private int scriptsLeft;
 
-    Handshake(final CommandSender sender, final NodeAddress address, final NodeContext context,
-            final Listener listener) {
-        final NodeOptions options = context.options();
+    Handshake(CommandSender sender, NodeAddress address, NodeContext context,
+            Listener listener) {
+        NodeOptions options = context.options();
         this.sender = sender;
         this.address = address;
         this.clock = context.clock();
@@ -117,7 +117,7 @@ final class Handshake {
     void start() {
         try {
             sendAll();
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             stage = Stage.DONE;
             listener.onHandshakeFailed("the handshake cannot be sent: " + e);
         }
@@ -138,7 +138,7 @@ final class Handshake {
         if (probeKey != null) {
             probe();
         }
-        for (final CommandKind kind : LockScripts.SCRIPTED) {
+        for (CommandKind kind : LockScripts.SCRIPTED) {
             send(scriptLoad(sender, kind), this::onScriptLoaded);
         }
     }
@@ -151,31 +151,31 @@ final class Handshake {
     }
 
     /** A handshake needs memory for all of its commands. */
-    private void send(final ByteBuf command, final Consumer<RespValue> handler) {
+    private void send(ByteBuf command, Consumer<RespValue> handler) {
         if (!sender.sendValue(command, new ValueRequest(handler))) {
             throw new IllegalStateException("no memory");
         }
     }
 
-    private ByteBuf command(final RespCommand command) {
-        final ByteBuf out = sender.newCommand(SHORT_BYTES);
+    private ByteBuf command(RespCommand command) {
+        ByteBuf out = sender.newCommand(SHORT_BYTES);
         if (out != null) {
             command.writeTo(out);
         }
         return out;
     }
 
-    private ByteBuf command(final String... words) {
+    private ByteBuf command(String... words) {
         int capacity = SHORT_BYTES;
-        final byte[][] encoded = new byte[words.length][];
+        byte[][] encoded = new byte[words.length][];
         for (int i = 0; i < words.length; i++) {
             encoded[i] = words[i].getBytes(StandardCharsets.UTF_8);
             capacity += encoded[i].length + BULK_OVERHEAD_BYTES;
         }
-        final ByteBuf out = sender.newCommand(capacity);
+        ByteBuf out = sender.newCommand(capacity);
         if (out != null) {
             RespWriter.arrayHeader(out, words.length);
-            for (final byte[] word : encoded) {
+            for (byte[] word : encoded) {
                 RespWriter.bulkString(out, word);
             }
         }
@@ -184,8 +184,8 @@ final class Handshake {
 
     /** {@code HELLO 3 [AUTH user password] [SETNAME name]}. */
     private ByteBuf hello() {
-        final boolean hasPassword = address.password() != null;
-        final boolean hasName = clientName != null;
+        boolean hasPassword = address.password() != null;
+        boolean hasName = clientName != null;
         if (hasPassword && hasName) {
             return command("HELLO", "3", "AUTH", user(), address.password(), "SETNAME", clientName);
         }
@@ -201,7 +201,7 @@ final class Handshake {
 
     private void sendResp2Greeting() {
         if (address.password() != null) {
-            final ByteBuf auth = address.user() == null
+            ByteBuf auth = address.user() == null
                     ? command("AUTH", address.password())
                     : command("AUTH", address.user(), address.password());
             send(auth, this::onAuth);
@@ -212,9 +212,9 @@ final class Handshake {
     }
 
     /** {@code SCRIPT LOAD source}; null if there is no memory for it. */
-    static ByteBuf scriptLoad(final CommandSender sender, final CommandKind kind) {
-        final byte[] source = LockScripts.source(kind);
-        final ByteBuf out = sender.newCommand(SHORT_BYTES + source.length);
+    static ByteBuf scriptLoad(CommandSender sender, CommandKind kind) {
+        byte[] source = LockScripts.source(kind);
+        ByteBuf out = sender.newCommand(SHORT_BYTES + source.length);
         if (out != null) {
             RespWriter.arrayHeader(out, 3);
             RespWriter.bulkString(out, "SCRIPT");
@@ -224,11 +224,11 @@ final class Handshake {
         return out;
     }
 
-    private void onHello(final RespValue reply) {
+    private void onHello(RespValue reply) {
         if (!isError(reply)) {
             return;
         }
-        final String error = reply.asText();
+        String error = reply.asText();
         if (error.startsWith("NOPROTO") || error.startsWith("ERR unknown command")) {
             stage = stage == Stage.RESP3 ? Stage.RESP3_REJECTED : stage;
         } else {
@@ -236,8 +236,8 @@ final class Handshake {
         }
     }
 
-    private static String helloProblem(final String error) {
-        final String code = codeOf(error);
+    private static String helloProblem(String error) {
+        String code = codeOf(error);
         if (code.equals("WRONGPASS") || code.equals("NOAUTH")) {
             return authenticationProblem(code);
         }
@@ -250,28 +250,28 @@ final class Handshake {
         return "HELLO failed: " + code + "; allow the command, and check the node's address";
     }
 
-    private static String authenticationProblem(final String code) {
+    private static String authenticationProblem(String code) {
         return "authentication failed: " + code + (code.equals("NOAUTH")
                 ? "; the server requires a password, add user and password to the node's address"
                 : "; check the user and the password in the node's address");
     }
 
-    private void onAuth(final RespValue reply) {
+    private void onAuth(RespValue reply) {
         if (isError(reply)) {
             reject(authenticationProblem(codeOf(reply.asText())));
         }
     }
 
-    private void onIgnored(final RespValue reply) {
+    private void onIgnored(RespValue reply) {
         // Names help people only; a server without the command is usable.
     }
 
     /** Whether the reply counts; a server that is not ready fails the handshake. */
-    private boolean isUsable(final RespValue reply) {
+    private boolean isUsable(RespValue reply) {
         return reply != null && (stage == Stage.RESP3 || stage == Stage.RESP2) && !isNotReady(reply);
     }
 
-    private boolean isNotReady(final RespValue reply) {
+    private boolean isNotReady(RespValue reply) {
         if (!reply.isError() || !reply.asText().startsWith("LOADING") && !reply.asText().startsWith("BUSY")) {
             return false;
         }
@@ -280,7 +280,7 @@ final class Handshake {
         return true;
     }
 
-    private void onInfoServer(final RespValue reply) {
+    private void onInfoServer(RespValue reply) {
         if (!isUsable(reply)) {
             return;
         }
@@ -288,7 +288,7 @@ final class Handshake {
             reject("INFO failed: " + codeOf(reply.asText()) + "; allow the command, which the restart guard needs");
             return;
         }
-        final String mode = modeOf(reply.asText());
+        String mode = modeOf(reply.asText());
         if ("cluster".equals(mode)) {
             reject("the server is a cluster node: a node must be an independent master, clusters are not supported");
             return;
@@ -298,9 +298,9 @@ final class Handshake {
             return;
         }
         runId = field(reply.asText(), "run_id");
-        final String uptime = field(reply.asText(), "uptime_in_seconds");
+        String uptime = field(reply.asText(), "uptime_in_seconds");
         // A clock that was set back since the server's start makes the uptime negative: treat it as zero.
-        final boolean isNumber = uptime != null && uptime.matches("-?[0-9]{1,18}");
+        boolean isNumber = uptime != null && uptime.matches("-?[0-9]{1,18}");
         uptimeSeconds = isNumber ? Math.max(0, Long.parseLong(uptime)) : UNKNOWN;
         if (runId == null || uptimeSeconds == UNKNOWN) {
             reject("INFO has no valid run_id and uptime_in_seconds, which the restart guard needs;"
@@ -308,7 +308,7 @@ final class Handshake {
         }
     }
 
-    private void onInfoReplication(final RespValue reply) {
+    private void onInfoReplication(RespValue reply) {
         if (!isUsable(reply)) {
             return;
         }
@@ -316,18 +316,18 @@ final class Handshake {
             reject("INFO replication failed: " + codeOf(reply.asText()) + "; allow the command");
             return;
         }
-        final String role = field(reply.asText(), "role");
+        String role = field(reply.asText(), "role");
         if (!"master".equals(role)) {
             reject("the server's role is " + SafeText.of(role, SHOWN_LENGTH_MAX)
                     + ": a node must be an independent master, configure the address of one");
         }
     }
 
-    private void onTime(final RespValue reply) {
+    private void onTime(RespValue reply) {
         if (!isUsable(reply)) {
             return;
         }
-        final long wallUs = TimeReply.microsecondsOf(reply);
+        long wallUs = TimeReply.microsecondsOf(reply);
         if (wallUs >= 0) {
             listener.onClockSample(timeSentNs, clock.nanoTime(), wallUs);
         } else if (isClockWatched) {
@@ -335,7 +335,7 @@ final class Handshake {
         }
     }
 
-    private void onScriptLoaded(final RespValue reply) {
+    private void onScriptLoaded(RespValue reply) {
         scriptsLeft--;
         if (stage == Stage.RESP3_REJECTED && reply != null && scriptsLeft == 0) {
             stage = Stage.RESP2;
@@ -354,32 +354,32 @@ final class Handshake {
         }
     }
 
-    private void reject(final String reason) {
+    private void reject(String reason) {
         if (stage != Stage.DONE) {
             stage = Stage.DONE;
             listener.onRejected(reason);
         }
     }
 
-    private static boolean isError(final RespValue reply) {
+    private static boolean isError(RespValue reply) {
         return reply != null && reply.isError();
     }
 
     /** The first word of an error. The rest is left out, since it may repeat the command with its password. */
-    static String codeOf(final String error) {
-        final int blank = error.indexOf(' ');
+    static String codeOf(String error) {
+        int blank = error.indexOf(' ');
         return SafeText.of(blank < 0 ? error : error.substring(0, blank), SHOWN_LENGTH_MAX);
     }
 
     /** Redis calls the field {@code redis_mode}, Valkey {@code server_mode}; null if there is neither. */
-    private static String modeOf(final String info) {
-        final String mode = field(info, "redis_mode");
+    private static String modeOf(String info) {
+        String mode = field(info, "redis_mode");
         return mode == null ? field(info, "server_mode") : mode;
     }
 
     /** A field of INFO; null if it is missing. */
-    static String field(final String info, final String name) {
-        for (final String line : info.split("\r\n")) {
+    static String field(String info, String name) {
+        for (String line : info.split("\r\n")) {
             if (line.startsWith(name + ":")) {
                 return line.substring(name.length() + 1);
             }
@@ -387,7 +387,7 @@ final class Handshake {
         return null;
     }
 
-    static void writeTime(final ByteBuf out) {
+    static void writeTime(ByteBuf out) {
         TIME.writeTo(out);
     }
 }

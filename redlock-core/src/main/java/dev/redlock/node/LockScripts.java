@@ -40,8 +40,8 @@ final class LockScripts {
     private static final byte[][] BATCH_EVAL = new byte[KIND_COUNT][];
 
     static {
-        for (final CommandKind kind : SCRIPTED) {
-            final byte[] source = load(kind.scriptName());
+        for (CommandKind kind : SCRIPTED) {
+            byte[] source = load(kind.scriptName());
             SOURCES[kind.ordinal()] = source;
             EVALSHA[kind.ordinal()] = prefix(kind, "EVALSHA", ascii(sha1Hex(source)));
             EVAL[kind.ordinal()] = prefix(kind, "EVAL", source);
@@ -54,61 +54,61 @@ final class LockScripts {
     private LockScripts() {
     }
 
-    private static byte[] load(final String name) {
+    private static byte[] load(String name) {
         try (InputStream in = LockScripts.class.getResourceAsStream(name + ".lua")) {
             if (in == null) {
                 throw new IllegalStateException("script " + name + ".lua is missing from the redlock-core jar");
             }
             return in.readAllBytes();
-        } catch (final IOException e) {
+        } catch (IOException e) {
             throw new UncheckedIOException("script " + name + ".lua cannot be read from the redlock-core jar", e);
         }
     }
 
     /** The name of a script in the cache of Redis: the SHA-1 of its bytes, in lower-case hex. */
-    static String sha1Hex(final byte[] source) {
+    static String sha1Hex(byte[] source) {
         try {
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(source));
-        } catch (final NoSuchAlgorithmException e) {
+        } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("this JDK has no SHA-1, which Redis names scripts by", e);
         }
     }
 
     /** {@code *6 $7 EVALSHA $40 <sha> $1 1}: the bytes before the key. */
-    private static byte[] prefix(final CommandKind kind, final String command, final byte[] script) {
-        final int keyCount = kind.hasCounter() ? 2 : 1;
-        final int count = 3 + keyCount + 1 + kind.argumentCount();
-        final byte[] head = ascii("*" + count + "\r\n$" + command.length() + "\r\n" + command + "\r\n$" + script.length
+    private static byte[] prefix(CommandKind kind, String command, byte[] script) {
+        int keyCount = kind.hasCounter() ? 2 : 1;
+        int count = 3 + keyCount + 1 + kind.argumentCount();
+        byte[] head = ascii("*" + count + "\r\n$" + command.length() + "\r\n" + command + "\r\n$" + script.length
                 + "\r\n");
-        final byte[] tail = ascii("\r\n$1\r\n" + keyCount + "\r\n");
-        final byte[] prefix = new byte[head.length + script.length + tail.length];
+        byte[] tail = ascii("\r\n$1\r\n" + keyCount + "\r\n");
+        byte[] prefix = new byte[head.length + script.length + tail.length];
         System.arraycopy(head, 0, prefix, 0, head.length);
         System.arraycopy(script, 0, prefix, head.length, script.length);
         System.arraycopy(tail, 0, prefix, head.length + script.length, tail.length);
         return prefix;
     }
 
-    private static byte[] ascii(final String text) {
+    private static byte[] ascii(String text) {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
     /** The script's source, borrowed. */
-    static byte[] source(final CommandKind kind) {
+    static byte[] source(CommandKind kind) {
         return SOURCES[kind.ordinal()];
     }
 
     /** Writes the command that runs the cached script. */
-    static void writeEvalSha(final ByteBuf out, final CommandKind kind, final LockCommand command) {
+    static void writeEvalSha(ByteBuf out, CommandKind kind, LockCommand command) {
         write(out, EVALSHA[kind.ordinal()], kind, command);
     }
 
     /** Writes the command with the whole script, for a node that has not cached it. */
-    static void writeEval(final ByteBuf out, final CommandKind kind, final LockCommand command) {
+    static void writeEval(ByteBuf out, CommandKind kind, LockCommand command) {
         write(out, EVAL[kind.ordinal()], kind, command);
     }
 
-    private static void write(final ByteBuf out, final byte[] prefix, final CommandKind kind,
-            final LockCommand command) {
+    private static void write(ByteBuf out, byte[] prefix, CommandKind kind,
+            LockCommand command) {
         out.writeBytes(prefix);
         out.writeBytes(command.resourceBulk());
         if (kind.hasCounter()) {
@@ -135,29 +135,29 @@ final class LockScripts {
     }
 
     /** The token as a bulk string. */
-    static void writeToken(final ByteBuf out, final Token token) {
+    static void writeToken(ByteBuf out, Token token) {
         out.writeBytes(TOKEN_PREFIX);
         out.writeLong(token.high()).writeLong(token.middle()).writeInt(token.low());
         out.writeShort(CRLF);
     }
 
     /** {@code EVALSHA <sha> 1 key token}, or {@code EVAL} with the script. */
-    static void writeRelease(final ByteBuf out, final UndeliveredRelease release, final boolean isEval) {
+    static void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
         out.writeBytes((isEval ? EVAL : EVALSHA)[CommandKind.RELEASE.ordinal()]);
         out.writeBytes(release.resourceBulk());
         writeToken(out, release.token());
     }
 
     /** Capacity for a release. */
-    static int roomFor(final UndeliveredRelease release, final boolean isEval) {
-        final int script = isEval ? SOURCES[CommandKind.RELEASE.ordinal()].length : 0;
+    static int roomFor(UndeliveredRelease release, boolean isEval) {
+        int script = isEval ? SOURCES[CommandKind.RELEASE.ordinal()].length : 0;
         return COMMAND_OVERHEAD_BYTES + script + release.resourceBulk().length;
     }
 
     /** Capacity for a batch, by {@code EVALSHA} or {@code EVAL}. */
-    static int roomFor(final ReleaseBatch batch, final boolean isEval) {
-        final int script = isEval ? SOURCES[batch.kind().ordinal()].length : 0;
-        final int argumentBytes = TOKEN_BULK_BYTES + (batch.kind().hasCounter() ? FENCE_BULK_BYTES : 0);
+    static int roomFor(ReleaseBatch batch, boolean isEval) {
+        int script = isEval ? SOURCES[batch.kind().ordinal()].length : 0;
+        int argumentBytes = TOKEN_BULK_BYTES + (batch.kind().hasCounter() ? FENCE_BULK_BYTES : 0);
         return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.length() * argumentBytes;
     }
 
@@ -165,9 +165,9 @@ final class LockScripts {
      * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK}, or {@code EVAL} with the script; fenced with
      * {@code counter1 ... counterK} after the keys, and the highest values and the counters' expiry after the tokens.
      */
-    static void writeBatch(final ByteBuf out, final ReleaseBatch batch, final boolean isEval) {
-        final int length = batch.length();
-        final boolean isFenced = batch.kind().hasCounter();
+    static void writeBatch(ByteBuf out, ReleaseBatch batch, boolean isEval) {
+        int length = batch.length();
+        boolean isFenced = batch.kind().hasCounter();
         RespWriter.arrayHeader(out, 3 + (isFenced ? 4 * length + 1 : 2 * length));
         out.writeBytes((isEval ? BATCH_EVAL : BATCH_EVALSHA)[batch.kind().ordinal()]);
         RespWriter.bulkInteger(out, isFenced ? 2 * length : length);

@@ -22,10 +22,10 @@ public final class Log {
      * @param message    a {@link java.text.MessageFormat} pattern
      * @param parameters for the pattern
      */
-    public static void log(final System.Logger.Level level, final String message, final Object... parameters) {
+    public static void log(System.Logger.Level level, String message, Object... parameters) {
         try {
             LOG.log(level, message, parameters);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             // A failure of the log cannot be logged.
         }
     }
@@ -36,10 +36,10 @@ public final class Log {
      * @param message what happened
      * @param thrown  the exception
      */
-    public static void error(final String message, final Throwable thrown) {
+    public static void error(String message, Throwable thrown) {
         try {
             LOG.log(System.Logger.Level.ERROR, message, thrown);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             // A failure of the log cannot be logged.
         }
     }
@@ -53,11 +53,11 @@ public final class Log {
      * @param message    a {@link java.text.MessageFormat} pattern
      * @param parameters for the pattern; immutable
      */
-    public static void later(final Executor loop, final System.Logger.Level level, final String message,
-            final Object... parameters) {
+    public static void later(Executor loop, System.Logger.Level level, String message,
+            Object... parameters) {
         try {
             loop.execute(() -> log(level, message, parameters));
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             // The loop has terminated, or there is no memory for the task. The line is less important than the state.
         }
     }

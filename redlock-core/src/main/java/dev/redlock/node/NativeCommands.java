@@ -24,11 +24,11 @@ final class NativeCommands {
     private NativeCommands() {
     }
 
-    private static byte[] ascii(final String text) {
+    private static byte[] ascii(String text) {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
-    static void write(final ByteBuf out, final CommandEncoding encoding, final LockCommand command) {
+    static void write(ByteBuf out, CommandEncoding encoding, LockCommand command) {
         switch (encoding) {
             case PLAIN_SET -> writeSetIfAbsent(out, command);
             case SET_IFEQ -> writeSetIfEqual(out, command);
@@ -46,7 +46,7 @@ final class NativeCommands {
     }
 
     /** {@code SET key token NX PX ttl}. */
-    private static void writeSetIfAbsent(final ByteBuf out, final LockCommand command) {
+    private static void writeSetIfAbsent(ByteBuf out, LockCommand command) {
         out.writeBytes(SET_NX).writeBytes(command.resourceBulk());
         LockScripts.writeToken(out, command.token());
         out.writeBytes(NX_PX);
@@ -54,7 +54,7 @@ final class NativeCommands {
     }
 
     /** {@code SET key token IFEQ token PX ttl}. */
-    private static void writeSetIfEqual(final ByteBuf out, final LockCommand command) {
+    private static void writeSetIfEqual(ByteBuf out, LockCommand command) {
         out.writeBytes(SET_IFEQ).writeBytes(command.resourceBulk());
         LockScripts.writeToken(out, command.token());
         out.writeBytes(IFEQ);

@@ -49,7 +49,7 @@ public final class Node {
      * @param context the parts that all nodes share
      * @param fanOut  writes the commands for all nodes
      */
-    public Node(final int index, final NodeAddress address, final NodeContext context, final FanOut fanOut) {
+    public Node(int index, NodeAddress address, NodeContext context, FanOut fanOut) {
         this.context = context;
         this.options = context.options();
         this.fanOut = fanOut;
@@ -88,7 +88,7 @@ public final class Node {
      * @param command the key and the token that the node may hold
      * @param untilNs monotonic time after which the key has expired
      */
-    public void retainRelease(final LockCommand command, final long untilNs) {
+    public void retainRelease(LockCommand command, long untilNs) {
         redelivery.retain(command, untilNs);
     }
 
@@ -98,7 +98,7 @@ public final class Node {
      * @param nowNs monotonic time
      * @return microseconds since the epoch, 0 before the first sample
      */
-    public long wallUs(final long nowNs) {
+    public long wallUs(long nowNs) {
         return clock.wallUs(nowNs);
     }
 
@@ -133,7 +133,7 @@ public final class Node {
 
     /** As {@link #close}, if the loop has terminated and will not report the end of the connection. */
     public void end() {
-        final NodeConnection ended = connection;
+        NodeConnection ended = connection;
         close();
         connection = null;
         sender.detach();
@@ -162,14 +162,14 @@ public final class Node {
         disconnect("the handshake took longer than " + options.handshakeTimeoutMs() + " ms");
     }
 
-    private void onHandshake(final String runId, final long uptimeSeconds, final ServerCapabilities capabilities) {
-        final Node owner = identity.findOwner(runId);
+    private void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities) {
+        Node owner = identity.findOwner(runId);
         if (owner != null) {
             reject(ServerIdentity.problemOf(owner));
             return;
         }
         context.timers().stop(handshakeTimer);
-        final long nowNs = nowNs();
+        long nowNs = nowNs();
         reconnectDelay.onConnected(nowNs);
         identity.adopt(runId, nowNs);
         rejectDuplicates();
@@ -185,7 +185,7 @@ public final class Node {
     }
 
     private void startVoting() {
-        final String objection = voteGuard.objection();
+        String objection = voteGuard.objection();
         if (objection != null) {
             view.reportProblem(Level.INFO, objection);
             return;
@@ -214,7 +214,7 @@ public final class Node {
 
     /** Ends the connections of other nodes that had this node's identity while it was not connected. */
     private void rejectDuplicates() {
-        for (final Node peer : context.peers()) {
+        for (Node peer : context.peers()) {
             if (identity.isHeldBy(peer)) {
                 peer.identity.yieldTo(this);
                 peer.view.statistics().onDisconnect();
@@ -226,15 +226,15 @@ public final class Node {
     // ---- the end of a connection ------------------------------------------------------------------------------------
 
     /** The server is reachable but cannot be used until a person changes something. */
-    private void reject(final String reason) {
-        final NodeConnection rejected = connection;
+    private void reject(String reason) {
+        NodeConnection rejected = connection;
         detach();
         rejected.close();
         connectAgain(Level.WARNING, reason, REJECTED_DELAY_MS);
     }
 
     /** Closes the connection; {@link Events#onDisconnected} follows and reports the first reason. */
-    private void disconnect(final String reason) {
+    private void disconnect(String reason) {
         if (closeReason == null) {
             closeReason = reason;
             view.showProblem(reason);
@@ -252,7 +252,7 @@ public final class Node {
         closeReason = null;
     }
 
-    private void connectAgain(final Level level, final String reason, final long delayMsMin) {
+    private void connectAgain(Level level, String reason, long delayMsMin) {
         if (isConnected()) {
             identity.onDisconnected(nowNs());
             reconnectDelay.onConnectionLost(nowNs());
@@ -264,7 +264,7 @@ public final class Node {
 
     // ---- clock ------------------------------------------------------------------------------------------------------
 
-    private void onClockSample(final long sentNs, final long receivedNs, final long wallUs) {
+    private void onClockSample(long sentNs, long receivedNs, long wallUs) {
         if (!clock.onSample(sentNs, receivedNs, wallUs)) {
             return;
         }
@@ -278,13 +278,13 @@ public final class Node {
         context.listener().onClockJump(view);
     }
 
-    private void quarantine(final String problem) {
+    private void quarantine(String problem) {
         view.reportProblem(Level.INFO, problem);
         setState(NodeState.QUARANTINED);
     }
 
     /** As in the handshake, a node without a readable clock does not vote if clocks are watched. It gets releases. */
-    private void onClockUnreadable(final String reason) {
+    private void onClockUnreadable(String reason) {
         if (options.clockSampleMs() > 0) {
             voteGuard.onClockUnreadable(reason);
             if (state() != NodeState.DRAINING) {
@@ -295,7 +295,7 @@ public final class Node {
 
     // ---- state ------------------------------------------------------------------------------------------------------
 
-    private void setState(final NodeState state) {
+    private void setState(NodeState state) {
         sender.setGate(switch (state) {
             case READY -> CommandSender.Gate.OPEN;
             case QUARANTINED, DRAINING -> CommandSender.Gate.RELEASES;
@@ -331,7 +331,7 @@ public final class Node {
         }
 
         @Override
-        public void onConnected(final NodeConnection opened) {
+        public void onConnected(NodeConnection opened) {
             connection = opened;
             closeReason = null;
             sender.attach(opened);
@@ -341,27 +341,27 @@ public final class Node {
         }
 
         @Override
-        public void onConnectFailed(final String reason) {
+        public void onConnectFailed(String reason) {
             connectAgain(Level.INFO, reason, 0);
         }
 
         @Override
-        public void onHandshake(final String runId, final long uptimeSeconds, final ServerCapabilities capabilities) {
+        public void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities) {
             Node.this.onHandshake(runId, uptimeSeconds, capabilities);
         }
 
         @Override
-        public void onRejected(final String reason) {
+        public void onRejected(String reason) {
             reject(reason);
         }
 
         @Override
-        public void onHandshakeFailed(final String reason) {
+        public void onHandshakeFailed(String reason) {
             disconnect(reason);
         }
 
         @Override
-        public void onClockSample(final long sentNs, final long receivedNs, final long wallUs) {
+        public void onClockSample(long sentNs, long receivedNs, long wallUs) {
             Node.this.onClockSample(sentNs, receivedNs, wallUs);
         }
 
@@ -371,7 +371,7 @@ public final class Node {
         }
 
         @Override
-        public void onTick(final long nowNs) {
+        public void onTick(long nowNs) {
             if (reconnectDelay.isUnstable()) {
                 reconnectDelay.resetIfLasting(nowNs);
                 if (!reconnectDelay.isUnstable() && state() == NodeState.READY) {
@@ -382,15 +382,15 @@ public final class Node {
         }
 
         @Override
-        public void onTime(final long sentNs, final long receivedNs, final RespValue reply) {
+        public void onTime(long sentNs, long receivedNs, RespValue reply) {
             view.setRoundTripNs(receivedNs - sentNs);
             voteGuard.onReply(receivedNs);
-            final long wallUs = TimeReply.microsecondsOf(reply);
+            long wallUs = TimeReply.microsecondsOf(reply);
             if (wallUs < 0) {
                 onClockUnreadable(TimeReply.problemOf(reply));
                 return;
             }
-            final boolean wasUnreadable = voteGuard.onClockReadable();
+            boolean wasUnreadable = voteGuard.onClockReadable();
             Node.this.onClockSample(sentNs, receivedNs, wallUs);
             if (wasUnreadable && state() == NodeState.QUARANTINED) {
                 leaveQuarantine();
@@ -398,7 +398,7 @@ public final class Node {
         }
 
         @Override
-        public void onConnectionError(final NodeConnection broken, final String reason) {
+        public void onConnectionError(NodeConnection broken, String reason) {
             if (broken == connection) {
                 disconnect(reason);
             } else {
@@ -407,9 +407,9 @@ public final class Node {
         }
 
         @Override
-        public void onDisconnected(final NodeConnection closed) {
+        public void onDisconnected(NodeConnection closed) {
             if (closed == connection) {
-                final String reason = closeReason == null ? "the server closed the connection" : closeReason;
+                String reason = closeReason == null ? "the server closed the connection" : closeReason;
                 detach();
                 if (state() == NodeState.DRAINING || state() == NodeState.CLOSED) {
                     setState(NodeState.CLOSED);

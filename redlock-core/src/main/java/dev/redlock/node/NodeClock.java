@@ -18,7 +18,7 @@ final class NodeClock {
     private long offsetUs;
     private boolean isKnown;
 
-    NodeClock(final Drift drift, final boolean isWatched) {
+    NodeClock(Drift drift, boolean isWatched) {
         this.watch = new ClockWatch(drift);
         this.isWatched = isWatched;
     }
@@ -31,14 +31,14 @@ final class NodeClock {
      * @param wallUs     the reply, microseconds since the epoch
      * @return true if the clock is watched and has jumped
      */
-    boolean onSample(final long sentNs, final long receivedNs, final long wallUs) {
+    boolean onSample(long sentNs, long receivedNs, long wallUs) {
         offsetUs = Math.min(wallUs, WALL_US_MAX) - receivedNs / 1_000;
         isKnown = true;
         return isWatched && watch.onSample(sentNs, receivedNs, wallUs * 1_000);
     }
 
     /** The node's wall clock, microseconds since the epoch; 0 before the first sample. */
-    long wallUs(final long nowNs) {
+    long wallUs(long nowNs) {
         return isKnown ? offsetUs + nowNs / 1_000 : 0;
     }
 }

@@ -48,8 +48,8 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     private long checkpointCount;
     private long checkpointNs;
 
-    NodeConnection(final CommandSender sender, final Listener listener, final NodeOptions options,
-            final DirectBuffers buffers) {
+    NodeConnection(CommandSender sender, Listener listener, NodeOptions options,
+            DirectBuffers buffers) {
         this.sender = sender;
         this.listener = listener;
         this.readBuffer = new ReadBuffer(buffers);
@@ -57,7 +57,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         this.replyReader = new ReplyReader(ring, sender);
     }
 
-    void addTo(final ChannelPipeline pipeline) {
+    void addTo(ChannelPipeline pipeline) {
         channel = pipeline.channel();
         channel.config().setRecvByteBufAllocator(readBuffer);
         pipeline.addLast(new RespInboundHandler(replyReader, LIMITS, this), this);
@@ -70,17 +70,17 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
      *
      * @return false if there is no memory for it
      */
-    boolean add(final InFlightRequest request, final int tag) {
+    boolean add(InFlightRequest request, int tag) {
         try {
             ring.add(request, tag);
             return true;
-        } catch (final OutOfMemoryError e) {
+        } catch (OutOfMemoryError e) {
             return false;
         }
     }
 
     /** Passes bytes to the channel, which releases them. */
-    void write(final ByteBuf bytes) {
+    void write(ByteBuf bytes) {
         hasUnflushed = true;
         channel.write(bytes, channel.voidPromise());
     }
@@ -102,7 +102,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
      *
      * @param timeoutNs the time; 0 starts anew
      */
-    boolean isUnanswered(final long nowNs, final long timeoutNs) {
+    boolean isUnanswered(long nowNs, long timeoutNs) {
         if (ring.removedCount() >= checkpointCount || timeoutNs == 0) {
             checkpointCount = ring.addedCount();
             checkpointNs = nowNs;
@@ -121,26 +121,26 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     }
 
     /** Reports an error that requires the connection to close. */
-    void fail(final String reason) {
+    void fail(String reason) {
         listener.onConnectionError(this, reason);
     }
 
     /** The connection is closed: the outcome of each request in flight is unknown. */
     void failAll() {
         while (!ring.isEmpty()) {
-            final InFlightRequest request = ring.head();
-            final int tag = ring.headTag();
+            InFlightRequest request = ring.head();
+            int tag = ring.headTag();
             ring.removeHead();
             try {
                 fail(request, tag);
-            } catch (final RuntimeException | Error e) {
+            } catch (RuntimeException | Error e) {
                 // The other requests need their outcome.
                 Log.error("a request threw at the end of its connection; the client continues", e);
             }
         }
     }
 
-    private void fail(final InFlightRequest request, final int tag) {
+    private void fail(InFlightRequest request, int tag) {
         if (request instanceof LockRequest lockRequest) {
             sender.onUnknown(lockRequest, tag);
         } else if (request instanceof ReleaseBatch releases) {
@@ -161,23 +161,23 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     // ---- the channel ------------------------------------------------------------------------------------------------
 
     @Override
-    public void channelInactive(final ChannelHandlerContext ctx) {
+    public void channelInactive(ChannelHandlerContext ctx) {
         readBuffer.close();
         listener.onDisconnected(this);
     }
 
     @Override
-    public void exceptionCaught(final ChannelHandlerContext ctx, final Throwable cause) {
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         fail("connection failed: " + cause);
     }
 
     @Override
-    public void onProtocolError(final RespProtocolException e) {
+    public void onProtocolError(RespProtocolException e) {
         fail("malformed reply: " + e.getMessage());
     }
 
     @Override
-    public void onVisitorError(final RuntimeException e) {
+    public void onVisitorError(RuntimeException e) {
         fail(e.getMessage());
         if (!(e instanceof IllegalStateException)) {
             throw e;

@@ -69,8 +69,8 @@ final class NodeConnector {
     private NodeConnection opening;
     private Channel openingChannel;
 
-    NodeConnector(final NodeAddress address, final NodeContext context, final Supplier<NodeConnection> newConnection,
-            final Listener listener) {
+    NodeConnector(NodeAddress address, NodeContext context, Supplier<NodeConnection> newConnection,
+            Listener listener) {
         this.address = address;
         this.context = context;
         this.options = context.options();
@@ -84,18 +84,18 @@ final class NodeConnector {
         context.timers().start(timeoutTimer, nowNs() + (lookupTimeoutMs() + options.connectTimeoutMs()) * NS_PER_MS);
         step = Step.LOOK_UP;
         listener.onConnecting();
-        final int number = ++lookupCount;
+        int number = ++lookupCount;
         try {
             context.transport()
                     .resolve(address, context.loop(), (found, failure) -> onResolved(number, found, failure));
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             // For example, there is no thread for the look-up. The next try may succeed.
             onResolved(number, null, e);
         }
     }
 
     /** Starts a try after a delay. */
-    void connectAfter(final long delayNs) {
+    void connectAfter(long delayNs) {
         context.timers().start(retryTimer, nowNs() + delayNs);
     }
 
@@ -104,7 +104,7 @@ final class NodeConnector {
         context.timers().stop(retryTimer);
         context.timers().stop(timeoutTimer);
         step = Step.NONE;
-        final Channel unwanted = openingChannel;
+        Channel unwanted = openingChannel;
         opening = null;
         openingChannel = null;
         if (unwanted != null) {
@@ -120,7 +120,7 @@ final class NodeConnector {
         return context.clock().nanoTime();
     }
 
-    private void fail(final String reason) {
+    private void fail(String reason) {
         stop();
         listener.onConnectFailed(reason);
     }
@@ -129,7 +129,7 @@ final class NodeConnector {
      * A look-up has ended. The first address counts, also that of an earlier look-up that timed out: the name is the
      * same. A failure counts only if it is that of the latest look-up.
      */
-    private void onResolved(final int number, final SocketAddress found, final Throwable failure) {
+    private void onResolved(int number, SocketAddress found, Throwable failure) {
         if (step != Step.LOOK_UP || found == null && number != lookupCount) {
             return;
         }
@@ -140,31 +140,31 @@ final class NodeConnector {
         }
         try {
             open(found);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             fail("connection failed: " + e);
         }
     }
 
     /** One text for an unknown host: the JDK's message is a different one when its cache answers. */
-    private String lookupFailure(final Throwable failure) {
+    private String lookupFailure(Throwable failure) {
         return failure instanceof UnknownHostException
                 ? "host name look-up failed: unknown host " + address.host() + "; check the address and the DNS"
                 : "host name look-up failed: " + failure;
     }
 
-    private void open(final SocketAddress found) {
+    private void open(SocketAddress found) {
         // Netty's own resolver would hold a reference to the loop until the loop is shut down.
-        final Bootstrap bootstrap = new Bootstrap().group(context.loop())
+        Bootstrap bootstrap = new Bootstrap().group(context.loop())
                 .disableResolver()
                 .channel(context.transport().channelClass(address))
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, options.connectTimeoutMs())
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK,
                         new WriteBufferWaterMark(options.unsentBytesMax() / 2, options.unsentBytesMax()));
         context.transport().tune(bootstrap, address, options.unansweredTimeoutMs());
-        final NodeConnection connection = newConnection.get();
+        NodeConnection connection = newConnection.get();
         step = Step.CONNECT;
         opening = connection;
-        final ChannelFuture connected = bootstrap.handler(initializerOf(connection)).connect(found);
+        ChannelFuture connected = bootstrap.handler(initializerOf(connection)).connect(found);
         if (connected.isDone()) {
             // A channel that could not be created (too many open files) has no loop: a listener would be called on
             // another thread.
@@ -175,16 +175,16 @@ final class NodeConnector {
         connected.addListener((ChannelFuture future) -> onConnected(future, connection));
     }
 
-    private static ChannelHandler initializerOf(final NodeConnection connection) {
+    private static ChannelHandler initializerOf(NodeConnection connection) {
         return new ChannelInitializer<>() {
             @Override
-            protected void initChannel(final Channel channel) {
+            protected void initChannel(Channel channel) {
                 connection.addTo(channel.pipeline());
             }
         };
     }
 
-    private void onConnected(final ChannelFuture future, final NodeConnection connection) {
+    private void onConnected(ChannelFuture future, NodeConnection connection) {
         if (opening != connection) {
             future.channel().close();
         } else if (future.isSuccess()) {
@@ -198,7 +198,7 @@ final class NodeConnector {
 
     private void onTimeout() {
         if (step == Step.LOOK_UP) {
-            final long timeoutMs = lookupTimeoutMs() + options.connectTimeoutMs();
+            long timeoutMs = lookupTimeoutMs() + options.connectTimeoutMs();
             lookupTimeoutCount++;
             fail("host name look-up timed out: no result for " + address.host() + " in " + timeoutMs
                     + " ms; check the DNS");

@@ -46,12 +46,12 @@ final class NodeHealth {
         private boolean hasFailed;
         private Failing failing;
 
-        ErrorRun(final String commands) {
+        ErrorRun(String commands) {
             this.commands = commands;
         }
 
-        boolean isFailingNow(final long nowNs) {
-            final long ageNs = nowNs - firstNs;
+        boolean isFailingNow(long nowNs) {
+            long ageNs = nowNs - firstNs;
             if (hasFailed && nowNs - endedNs < RELAPSE_NS) {
                 return errorCount > 1 && ageNs >= RELAPSE_AGE_NS;
             }
@@ -65,7 +65,7 @@ final class NodeHealth {
     private boolean isSuspicious;
     private volatile Failing failing;
 
-    private ErrorRun kindOf(final CommandKind command) {
+    private ErrorRun kindOf(CommandKind command) {
         return kinds[command.isAcquire() ? 0 : command.isVote() ? 1 : 2];
     }
 
@@ -81,15 +81,15 @@ final class NodeHealth {
      * @param nowNs     monotonic time
      * @return the problem if the kind of command fails from this error on, else null
      */
-    String onError(final CommandKind command, final String errorCode, final long nowNs) {
+    String onError(CommandKind command, String errorCode, long nowNs) {
         if (command == CommandKind.REMAINING_TTL) {
             return null;
         }
-        final ErrorRun kind = kindOf(command);
+        ErrorRun kind = kindOf(command);
         isSuspicious = true;
         kind.firstNs = kind.errorCount++ == 0 ? nowNs : kind.firstNs;
         kind.lastNs = nowNs;
-        final boolean wasFailing = kind.failing != null;
+        boolean wasFailing = kind.failing != null;
         if (wasFailing ? errorCode.equals(kind.failing.errorCode) : !kind.isFailingNow(nowNs)) {
             return null;
         }
@@ -107,16 +107,16 @@ final class NodeHealth {
      * @param nowNs     monotonic time
      * @return a sentence if the kind of command failed before, else null
      */
-    String onReply(final CommandKind command, final boolean isRefusal, final long nowNs) {
+    String onReply(CommandKind command, boolean isRefusal, long nowNs) {
         if (command == CommandKind.REMAINING_TTL) {
             return null;
         }
-        final ErrorRun kind = kindOf(command);
+        ErrorRun kind = kindOf(command);
         if (kind.errorCount == 0 || isRefusal && nowNs - kind.lastNs < SECOND_NS) {
             return null;
         }
-        final Failing ended = kind.failing;
-        final int errorCount = kind.errorCount;
+        Failing ended = kind.failing;
+        int errorCount = kind.errorCount;
         kind.errorCount = 0;
         kind.failing = null;
         isSuspicious = hasErrors();
@@ -131,7 +131,7 @@ final class NodeHealth {
     }
 
     private boolean hasErrors() {
-        for (final ErrorRun kind : kinds) {
+        for (ErrorRun kind : kinds) {
             if (kind.errorCount > 0) {
                 return true;
             }
@@ -140,7 +140,7 @@ final class NodeHealth {
     }
 
     private Failing firstFailing() {
-        for (final ErrorRun kind : kinds) {
+        for (ErrorRun kind : kinds) {
             if (kind.failing != null) {
                 return kind.failing;
             }

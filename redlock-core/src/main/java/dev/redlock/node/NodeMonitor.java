@@ -55,8 +55,8 @@ final class NodeMonitor {
     private long sampleDueNs;
     private long sampleSentNs;
 
-    NodeMonitor(final NodeContext context, final CommandSender sender, final Listener listener) {
-        final int clockSampleMs = context.options().clockSampleMs();
+    NodeMonitor(NodeContext context, CommandSender sender, Listener listener) {
+        int clockSampleMs = context.options().clockSampleMs();
         this.context = context;
         this.sender = sender;
         this.listener = listener;
@@ -64,8 +64,8 @@ final class NodeMonitor {
         this.samplePeriodNs = (clockSampleMs > 0 ? clockSampleMs : UNWATCHED_SAMPLE_MS) * NS_PER_MS;
     }
 
-    void start(final NodeConnection watched) {
-        final long nowNs = nowNs();
+    void start(NodeConnection watched) {
+        long nowNs = nowNs();
         connection = watched;
         sampleDueNs = nowNs;
         sample = Sample.SCHEDULED;
@@ -82,7 +82,7 @@ final class NodeMonitor {
         return context.clock().nanoTime();
     }
 
-    private void onTimer(final long nowNs) {
+    private void onTimer(long nowNs) {
         // Started first: the next call must come even if this one throws.
         context.timers().start(timer, nowNs + PERIOD_NS);
         if (connection.isUnanswered(nowNs, unansweredTimeoutNs)) {
@@ -97,9 +97,9 @@ final class NodeMonitor {
     }
 
     /** A sample is sent when it is due, not in the next period: validity allows for the time between two samples. */
-    private void startTimer(final long nowNs) {
-        final long periodEndNs = nowNs + PERIOD_NS;
-        final boolean isSampleNext = sample == Sample.SCHEDULED && sampleDueNs - periodEndNs < 0;
+    private void startTimer(long nowNs) {
+        long periodEndNs = nowNs + PERIOD_NS;
+        boolean isSampleNext = sample == Sample.SCHEDULED && sampleDueNs - periodEndNs < 0;
         if (isSampleNext && sampleDueNs - nowNs <= 0) {
             // There was no memory for the sample: retry soon, but not in a busy loop.
             context.timers().start(timer, nowNs + SAMPLE_RETRY_NS);
@@ -109,7 +109,7 @@ final class NodeMonitor {
     }
 
     /** The sample remains due if there is no memory for it. */
-    private void sampleClock(final long nowNs) {
+    private void sampleClock(long nowNs) {
         sampleSentNs = nowNs();
         if (sender.sendValue(sender.timeCommand(), new ValueRequest(this::onTime))) {
             sample = Sample.SENT;
@@ -117,12 +117,12 @@ final class NodeMonitor {
         }
     }
 
-    private void onTime(final RespValue reply) {
+    private void onTime(RespValue reply) {
         if (reply == null || connection == null) {
             // The connection was lost; the next one starts with a sample.
             return;
         }
-        final long receivedNs = nowNs();
+        long receivedNs = nowNs();
         sample = Sample.SCHEDULED;
         startTimer(receivedNs);
         listener.onTime(sampleSentNs, receivedNs, reply);

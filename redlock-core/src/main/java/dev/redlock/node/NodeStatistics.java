@@ -27,19 +27,19 @@ public final class NodeStatistics {
         // all zero
     }
 
-    private void add(final int counter) {
+    private void add(int counter) {
         set(counter, counts[counter] + 1);
     }
 
-    private void set(final int counter, final long value) {
+    private void set(int counter, long value) {
         COUNTS.setOpaque(counts, counter, value);
     }
 
-    private long read(final int counter) {
+    private long read(int counter) {
         return (long) COUNTS.getOpaque(counts, counter);
     }
 
-    void onReply(final CommandKind kind, final long value) {
+    void onReply(CommandKind kind, long value) {
         if (kind.isAcquire()) {
             add(value > 0 ? GRANTED : REFUSED);
         }
@@ -57,7 +57,7 @@ public final class NodeStatistics {
         add(CLOCK_JUMPS);
     }
 
-    void onUndeliveredReleases(final int length, final long droppedCount) {
+    void onUndeliveredReleases(int length, long droppedCount) {
         set(UNDELIVERED, length);
         set(UNDELIVERED_DROPPED, droppedCount);
     }

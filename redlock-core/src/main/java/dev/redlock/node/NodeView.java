@@ -30,7 +30,7 @@ public final class NodeView {
     private volatile String problem;
     private volatile long roundTripNs;
 
-    NodeView(final int index, final NodeAddress address, final NanoClock clock, final NodeListener listener) {
+    NodeView(int index, NodeAddress address, NanoClock clock, NodeListener listener) {
         this.index = index;
         this.address = address;
         this.clock = clock;
@@ -56,20 +56,20 @@ public final class NodeView {
 
     /** @return the node's problem, one sentence; null if there is none */
     public String problem() {
-        final String known = problem;
-        final NodeHealth.Failing failing = health.failing();
+        String known = problem;
+        NodeHealth.Failing failing = health.failing();
         return known == null && failing != null ? failing.problem() : known;
     }
 
     /** @return the first word of the errors that the node replies to lock commands; null while the commands work */
     public String failingCode() {
-        final NodeHealth.Failing failing = health.failing();
+        NodeHealth.Failing failing = health.failing();
         return failing == null ? null : failing.errorCode();
     }
 
     /** @return nanoseconds since the first of those errors, 0 if there are none */
     public long failingNs() {
-        final NodeHealth.Failing failing = health.failing();
+        NodeHealth.Failing failing = health.failing();
         return failing == null ? 0 : clock.nanoTime() - failing.sinceNs();
     }
 
@@ -89,19 +89,19 @@ public final class NodeView {
         return health;
     }
 
-    void setState(final NodeState newState) {
+    void setState(NodeState newState) {
         if (state != newState) {
             state = newState;
             listener.onStateChange(this, newState);
         }
     }
 
-    void setRoundTripNs(final long newRoundTripNs) {
+    void setRoundTripNs(long newRoundTripNs) {
         roundTripNs = newRoundTripNs;
     }
 
     /** Shows a problem whose report follows. */
-    void showProblem(final String text) {
+    void showProblem(String text) {
         if (problem == null) {
             problemSinceNs = clock.nanoTime();
         }
@@ -109,7 +109,7 @@ public final class NodeView {
     }
 
     /** Shows and logs a problem, also if it is the same as before. */
-    void reportProblem(final Level level, final String text) {
+    void reportProblem(Level level, String text) {
         showProblem(text);
         log(level, problem);
     }
@@ -124,8 +124,8 @@ public final class NodeView {
     }
 
     /** Logs a line, unless the same one was logged in the last minute. */
-    void log(final Level level, final String text) {
-        final String line = problemLog.lineFor(text, clock.nanoTime());
+    void log(Level level, String text) {
+        String line = problemLog.lineFor(text, clock.nanoTime());
         if (line != null) {
             listener.onLogLine(this, level, line);
         }
@@ -133,7 +133,7 @@ public final class NodeView {
 
     @Override
     public String toString() {
-        final String shown = problem();
+        String shown = problem();
         return "node " + index + " (" + address + ") " + state + (shown == null ? "" : ": " + shown);
     }
 }

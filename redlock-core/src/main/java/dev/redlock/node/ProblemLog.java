@@ -26,11 +26,11 @@ final class ProblemLog {
      * @param nowNs monotonic time
      * @return the text, and the number of lines that were left out before it; null if this one is left out too
      */
-    String lineFor(final String text, final long nowNs) {
-        final String key = keyOf(text);
+    String lineFor(String text, long nowNs) {
+        String key = keyOf(text);
         int free = -1;
         for (int i = 0; i < TEXTS_MAX; i++) {
-            final boolean isFree = keys[i] == null || nowNs - loggedNs[i] >= REPEAT_NS;
+            boolean isFree = keys[i] == null || nowNs - loggedNs[i] >= REPEAT_NS;
             if (isFree) {
                 free = i;
             } else if (keys[i].equals(key)) {
@@ -44,7 +44,7 @@ final class ProblemLog {
         }
         keys[free] = key;
         loggedNs[free] = nowNs;
-        final String line = leftOutCount == 0
+        String line = leftOutCount == 0
                 ? text
                 : text + " (" + leftOutCount + " more lines about this node were left out)";
         leftOutCount = 0;
@@ -52,13 +52,13 @@ final class ProblemLog {
     }
 
     /** The text with one digit in place of each number. */
-    private static String keyOf(final String text) {
-        final int length = Math.min(text.length(), KEY_LENGTH_MAX);
-        final StringBuilder key = new StringBuilder(length);
+    private static String keyOf(String text) {
+        int length = Math.min(text.length(), KEY_LENGTH_MAX);
+        StringBuilder key = new StringBuilder(length);
         boolean isInNumber = false;
         for (int i = 0; i < length; i++) {
-            final char c = text.charAt(i);
-            final boolean isDigit = c >= '0' && c <= '9';
+            char c = text.charAt(i);
+            boolean isDigit = c >= '0' && c <= '9';
             if (!isDigit) {
                 key.append(c);
             } else if (!isInNumber) {

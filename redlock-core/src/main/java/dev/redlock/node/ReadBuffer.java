@@ -22,7 +22,7 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
     private ByteBuf buffer;
     private boolean isClosed;
 
-    ReadBuffer(final DirectBuffers buffers) {
+    ReadBuffer(DirectBuffers buffers) {
         this.buffers = buffers;
     }
 
@@ -32,7 +32,7 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
         return new OneBuffer();
     }
 
-    private ByteBuf take(final ByteBufAllocator allocator) {
+    private ByteBuf take(ByteBufAllocator allocator) {
         if (isClosed) {
             return allocator.ioBuffer(LENGTH);
         }
@@ -66,7 +66,7 @@ final class ReadBuffer extends DefaultMaxMessagesRecvByteBufAllocator {
      */
     private final class OneBuffer extends MaxMessageHandle {
         @Override
-        public ByteBuf allocate(final ByteBufAllocator allocator) {
+        public ByteBuf allocate(ByteBufAllocator allocator) {
             return take(allocator);
         }
 

@@ -23,7 +23,7 @@ final class ReconnectDelay {
     private boolean isUnstable;
     private long connectedNs;
 
-    ReconnectDelay(final NodeOptions options, final RandomGenerator random) {
+    ReconnectDelay(NodeOptions options, RandomGenerator random) {
         this.options = options;
         this.random = random;
     }
@@ -34,18 +34,18 @@ final class ReconnectDelay {
     }
 
     /** A handshake is complete. */
-    void onConnected(final long nowNs) {
+    void onConnected(long nowNs) {
         connectedNs = nowNs;
     }
 
     /** A connection whose handshake was complete has ended. */
-    void onConnectionLost(final long nowNs) {
+    void onConnectionLost(long nowNs) {
         isUnstable = true;
         resetIfLasting(nowNs);
     }
 
     /** Resets the delays if the present connection has lasted for the longest of them. */
-    void resetIfLasting(final long nowNs) {
+    void resetIfLasting(long nowNs) {
         if (nowNs - connectedNs >= options.reconnectDelayMsMax() * NS_PER_MS) {
             failureCount = 0;
             isUnstable = false;
@@ -59,11 +59,11 @@ final class ReconnectDelay {
      * @param delayMsMin least delay before the random part is taken off, milliseconds
      * @return nanoseconds
      */
-    long nextNs(final long delayMsMin) {
-        final int doublings = Math.min(failureCount++, DOUBLINGS_MAX);
-        final long doubledMs = Math.min(options.reconnectDelayMsMax(),
+    long nextNs(long delayMsMin) {
+        int doublings = Math.min(failureCount++, DOUBLINGS_MAX);
+        long doubledMs = Math.min(options.reconnectDelayMsMax(),
                 (long) options.reconnectDelayMsMin() << doublings);
-        final long halfNs = Math.max(delayMsMin, doubledMs) * NS_PER_MS / 2;
+        long halfNs = Math.max(delayMsMin, doubledMs) * NS_PER_MS / 2;
         return halfNs + random.nextLong(halfNs + 1);
     }
 }

@@ -34,19 +34,19 @@ final class RejectedSends {
         return entries.isEmpty();
     }
 
-    void add(final LockRequest request, final CommandKind kind, final int sequence, final long nodes) {
-        final Entry entry = take(kind, nodes);
+    void add(LockRequest request, CommandKind kind, int sequence, long nodes) {
+        Entry entry = take(kind, nodes);
         entry.request = request;
         entry.sequence = sequence;
     }
 
-    void add(final ReleaseBatch releases, final long nodes) {
+    void add(ReleaseBatch releases, long nodes) {
         take(releases.kind(), nodes).releases = releases;
     }
 
-    private Entry take(final CommandKind kind, final long nodes) {
-        final Entry pooled = free.poll();
-        final Entry entry = pooled == null ? new Entry() : pooled;
+    private Entry take(CommandKind kind, long nodes) {
+        Entry pooled = free.poll();
+        Entry entry = pooled == null ? new Entry() : pooled;
         entry.kind = kind;
         entry.nodes = nodes;
         entries.add(entry);
@@ -64,14 +64,14 @@ final class RejectedSends {
     }
 
     /** Reports the entries so far. New ones wait for the next call, so this terminates. */
-    void report(final FanOut fanOut) {
+    void report(FanOut fanOut) {
         for (int left = entries.size(); left > 0; left--) {
-            final Entry entry = entries.remove();
-            final LockRequest request = entry.request;
-            final ReleaseBatch releases = entry.releases;
-            final CommandKind kind = entry.kind;
-            final int sequence = entry.sequence;
-            final long nodes = entry.nodes;
+            Entry entry = entries.remove();
+            LockRequest request = entry.request;
+            ReleaseBatch releases = entry.releases;
+            CommandKind kind = entry.kind;
+            int sequence = entry.sequence;
+            long nodes = entry.nodes;
             entry.request = null;
             entry.releases = null;
             free.push(entry);

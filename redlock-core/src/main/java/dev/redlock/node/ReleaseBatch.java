@@ -20,7 +20,7 @@ final class ReleaseBatch extends InFlightRequest {
     private int openCount;
 
     /** An empty batch of {@link CommandKind#RELEASE_MANY} or {@link CommandKind#RELEASE_MANY_FENCED}. */
-    ReleaseBatch(final CommandKind kind) {
+    ReleaseBatch(CommandKind kind) {
         this.kind = kind;
     }
 
@@ -28,7 +28,7 @@ final class ReleaseBatch extends InFlightRequest {
         return kind;
     }
 
-    void add(final LockRequest request) {
+    void add(LockRequest request) {
         members[length++] = request;
         keyBytes += request.resourceBulk().length + (kind.hasCounter() ? request.counterBulk().length : 0);
     }
@@ -42,12 +42,12 @@ final class ReleaseBatch extends InFlightRequest {
         return keyBytes;
     }
 
-    LockRequest member(final int index) {
+    LockRequest member(int index) {
         return members[index];
     }
 
     /** Counts outcomes that will come. */
-    void expectOutcomes(final int count) {
+    void expectOutcomes(int count) {
         openCount += count;
     }
 
@@ -63,19 +63,19 @@ final class ReleaseBatch extends InFlightRequest {
         keyBytes = 0;
     }
 
-    void onError(final int nodeIndex, final VoteFailure failure) {
+    void onError(int nodeIndex, VoteFailure failure) {
         for (int i = 0; i < length; i++) {
             members[i].onError(nodeIndex, CommandKind.RELEASE, 0, failure);
         }
     }
 
-    void onUnknown(final int nodeIndex) {
+    void onUnknown(int nodeIndex) {
         for (int i = 0; i < length; i++) {
             members[i].onUnknown(nodeIndex, CommandKind.RELEASE, 0);
         }
     }
 
-    void onNotSent(final int nodeIndex, final VoteFailure failure) {
+    void onNotSent(int nodeIndex, VoteFailure failure) {
         for (int i = 0; i < length; i++) {
             members[i].onNotSent(nodeIndex, CommandKind.RELEASE, 0, failure);
         }

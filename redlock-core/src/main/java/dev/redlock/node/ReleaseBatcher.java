@@ -15,7 +15,7 @@ final class ReleaseBatcher {
     private ReleaseBatch pending;
 
     /** A single release is sent as the first kind, several as the second. */
-    ReleaseBatcher(final CommandKind single, final CommandKind many) {
+    ReleaseBatcher(CommandKind single, CommandKind many) {
         this.single = single;
         this.many = many;
     }
@@ -29,9 +29,9 @@ final class ReleaseBatcher {
     }
 
     /** Adds a release; returns the batch with it. */
-    ReleaseBatch add(final LockRequest request) {
+    ReleaseBatch add(LockRequest request) {
         if (pending == null) {
-            final ReleaseBatch pooled = free.poll();
+            ReleaseBatch pooled = free.poll();
             pending = pooled == null ? new ReleaseBatch(many) : pooled;
         }
         pending.add(request);
@@ -40,12 +40,12 @@ final class ReleaseBatcher {
 
     /** Takes the collected releases; null if there are none. */
     ReleaseBatch take() {
-        final ReleaseBatch taken = pending;
+        ReleaseBatch taken = pending;
         pending = null;
         return taken;
     }
 
-    void recycle(final ReleaseBatch releases) {
+    void recycle(ReleaseBatch releases) {
         releases.reset();
         free.push(releases);
     }

@@ -13,7 +13,7 @@ final class ReleaseRedelivery {
     private final NodeStatistics statistics;
     private final NodeContext context;
 
-    ReleaseRedelivery(final NodeView view, final NodeContext context, final CommandSender sender) {
+    ReleaseRedelivery(NodeView view, NodeContext context, CommandSender sender) {
         this.queue = new UndeliveredReleases(context.options().undeliveredReleasesMax());
         this.sender = sender;
         this.statistics = view.statistics();
@@ -21,7 +21,7 @@ final class ReleaseRedelivery {
     }
 
     /** Keeps the release of a claim whose key expires at a time. */
-    void retain(final LockCommand command, final long untilNs) {
+    void retain(LockCommand command, long untilNs) {
         queue.add(new UndeliveredRelease(this, command.resourceBulk(), command.token(), untilNs));
         publishCounts();
     }
@@ -29,7 +29,7 @@ final class ReleaseRedelivery {
     /** Sends as many as the connection accepts. */
     void sendAll() {
         while (sender.isConnected() && queue.length() > 0 && !sender.isCongested()) {
-            final UndeliveredRelease release = queue.poll(nowNs());
+            UndeliveredRelease release = queue.poll(nowNs());
             if (release != null && !sender.sendScript(release, false)) {
                 queue.putBack(release);
                 break;
@@ -38,15 +38,15 @@ final class ReleaseRedelivery {
         publishCounts();
     }
 
-    void onReply(final long value) {
-        final String recovery = sender.recordReply(CommandKind.RELEASE, value);
+    void onReply(long value) {
+        String recovery = sender.recordReply(CommandKind.RELEASE, value);
         statistics.onUndeliveredReleaseDelivered();
         sender.logHealth(recovery);
     }
 
     /** An error will most likely repeat, so the release is not sent again: the key expires. */
-    void onError(final UndeliveredRelease release, final int tag, final VoteFailure failure, final String errorCode) {
-        final boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
+    void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode) {
+        boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
         if (isUnknownScript && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE
                 && sender.sendScript(release, true)) {
             return;
@@ -54,12 +54,12 @@ final class ReleaseRedelivery {
         if (isUnknownScript) {
             sender.loadScript(CommandKind.RELEASE);
         }
-        final String problem = sender.recordError(CommandKind.RELEASE, errorCode);
+        String problem = sender.recordError(CommandKind.RELEASE, errorCode);
         statistics.onUndeliveredReleaseRefused();
         sender.logHealth(problem);
     }
 
-    void onUnknown(final UndeliveredRelease release) {
+    void onUnknown(UndeliveredRelease release) {
         queue.putBack(release);
         publishCounts();
     }

@@ -40,7 +40,7 @@ public interface ReplyListener {
      *
      * @param nodeIndex which node
      */
-    default void onRefusedAhead(final int nodeIndex) {
+    default void onRefusedAhead(int nodeIndex) {
     }
 
     /**
@@ -50,7 +50,7 @@ public interface ReplyListener {
      * @param nodeIndex which node
      * @param sequence  the sequence that the command was sent with
      */
-    default void onMayShortenLate(final int nodeIndex, final int sequence) {
+    default void onMayShortenLate(int nodeIndex, int sequence) {
     }
 
     /**

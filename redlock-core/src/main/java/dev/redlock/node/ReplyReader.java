@@ -39,13 +39,13 @@ final class ReplyReader implements RespVisitor {
     private int elementIndex;
     private long deletedMask;
 
-    ReplyReader(final RequestRing ring, final CommandSender sender) {
+    ReplyReader(RequestRing ring, CommandSender sender) {
         this.ring = ring;
         this.sender = sender;
     }
 
     @Override
-    public void onInteger(final long number) {
+    public void onInteger(long number) {
         if (isScalarExpected()) {
             scalar = Scalar.INTEGER;
             integer = number;
@@ -63,7 +63,7 @@ final class ReplyReader implements RespVisitor {
         if (depth != 0) {
             return false;
         }
-        final InFlightRequest request = ring.head();
+        InFlightRequest request = ring.head();
         return request instanceof LockRequest || request instanceof UndeliveredRelease;
     }
 
@@ -76,7 +76,7 @@ final class ReplyReader implements RespVisitor {
     }
 
     @Override
-    public void onSimpleError(final ByteBuf buf, final int index, final int length) {
+    public void onSimpleError(ByteBuf buf, int index, int length) {
         if (isLockError()) {
             scalar = Scalar.ERROR;
             failure = VoteFailure.ofErrorReply(buf, index, length);
@@ -90,7 +90,7 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onReplyEnd() {
-        final InFlightRequest request = ring.head();
+        InFlightRequest request = ring.head();
         if (request instanceof LockRequest lockRequest) {
             answer(lockRequest);
         } else if (request instanceof ReleaseBatch releases) {
@@ -100,7 +100,7 @@ final class ReplyReader implements RespVisitor {
         } else if (request instanceof ValueRequest valueRequest) {
             valueReader.onReplyEnd();
             ring.removeHead();
-            final RespValue reply = value;
+            RespValue reply = value;
             value = null;
             valueRequest.onValue(reply);
         } else {
@@ -108,9 +108,9 @@ final class ReplyReader implements RespVisitor {
         }
     }
 
-    private void answer(final LockRequest request) {
-        final int tag = ring.headTag();
-        final Scalar reply = scalar;
+    private void answer(LockRequest request) {
+        int tag = ring.headTag();
+        Scalar reply = scalar;
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
             ring.removeHead();
@@ -130,9 +130,9 @@ final class ReplyReader implements RespVisitor {
         }
     }
 
-    private void answer(final UndeliveredRelease release) {
-        final int tag = ring.headTag();
-        final Scalar reply = scalar;
+    private void answer(UndeliveredRelease release) {
+        int tag = ring.headTag();
+        Scalar reply = scalar;
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
             ring.removeHead();
@@ -145,11 +145,11 @@ final class ReplyReader implements RespVisitor {
         }
     }
 
-    private void answer(final ReleaseBatch releases) {
-        final int tag = ring.headTag();
-        final Scalar reply = scalar;
-        final long deleted = deletedMask;
-        final int count = elementIndex;
+    private void answer(ReleaseBatch releases) {
+        int tag = ring.headTag();
+        Scalar reply = scalar;
+        long deleted = deletedMask;
+        int count = elementIndex;
         scalar = Scalar.NONE;
         deletedMask = 0;
         elementIndex = 0;
@@ -172,7 +172,7 @@ final class ReplyReader implements RespVisitor {
     }
 
     @Override
-    public void onAggregateStart(final RespType type, final int elementCount) {
+    public void onAggregateStart(RespType type, int elementCount) {
         if (depth == 0 && type == RespType.ARRAY && ring.head() instanceof ReleaseBatch releases
                 && elementCount == releases.length()) {
             isBatchReply = true;
@@ -183,7 +183,7 @@ final class ReplyReader implements RespVisitor {
     }
 
     @Override
-    public void onAggregateEnd(final RespType type) {
+    public void onAggregateEnd(RespType type) {
         depth--;
         if (depth == 0 && isBatchReply) {
             isBatchReply = false;
@@ -193,7 +193,7 @@ final class ReplyReader implements RespVisitor {
     }
 
     @Override
-    public void onSimpleString(final ByteBuf buf, final int index, final int length) {
+    public void onSimpleString(ByteBuf buf, int index, int length) {
         if (isScalarExpected() && isOk(buf, index, length)) {
             scalar = Scalar.OK;
         } else {
@@ -201,17 +201,17 @@ final class ReplyReader implements RespVisitor {
         }
     }
 
-    private static boolean isOk(final ByteBuf buf, final int index, final int length) {
+    private static boolean isOk(ByteBuf buf, int index, int length) {
         return length == 2 && buf.getByte(index) == 'O' && buf.getByte(index + 1) == 'K';
     }
 
     @Override
-    public void onBulkString(final ByteBuf buf, final int index, final int length) {
+    public void onBulkString(ByteBuf buf, int index, int length) {
         valueReader.onBulkString(buf, index, length);
     }
 
     @Override
-    public void onBulkError(final ByteBuf buf, final int index, final int length) {
+    public void onBulkError(ByteBuf buf, int index, int length) {
         if (isLockError()) {
             onSimpleError(buf, index, length);
         } else {
@@ -220,12 +220,12 @@ final class ReplyReader implements RespVisitor {
     }
 
     @Override
-    public void onVerbatimString(final int format, final ByteBuf buf, final int index, final int length) {
+    public void onVerbatimString(int format, ByteBuf buf, int index, int length) {
         valueReader.onVerbatimString(format, buf, index, length);
     }
 
     @Override
-    public void onNull(final RespType type) {
+    public void onNull(RespType type) {
         if (isScalarExpected()) {
             scalar = Scalar.NULL;
         } else {
@@ -234,17 +234,17 @@ final class ReplyReader implements RespVisitor {
     }
 
     @Override
-    public void onBoolean(final boolean bool) {
+    public void onBoolean(boolean bool) {
         valueReader.onBoolean(bool);
     }
 
     @Override
-    public void onDouble(final double number) {
+    public void onDouble(double number) {
         valueReader.onDouble(number);
     }
 
     @Override
-    public void onBigNumber(final ByteBuf buf, final int index, final int length) {
+    public void onBigNumber(ByteBuf buf, int index, int length) {
         valueReader.onBigNumber(buf, index, length);
     }
 
@@ -255,7 +255,7 @@ final class ReplyReader implements RespVisitor {
      */
     private final class ValueSink implements RespValueReader.Sink {
         @Override
-        public void onReply(final RespValue reply) {
+        public void onReply(RespValue reply) {
             value = reply;
         }
     }

@@ -29,37 +29,37 @@ final class RequestRing {
     private long tailCursor;
 
     /** A ring that holds up to {@code limit} lock requests. */
-    RequestRing(final int limit) {
+    RequestRing(int limit) {
         this.limit = limit;
-        final int capacity = Math.min(CAPACITY_INITIAL, powerOfTwoAtLeast(limit));
+        int capacity = Math.min(CAPACITY_INITIAL, powerOfTwoAtLeast(limit));
         requests = new InFlightRequest[capacity];
         tags = new int[capacity];
         highMark = capacity;
     }
 
-    private static int powerOfTwoAtLeast(final int value) {
+    private static int powerOfTwoAtLeast(int value) {
         return value <= 1 ? 1 : Integer.highestOneBit(value - 1) << 1;
     }
 
-    static int tag(final CommandKind kind, final CommandEncoding encoding, final int sequence,
-            final boolean isSecondTry) {
+    static int tag(CommandKind kind, CommandEncoding encoding, int sequence,
+            boolean isSecondTry) {
         return sequence << SEQUENCE_SHIFT | (isSecondTry ? SECOND_TRY_BIT : 0) | encoding.ordinal() << KIND_BITS
                 | kind.ordinal();
     }
 
-    static CommandKind kindOf(final int tag) {
+    static CommandKind kindOf(int tag) {
         return CommandKind.of(tag & (1 << KIND_BITS) - 1);
     }
 
-    static CommandEncoding encodingOf(final int tag) {
+    static CommandEncoding encodingOf(int tag) {
         return CommandEncoding.of(tag >>> KIND_BITS & (1 << ENCODING_BITS) - 1);
     }
 
-    static int sequenceOf(final int tag) {
+    static int sequenceOf(int tag) {
         return tag >>> SEQUENCE_SHIFT;
     }
 
-    static boolean isSecondTry(final int tag) {
+    static boolean isSecondTry(int tag) {
         return (tag & SECOND_TRY_BIT) != 0;
     }
 
@@ -86,11 +86,11 @@ final class RequestRing {
         return headCursor;
     }
 
-    void add(final InFlightRequest request, final int tag) {
+    void add(InFlightRequest request, int tag) {
         if (length() >= highMark) {
             onHighMark();
         }
-        final int slot = (int) tailCursor & requests.length - 1;
+        int slot = (int) tailCursor & requests.length - 1;
         assert requests[slot] == null : "the slot is free";
         requests[slot] = request;
         tags[slot] = tag;
@@ -132,10 +132,10 @@ final class RequestRing {
         return requests.length;
     }
 
-    private void resize(final int newCapacity) {
-        final int capacity = requests.length;
-        final InFlightRequest[] newRequests = new InFlightRequest[newCapacity];
-        final int[] newTags = new int[newCapacity];
+    private void resize(int newCapacity) {
+        int capacity = requests.length;
+        InFlightRequest[] newRequests = new InFlightRequest[newCapacity];
+        int[] newTags = new int[newCapacity];
         for (long cursor = headCursor; cursor < tailCursor; cursor++) {
             newRequests[(int) cursor & newCapacity - 1] = requests[(int) cursor & capacity - 1];
             newTags[(int) cursor & newCapacity - 1] = tags[(int) cursor & capacity - 1];

@@ -17,23 +17,23 @@ final class ResourceFilter {
     private final long[] bits = new long[WORDS];
     private boolean isEmpty = true;
 
-    void add(final LockCommand command) {
-        final int hash = spread(command);
+    void add(LockCommand command) {
+        int hash = spread(command);
         bits[hash >>> WORD_SHIFT] |= 1L << hash;
         isEmpty = false;
     }
 
-    boolean mightContain(final LockCommand command) {
+    boolean mightContain(LockCommand command) {
         if (isEmpty) {
             return false;
         }
-        final int hash = spread(command);
+        int hash = spread(command);
         return (bits[hash >>> WORD_SHIFT] & 1L << hash) != 0;
     }
 
     /** The six highest bits select the word, the six lowest the bit: a shift uses only those. */
-    private static int spread(final LockCommand command) {
-        final int mixed = command.resourceHash() * SPREAD;
+    private static int spread(LockCommand command) {
+        int mixed = command.resourceHash() * SPREAD;
         return mixed ^ mixed >>> Short.SIZE;
     }
 

@@ -38,14 +38,14 @@ final class RestartGuard {
     /** When the previous process last replied. */
     private long previousProcessLastReplyNs;
 
-    RestartGuard(final RestartGuardMode mode, final long maxTtlMs, final Drift drift) {
+    RestartGuard(RestartGuardMode mode, long maxTtlMs, Drift drift) {
         this.mode = mode;
         this.drift = drift;
         this.neededUptimeMs = neededUptimeMs(maxTtlMs, drift);
     }
 
     /** After this time every lock that a server granted before has expired, milliseconds. */
-    static long neededUptimeMs(final long maxTtlMs, final Drift drift) {
+    static long neededUptimeMs(long maxTtlMs, Drift drift) {
         return maxTtlMs + drift.ofMs(maxTtlMs) + ROUNDING_MS;
     }
 
@@ -57,7 +57,7 @@ final class RestartGuard {
      * @param nowNs         monotonic time
      * @return milliseconds, 0 if it may vote now
      */
-    long quarantineMs(final String runId, final long uptimeSeconds, final long nowNs) {
+    long quarantineMs(String runId, long uptimeSeconds, long nowNs) {
         recordProcess(runId, nowNs);
         if (mode == RestartGuardMode.OFF || runId.equals(trustedRunId)) {
             return 0;
@@ -66,7 +66,7 @@ final class RestartGuard {
             trustedRunId = runId;
             return 0;
         }
-        final long uptimeMs = Math.max(0, Math.min(uptimeSeconds, Long.MAX_VALUE / 1000)) * 1000;
+        long uptimeMs = Math.max(0, Math.min(uptimeSeconds, Long.MAX_VALUE / 1000)) * 1000;
         if (!hasPredecessor) {
             return Math.max(0, neededUptimeMs - uptimeMs);
         }
@@ -75,7 +75,7 @@ final class RestartGuard {
                 : Math.max(0, neededUptimeMs - (nowNs - firstContactNs) / NS_PER_MS);
     }
 
-    private void recordProcess(final String runId, final long nowNs) {
+    private void recordProcess(String runId, long nowNs) {
         if (!runId.equals(lastRunId)) {
             hasPredecessor = lastRunId != null;
             previousProcessLastReplyNs = lastReplyNs;
@@ -85,8 +85,8 @@ final class RestartGuard {
         lastReplyNs = nowNs;
     }
 
-    private boolean isPossibleUptime(final long uptimeMs, final long nowNs) {
-        final long sinceReplyMs = (nowNs - previousProcessLastReplyNs) / NS_PER_MS;
+    private boolean isPossibleUptime(long uptimeMs, long nowNs) {
+        long sinceReplyMs = (nowNs - previousProcessLastReplyNs) / NS_PER_MS;
         return uptimeMs <= sinceReplyMs + drift.ofMs(sinceReplyMs) + ROUNDING_MS;
     }
 
@@ -95,12 +95,12 @@ final class RestartGuard {
      *
      * @param nowNs monotonic time of its reply
      */
-    void onReply(final long nowNs) {
+    void onReply(long nowNs) {
         lastReplyNs = nowNs;
     }
 
     /** A process was connected at the end of its quarantine: it is trusted. */
-    void onQuarantineServed(final String runId) {
+    void onQuarantineServed(String runId) {
         trustedRunId = runId;
     }
 }

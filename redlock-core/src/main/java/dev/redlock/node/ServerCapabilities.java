@@ -33,8 +33,8 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
      * @param delIfEqual the reply to {@code DELIFEQ key value}; null if there was none
      * @param setIfEqual the reply to {@code SET key value IFEQ value PX 1}; null if there was none
      */
-    static ServerCapabilities of(final RespValue delex, final RespValue delIfEqual, final RespValue setIfEqual) {
-        final CommandEncoding release = isDelete(delex)
+    static ServerCapabilities of(RespValue delex, RespValue delIfEqual, RespValue setIfEqual) {
+        CommandEncoding release = isDelete(delex)
                 ? CommandEncoding.DELEX
                 : isDelete(delIfEqual) ? CommandEncoding.DELIFEQ : CommandEncoding.SCRIPT;
         return new ServerCapabilities(release,
@@ -42,7 +42,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
     }
 
     /** Only 0 is right. A 1 would mean that the server deleted a missing key, or one with another value. */
-    private static boolean isDelete(final RespValue reply) {
+    private static boolean isDelete(RespValue reply) {
         if (reply == null) {
             return false;
         }
@@ -55,7 +55,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
      * Whether SET has IFEQ. A server that ignores unknown arguments sets the key and replies OK. An error that precedes
      * the check of the arguments is inconclusive; then a conditional delete implies IFEQ.
      */
-    private static boolean isSetIfEqual(final RespValue reply, final CommandEncoding release) {
+    private static boolean isSetIfEqual(RespValue reply, CommandEncoding release) {
         if (reply == null) {
             return false;
         }
@@ -65,13 +65,13 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
         return reply.isNull();
     }
 
-    private static boolean isKnownButFailed(final String error) {
-        final String code = Handshake.codeOf(error);
+    private static boolean isKnownButFailed(String error) {
+        String code = Handshake.codeOf(error);
         return KNOWN_BUT_FAILED.contains(code) || code.equals("NOPERM") && error.contains(KEY_FORBIDDEN);
     }
 
     /** The capabilities without a command that the node has rejected. */
-    ServerCapabilities without(final CommandEncoding encoding) {
+    ServerCapabilities without(CommandEncoding encoding) {
         return new ServerCapabilities(releaseEncoding == encoding ? CommandEncoding.SCRIPT : releaseEncoding,
                 extendEncoding == encoding ? CommandEncoding.SCRIPT : extendEncoding);
     }

@@ -23,15 +23,15 @@ final class ServerIdentity {
     /** The node that owned the identity at the last handshake; null if this node may have it. */
     private Node owner;
 
-    ServerIdentity(final Node node, final NodeContext context) {
-        final NodeOptions options = context.options();
+    ServerIdentity(Node node, NodeContext context) {
+        NodeOptions options = context.options();
         this.node = node;
         this.context = context;
         this.keptNs = RestartGuard.neededUptimeMs(options.maxTtlMs(), options.drift()) * NS_PER_MS;
     }
 
     /** The problem of a node whose address leads to the server of another node. */
-    static String problemOf(final Node owner) {
+    static String problemOf(Node owner) {
         return "the address leads to the same server as node " + owner.view().index() + " (" + owner.view().address()
                 + "): a server has one vote, so configure each server once";
     }
@@ -46,8 +46,8 @@ final class ServerIdentity {
      *
      * @return the owner; null if this node may have the identity
      */
-    Node findOwner(final String newRunId) {
-        for (final Node peer : context.peers()) {
+    Node findOwner(String newRunId) {
+        for (Node peer : context.peers()) {
             if (isOther(peer) && newRunId.equals(peer.identity().runId) && peer.identity().isKept()
                     && !isOlderThan(peer.identity())) {
                 owner = peer;
@@ -61,28 +61,28 @@ final class ServerIdentity {
     }
 
     /** The node has the identity from now on. */
-    void adopt(final String newRunId, final long nowNs) {
+    void adopt(String newRunId, long nowNs) {
         if (!newRunId.equals(runId)) {
             runId = newRunId;
             sinceNs = nowNs;
         }
     }
 
-    void onDisconnected(final long nowNs) {
+    void onDisconnected(long nowNs) {
         disconnectedNs = nowNs;
     }
 
     /** Another node owns this identity. */
-    void yieldTo(final Node newOwner) {
+    void yieldTo(Node newOwner) {
         owner = newOwner;
     }
 
     /** Whether another connected node had this identity while its owner was not connected. */
-    boolean isHeldBy(final Node peer) {
+    boolean isHeldBy(Node peer) {
         return isOther(peer) && peer.isConnected() && runId.equals(peer.identity().runId);
     }
 
-    private boolean isOther(final Node peer) {
+    private boolean isOther(Node peer) {
         return peer != null && peer != node;
     }
 
@@ -90,7 +90,7 @@ final class ServerIdentity {
         return node.isConnected() || runId != null && context.clock().nanoTime() - disconnectedNs < keptNs;
     }
 
-    private boolean isOlderThan(final ServerIdentity other) {
+    private boolean isOlderThan(ServerIdentity other) {
         return other.runId.equals(runId) && sinceNs - other.sinceNs < 0;
     }
 }

@@ -21,13 +21,13 @@ final class SharedBatch {
     private ByteBuf timeCommand;
 
     /** An empty batch; the senders are borrowed. */
-    SharedBatch(final DirectBuffers buffers, final CommandSender[] senders) {
+    SharedBatch(DirectBuffers buffers, CommandSender[] senders) {
         this.buffers = buffers;
         this.senders = senders;
     }
 
     /** The buffer, with at least so many writable bytes; null if there is no memory. */
-    ByteBuf withRoom(final int bytes) {
+    ByteBuf withRoom(int bytes) {
         if (batch != null && batch.writableBytes() < bytes) {
             flush();
         }
@@ -43,7 +43,7 @@ final class SharedBatch {
     }
 
     /** Writes a node's part so far to its connection, so that a command of its own can follow. */
-    void writeTo(final CommandSender sender) {
+    void writeTo(CommandSender sender) {
         if (batch != null) {
             sender.skip(batch, batch.writerIndex(), batch.writerIndex());
         }
@@ -54,15 +54,15 @@ final class SharedBatch {
      * and every node at its start.
      */
     void flush() {
-        final ByteBuf flushed = batch;
+        ByteBuf flushed = batch;
         if (flushed != null) {
-            final int end = flushed.writerIndex();
-            for (final CommandSender sender : senders) {
+            int end = flushed.writerIndex();
+            for (CommandSender sender : senders) {
                 sender.writeBatchEnd(flushed, end);
             }
             batch = null;
         }
-        for (final CommandSender sender : senders) {
+        for (CommandSender sender : senders) {
             sender.flush();
         }
         if (flushed != null) {
@@ -70,7 +70,7 @@ final class SharedBatch {
         }
     }
 
-    private void reuseOrRelease(final ByteBuf flushed) {
+    private void reuseOrRelease(ByteBuf flushed) {
         if (batch == null && flushed.refCnt() == 1) {
             batch = flushed.clear();
         } else {

@@ -19,27 +19,27 @@ final class TimeReply {
     }
 
     /** Microseconds since the epoch; -1 if the reply is invalid, or out of range. */
-    static long microsecondsOf(final RespValue reply) {
+    static long microsecondsOf(RespValue reply) {
         if (!reply.type().isAggregate() || reply.isNull()) {
             return INVALID;
         }
-        final List<RespValue> parts = reply.elements();
+        List<RespValue> parts = reply.elements();
         if (parts.size() != 2) {
             return INVALID;
         }
         try {
-            final long seconds = Long.parseLong(parts.get(0).asText());
-            final long microseconds = Long.parseLong(parts.get(1).asText());
-            final boolean isInRange = seconds >= 0 && seconds < SECONDS_MAX
+            long seconds = Long.parseLong(parts.get(0).asText());
+            long microseconds = Long.parseLong(parts.get(1).asText());
+            boolean isInRange = seconds >= 0 && seconds < SECONDS_MAX
                     && microseconds >= 0 && microseconds < US_PER_S;
             return isInRange ? seconds * US_PER_S + microseconds : INVALID;
-        } catch (final NumberFormatException | IllegalStateException e) {
+        } catch (NumberFormatException | IllegalStateException e) {
             return INVALID;
         }
     }
 
     /** The problem that an invalid reply is. */
-    static String problemOf(final RespValue reply) {
+    static String problemOf(RespValue reply) {
         return "TIME failed: " + (reply.isError() ? Handshake.codeOf(reply.asText()) : "reply of type " + reply.type())
                 + "; allow the command, or turn the clock watch off";
     }

@@ -22,8 +22,8 @@ final class UndeliveredRelease extends InFlightRequest {
      * @param token        copied
      * @param untilNs      monotonic time after which the key has expired
      */
-    UndeliveredRelease(final ReleaseRedelivery redelivery, final byte[] resourceBulk, final Token token,
-            final long untilNs) {
+    UndeliveredRelease(ReleaseRedelivery redelivery, byte[] resourceBulk, Token token,
+            long untilNs) {
         this.redelivery = redelivery;
         this.resourceBulk = resourceBulk;
         this.token = new Token().copyOf(token);
@@ -42,11 +42,11 @@ final class UndeliveredRelease extends InFlightRequest {
         return untilNs;
     }
 
-    void onReply(final long value) {
+    void onReply(long value) {
         redelivery.onReply(value);
     }
 
-    void onError(final int tag, final VoteFailure failure, final String errorCode) {
+    void onError(int tag, VoteFailure failure, String errorCode) {
         redelivery.onError(this, tag, failure, errorCode);
     }
 

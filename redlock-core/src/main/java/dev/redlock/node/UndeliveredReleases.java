@@ -20,7 +20,7 @@ final class UndeliveredReleases {
     private int lengthMax;
     private long droppedCount;
 
-    UndeliveredReleases(final int limit) {
+    UndeliveredReleases(int limit) {
         this.limit = limit;
     }
 
@@ -32,7 +32,7 @@ final class UndeliveredReleases {
         return droppedCount;
     }
 
-    void add(final UndeliveredRelease release) {
+    void add(UndeliveredRelease release) {
         if (limit == 0) {
             droppedCount++;
             return;
@@ -46,7 +46,7 @@ final class UndeliveredReleases {
     }
 
     /** Removes the oldest release whose key has not expired; null if there is none. */
-    UndeliveredRelease poll(final long nowNs) {
+    UndeliveredRelease poll(long nowNs) {
         UndeliveredRelease release = queue.pollFirst();
         while (release != null && release.untilNs() - nowNs <= 0) {
             release = queue.pollFirst();
@@ -59,7 +59,7 @@ final class UndeliveredReleases {
     }
 
     /** Puts a release without a reply back to the front. */
-    void putBack(final UndeliveredRelease release) {
+    void putBack(UndeliveredRelease release) {
         if (queue.size() < limit) {
             queue.addFirst(release);
         } else {

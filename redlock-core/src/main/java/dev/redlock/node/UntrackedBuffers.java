@@ -27,7 +27,7 @@ final class UntrackedBuffers {
      * @param capacity  bytes
      * @return owned by the caller
      */
-    static ByteBuf direct(final ByteBufAllocator allocator, final int capacity) {
+    static ByteBuf direct(ByteBufAllocator allocator, int capacity) {
         ByteBuf buffer = allocator.directBuffer(capacity, capacity);
         for (int tries = 1; tries < TRIES_MAX && isTracked(buffer); tries++) {
             // Before the next allocation, which may find no memory.
@@ -38,7 +38,7 @@ final class UntrackedBuffers {
     }
 
     /** A tracked buffer is wrapped by its tracker. */
-    static boolean isTracked(final ByteBuf buffer) {
+    static boolean isTracked(ByteBuf buffer) {
         return buffer.unwrap() != null;
     }
 }

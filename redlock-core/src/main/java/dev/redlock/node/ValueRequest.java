@@ -13,11 +13,11 @@ final class ValueRequest extends InFlightRequest {
     private final Consumer<RespValue> handler;
 
     /** The handler gets the reply, which may be an error; null if the connection was lost before it. */
-    ValueRequest(final Consumer<RespValue> handler) {
+    ValueRequest(Consumer<RespValue> handler) {
         this.handler = handler;
     }
 
-    void onValue(final RespValue value) {
+    void onValue(RespValue value) {
         handler.accept(value);
     }
 }

@@ -66,7 +66,7 @@ public enum VoteFailure {
 
     private final String text;
 
-    VoteFailure(final String text) {
+    VoteFailure(String text) {
         this.text = text;
     }
 
@@ -76,14 +76,14 @@ public enum VoteFailure {
      * @param ordinal 0 to the number of failures - 1
      * @return the failure
      */
-    public static VoteFailure of(final int ordinal) {
+    public static VoteFailure of(int ordinal) {
         return VALUES[ordinal];
     }
 
     /** The kind of an error reply: its first word, or that of the error inside a script error. */
-    static VoteFailure ofErrorReply(final ByteBuf buf, final int index, final int length) {
+    static VoteFailure ofErrorReply(ByteBuf buf, int index, int length) {
         for (int i = FIRST_CODE; i < ERROR.ordinal(); i++) {
-            final String code = VALUES[i].name();
+            String code = VALUES[i].name();
             if (startsWith(buf, index, length, code)
                     && (length == code.length() || buf.getByte(index + code.length()) == ' ')) {
                 return VALUES[i];
@@ -95,7 +95,7 @@ public enum VoteFailure {
                 : ERROR;
     }
 
-    private static boolean startsWith(final ByteBuf buf, final int index, final int length, final String text) {
+    private static boolean startsWith(ByteBuf buf, int index, int length, String text) {
         if (length < text.length()) {
             return false;
         }
@@ -108,16 +108,16 @@ public enum VoteFailure {
     }
 
     /** The error of a command in a script, in the format of servers before version 7. */
-    private static VoteFailure ofScriptError(final String text) {
+    private static VoteFailure ofScriptError(String text) {
         if (text.contains(SCRIPT_NOPERM.substring(4))) {
             return NOPERM;
         }
-        final int place = text.lastIndexOf("@user_script:");
-        final int colon = place < 0 ? -1 : text.indexOf(": ", place + "@user_script: ".length());
+        int place = text.lastIndexOf("@user_script:");
+        int colon = place < 0 ? -1 : text.indexOf(": ", place + "@user_script: ".length());
         if (colon < 0) {
             return ERROR;
         }
-        final String error = text.substring(text.startsWith("-", colon + 2) ? colon + 3 : colon + 2);
+        String error = text.substring(text.startsWith("-", colon + 2) ? colon + 3 : colon + 2);
         for (int i = FIRST_CODE; i < NOSCRIPT.ordinal(); i++) {
             if (error.equals(VALUES[i].name()) || error.startsWith(VALUES[i].name() + " ")) {
                 return VALUES[i];
@@ -132,7 +132,7 @@ public enum VoteFailure {
      *
      * @param before the last result, returned again if it is the same
      */
-    static String codeOf(final ByteBuf buf, final int index, final int length, final String before) {
+    static String codeOf(ByteBuf buf, int index, int length, String before) {
         int end = 0;
         while (end < length && isOfCode(buf.getByte(index + end))) {
             end++;
@@ -145,7 +145,7 @@ public enum VoteFailure {
                 : buf.toString(index, end, StandardCharsets.US_ASCII);
     }
 
-    private static boolean isOfCode(final byte b) {
+    private static boolean isOfCode(byte b) {
         return b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_';
     }
 

@@ -25,7 +25,7 @@ final class VoteGuard {
     /** Why the clock cannot be read; null if it can. */
     private String clockProblem;
 
-    VoteGuard(final NodeContext context, final Runnable onQuarantineEnd) {
+    VoteGuard(NodeContext context, Runnable onQuarantineEnd) {
         this.context = context;
         this.options = context.options();
         this.restartGuard = new RestartGuard(options.guardMode(), options.maxTtlMs(), options.drift());
@@ -34,16 +34,16 @@ final class VoteGuard {
 
     /** The reason why the node may not vote now; null if it may. */
     String objection() {
-        final long leftNs = quarantineLeftNs();
+        long leftNs = quarantineLeftNs();
         return leftNs > 0
                 ? "in quarantine for " + (leftNs / NS_PER_MS + 1) + " ms: " + quarantineReason
                 : clockProblem;
     }
 
     /** A handshake is complete. */
-    void onHandshake(final String runId, final long uptimeSeconds) {
+    void onHandshake(String runId, long uptimeSeconds) {
         clockProblem = null;
-        final long guardNs = restartGuard.quarantineMs(runId, uptimeSeconds, nowNs()) * NS_PER_MS;
+        long guardNs = restartGuard.quarantineMs(runId, uptimeSeconds, nowNs()) * NS_PER_MS;
         if (guardNs > quarantineLeftNs()) {
             startQuarantine(guardNs, "restart guard: the server has been up for " + uptimeSeconds
                     + " s; it votes when all locks that a restart may have lost have expired");
@@ -51,12 +51,12 @@ final class VoteGuard {
     }
 
     /** The process that completed the handshake is alive. */
-    void onReply(final long nowNs) {
+    void onReply(long nowNs) {
         restartGuard.onReply(nowNs);
     }
 
     /** A process was connected at the end of its quarantine. */
-    void onQuarantineServed(final String runId) {
+    void onQuarantineServed(String runId) {
         restartGuard.onQuarantineServed(runId);
     }
 
@@ -65,13 +65,13 @@ final class VoteGuard {
                 "clock watch: the node's clock has jumped, keys may have expired early");
     }
 
-    void onClockUnreadable(final String reason) {
+    void onClockUnreadable(String reason) {
         clockProblem = reason;
     }
 
     /** The clock was read; true if it could not be read before. */
     boolean onClockReadable() {
-        final boolean isChange = clockProblem != null;
+        boolean isChange = clockProblem != null;
         clockProblem = null;
         return isChange;
     }
@@ -80,7 +80,7 @@ final class VoteGuard {
         context.timers().stop(quarantineTimer);
     }
 
-    private void startQuarantine(final long durationNs, final String reason) {
+    private void startQuarantine(long durationNs, String reason) {
         context.timers().start(quarantineTimer, nowNs() + durationNs);
         quarantineReason = reason;
     }

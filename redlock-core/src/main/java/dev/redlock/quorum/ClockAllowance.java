@@ -52,7 +52,7 @@ public final class ClockAllowance {
      * @param drift    the allowed gain of a clock
      * @param sampleMs time between two samples of a node's clock, milliseconds; 0 if the clock watch is off
      */
-    public ClockAllowance(final Drift drift, final int sampleMs) {
+    public ClockAllowance(Drift drift, int sampleMs) {
         this.drift = drift;
         this.unseenNs = sampleMs == 0 ? 0 : 2 * (sampleMs + LATENESS_MS) * Validity.NS_PER_MS;
     }
@@ -63,7 +63,7 @@ public final class ClockAllowance {
      * @param ttlNs nanoseconds, not negative
      * @return nanoseconds, or Long.MAX_VALUE
      */
-    public long ofNs(final long ttlNs) {
+    public long ofNs(long ttlNs) {
         return drift.ofNs(Validity.plusSaturating(ttlNs, unseenNs));
     }
 }

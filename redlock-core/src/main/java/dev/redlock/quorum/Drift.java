@@ -41,8 +41,8 @@ public record Drift(int ratePpm, long constantNs) {
      * @param durationNs nanoseconds, not negative
      * @return duration * rate + constant, nanoseconds, or Long.MAX_VALUE
      */
-    public long ofNs(final long durationNs) {
-        final long share = durationNs / PPM * ratePpm + durationNs % PPM * ratePpm / PPM;
+    public long ofNs(long durationNs) {
+        long share = durationNs / PPM * ratePpm + durationNs % PPM * ratePpm / PPM;
         return Validity.plusSaturating(share, constantNs);
     }
 
@@ -52,8 +52,8 @@ public record Drift(int ratePpm, long constantNs) {
      * @param durationMs milliseconds, 0 to 2^63 / 10^6
      * @return milliseconds
      */
-    public long ofMs(final long durationMs) {
-        final long ns = ofNs(durationMs * Validity.NS_PER_MS);
+    public long ofMs(long durationMs) {
+        long ns = ofNs(durationMs * Validity.NS_PER_MS);
         return ns / Validity.NS_PER_MS + (ns % Validity.NS_PER_MS == 0 ? 0 : 1);
     }
 }

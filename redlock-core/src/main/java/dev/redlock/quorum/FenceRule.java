@@ -55,12 +55,12 @@ public final class FenceRule {
      *
      * @param nodeCount configured nodes, 1 to {@link Quorum#NODES_MAX}
      */
-    public FenceRule(final int nodeCount) {
+    public FenceRule(int nodeCount) {
         this(nodeCount, LEAD);
     }
 
     /** For tests: with another lead. */
-    FenceRule(final int nodeCount, final long lead) {
+    FenceRule(int nodeCount, long lead) {
         this.quorum = Quorum.sizeOf(nodeCount);
         this.support = supportOf(nodeCount);
         this.lead = lead;
@@ -73,7 +73,7 @@ public final class FenceRule {
      * @param nodeCount configured nodes, 1 to {@link Quorum#NODES_MAX}
      * @return the number, at most a quorum
      */
-    public static int supportOf(final int nodeCount) {
+    public static int supportOf(int nodeCount) {
         return nodeCount - Quorum.sizeOf(nodeCount) + 1;
     }
 
@@ -85,10 +85,10 @@ public final class FenceRule {
      * @param count  the number of nodes that must reach it
      * @return the number, 0 if there are fewer nodes
      */
-    public static long reachedBy(final long[] values, final long mask, final int count) {
+    public static long reachedBy(long[] values, long mask, int count) {
         long greatest = 0;
         for (long left = mask; left != 0; left &= left - 1) {
-            final long value = values[Long.numberOfTrailingZeros(left)];
+            long value = values[Long.numberOfTrailingZeros(left)];
             int reaching = 0;
             for (long other = mask; other != 0; other &= other - 1) {
                 reaching += values[Long.numberOfTrailingZeros(other)] >= value ? 1 : 0;
@@ -104,8 +104,8 @@ public final class FenceRule {
      * @param wallUs the nodes' clock, microseconds since the epoch; 0 if unknown
      * @return the seed of an hour later, at most {@link #VALUE_MAX}
      */
-    public static long clockLimit(final long wallUs) {
-        final long seconds = wallUs / US_PER_S + CLOCK_SLACK_S;
+    public static long clockLimit(long wallUs) {
+        long seconds = wallUs / US_PER_S + CLOCK_SLACK_S;
         if (wallUs <= 0) {
             return 0;
         }
@@ -128,7 +128,7 @@ public final class FenceRule {
      * @param nodeIndex which node
      * @param value     its counter, greater than 0
      */
-    public void onGrant(final int nodeIndex, final long value) {
+    public void onGrant(int nodeIndex, long value) {
         granted |= 1L << nodeIndex;
         values[nodeIndex] = value;
         highest = Math.max(highest, value);
@@ -139,7 +139,7 @@ public final class FenceRule {
      *
      * @param value a counter, greater than 0 and not above {@link #limit}
      */
-    public void recordSeen(final long value) {
+    public void recordSeen(long value) {
         highestLate = Math.max(highestLate, value);
         highest = Math.max(highest, value);
     }
@@ -150,7 +150,7 @@ public final class FenceRule {
      * @param nodeIndex which node
      * @param value     its counter now
      */
-    public void onRaised(final int nodeIndex, final long value) {
+    public void onRaised(int nodeIndex, long value) {
         values[nodeIndex] = value;
     }
 
@@ -161,8 +161,8 @@ public final class FenceRule {
      * @param clockLimit the {@link #clockLimit} of now
      * @return the limit
      */
-    public long limit(final long clockLimit) {
-        final long supported = reachedBy(values, granted, support);
+    public long limit(long clockLimit) {
+        long supported = reachedBy(values, granted, support);
         return supported == 0 ? clockLimit : Math.max(clockLimit, supported + lead);
     }
 
@@ -172,15 +172,15 @@ public final class FenceRule {
      * @param clockLimit the {@link #clockLimit} of now
      * @return the nodes that were left out, as a mask
      */
-    public long dropOutOfRange(final long clockLimit) {
+    public long dropOutOfRange(long clockLimit) {
         if (highest <= clockLimit) {
             return 0;
         }
-        final long limit = limit(clockLimit);
+        long limit = limit(clockLimit);
         long dropped = 0;
         highest = highestLate;
         for (long left = granted; left != 0; left &= left - 1) {
-            final int nodeIndex = Long.numberOfTrailingZeros(left);
+            int nodeIndex = Long.numberOfTrailingZeros(left);
             if (values[nodeIndex] > limit) {
                 dropped |= 1L << nodeIndex;
             } else {
@@ -199,7 +199,7 @@ public final class FenceRule {
     public long agreed() {
         // If q nodes have a value, fewer than k nodes can have more, so it is the k-th largest: no sorting is needed.
         for (long left = granted; left != 0; left &= left - 1) {
-            final long value = values[Long.numberOfTrailingZeros(left)];
+            long value = values[Long.numberOfTrailingZeros(left)];
             if (Long.bitCount(nodesAt(value)) >= quorum) {
                 return value;
             }
@@ -213,10 +213,10 @@ public final class FenceRule {
      * @param value the value
      * @return the nodes, as a mask
      */
-    public long nodesAt(final long value) {
+    public long nodesAt(long value) {
         long mask = 0;
         for (long left = granted; left != 0; left &= left - 1) {
-            final int nodeIndex = Long.numberOfTrailingZeros(left);
+            int nodeIndex = Long.numberOfTrailingZeros(left);
             if (values[nodeIndex] == value) {
                 mask |= 1L << nodeIndex;
             }
@@ -235,7 +235,7 @@ public final class FenceRule {
      * @param nodeIndex a node that granted
      * @return the counter
      */
-    public long valueOf(final int nodeIndex) {
+    public long valueOf(int nodeIndex) {
         return values[nodeIndex];
     }
 

@@ -46,7 +46,7 @@ public final class LateExtensions {
      *
      * @param ttlMs the ttl, milliseconds
      */
-    public void onSent(final long ttlMs) {
+    public void onSent(long ttlMs) {
         lastSentTtlMs = ttlMs;
         shortestSentTtlMs = Math.min(shortestSentTtlMs, ttlMs);
     }
@@ -57,7 +57,7 @@ public final class LateExtensions {
      * @param nodeIndex which node
      * @param isLast    whether it is the last extension that was sent
      */
-    public void onUnanswered(final int nodeIndex, final boolean isLast) {
+    public void onUnanswered(int nodeIndex, boolean isLast) {
         nodes |= 1L << nodeIndex;
         shortestLateTtlMs = Math.min(shortestLateTtlMs, isLast ? lastSentTtlMs : shortestSentTtlMs);
     }
@@ -69,7 +69,7 @@ public final class LateExtensions {
      * @param ttlMs     ttl of the extension with the reply, milliseconds
      * @return true if the reply does not prove that the key exists for that long
      */
-    public boolean mayShorten(final int nodeIndex, final long ttlMs) {
+    public boolean mayShorten(int nodeIndex, long ttlMs) {
         return (nodes & 1L << nodeIndex) != 0 && ttlMs > shortestLateTtlMs;
     }
 }

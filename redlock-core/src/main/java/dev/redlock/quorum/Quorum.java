@@ -23,7 +23,7 @@ public final class Quorum {
      * @return nodeCount / 2 + 1
      * @throws IllegalArgumentException if the count is out of range
      */
-    public static int sizeOf(final int nodeCount) {
+    public static int sizeOf(int nodeCount) {
         checkNodeCount(nodeCount);
         return nodeCount / 2 + 1;
     }
@@ -34,12 +34,12 @@ public final class Quorum {
      * @param nodeCount configured nodes, 1 to {@value #NODES_MAX}
      * @return the mask
      */
-    public static long allOf(final int nodeCount) {
+    public static long allOf(int nodeCount) {
         checkNodeCount(nodeCount);
         return (1L << nodeCount) - 1;
     }
 
-    private static void checkNodeCount(final int nodeCount) {
+    private static void checkNodeCount(int nodeCount) {
         if (nodeCount < 1 || nodeCount > NODES_MAX) {
             throw new IllegalArgumentException(
                     "node count " + nodeCount + " is out of range: configure 1 to " + NODES_MAX + " nodes");

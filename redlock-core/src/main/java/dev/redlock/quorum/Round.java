@@ -22,7 +22,7 @@ public final class Round {
      *
      * @param nodeCount configured nodes, 1 to {@link Quorum#NODES_MAX}
      */
-    public Round(final int nodeCount) {
+    public Round(int nodeCount) {
         this.nodeCount = nodeCount;
         this.quorum = Quorum.sizeOf(nodeCount);
     }
@@ -42,9 +42,9 @@ public final class Round {
      * @param vote      its vote
      * @return true if it was counted
      */
-    public boolean onVote(final int nodeIndex, final Vote vote) {
+    public boolean onVote(int nodeIndex, Vote vote) {
         assert nodeIndex >= 0 && nodeIndex < nodeCount : nodeIndex;
-        final long bit = 1L << nodeIndex;
+        long bit = 1L << nodeIndex;
         if ((voted() & bit) != 0) {
             return false;
         }
@@ -64,7 +64,7 @@ public final class Round {
      * @param nodeIndex which node
      * @param vote      its vote
      */
-    public void onLateVote(final int nodeIndex, final Vote vote) {
+    public void onLateVote(int nodeIndex, Vote vote) {
         unknown &= ~(1L << nodeIndex);
         onVote(nodeIndex, vote);
     }
@@ -80,8 +80,8 @@ public final class Round {
      * @param nodeIndex which node
      * @return true if there was a grant; its vote is unknown now
      */
-    public boolean revoke(final int nodeIndex) {
-        final long bit = 1L << nodeIndex;
+    public boolean revoke(int nodeIndex) {
+        long bit = 1L << nodeIndex;
         if ((granted & bit) == 0) {
             return false;
         }
@@ -100,7 +100,7 @@ public final class Round {
         if (Long.bitCount(granted) >= quorum) {
             return Decision.WON;
         }
-        final int silent = Long.bitCount(failed | unknown);
+        int silent = Long.bitCount(failed | unknown);
         if (silent > nodeCount - quorum) {
             return Decision.NO_QUORUM;
         }

@@ -27,21 +27,21 @@ public interface SeedSource {
      */
     static SeedSource system() {
         try {
-            final SecureRandom urandom = SecureRandom.getInstance("NativePRNGNonBlocking");
+            SecureRandom urandom = SecureRandom.getInstance("NativePRNGNonBlocking");
             return bytes -> {
-                final byte[] fresh = urandom.generateSeed(bytes.length);
+                byte[] fresh = urandom.generateSeed(bytes.length);
                 System.arraycopy(fresh, 0, bytes, 0, bytes.length);
             };
-        } catch (final NoSuchAlgorithmException e) {
+        } catch (NoSuchAlgorithmException e) {
             return ofDefault(new SecureRandom());
         }
     }
 
-    private static SeedSource ofDefault(final SecureRandom random) {
+    private static SeedSource ofDefault(SecureRandom random) {
         return bytes -> {
             try {
                 random.reseed();
-            } catch (final UnsupportedOperationException e) {
+            } catch (UnsupportedOperationException e) {
                 // A source without a seed reads the operating system on each call, as on Windows.
             }
             random.nextBytes(bytes);

@@ -27,7 +27,7 @@ public final class Token {
      * @param newMiddle bytes 8 to 15
      * @param newLow    bytes 16 to 19
      */
-    public void set(final long newHigh, final long newMiddle, final int newLow) {
+    public void set(long newHigh, long newMiddle, int newLow) {
         high = newHigh;
         middle = newMiddle;
         low = newLow;
@@ -39,7 +39,7 @@ public final class Token {
      * @param other the source
      * @return this
      */
-    public Token copyOf(final Token other) {
+    public Token copyOf(Token other) {
         set(other.high, other.middle, other.low);
         return this;
     }
@@ -60,7 +60,7 @@ public final class Token {
     }
 
     @Override
-    public boolean equals(final Object o) {
+    public boolean equals(Object o) {
         return o instanceof Token other && high == other.high && middle == other.middle && low == other.low;
     }
 

@@ -80,19 +80,19 @@ public final class TokenStream {
      * @param wallClock  a clock that continues between snapshot and restore, in any unit
      * @param nowNs      monotonic now
      */
-    public TokenStream(final SeedSource seedSource, final LongSupplier wallClock, final long nowNs) {
+    public TokenStream(SeedSource seedSource, LongSupplier wallClock, long nowNs) {
         this(seedSource, wallClock, nowNs, REFILLS_PER_KEY);
     }
 
     /** For tests: a stream that replaces its key sooner. */
-    TokenStream(final SeedSource seedSource, final LongSupplier wallClock, final long nowNs, final int refillsPerKey) {
+    TokenStream(SeedSource seedSource, LongSupplier wallClock, long nowNs, int refillsPerKey) {
         this.seedSource = seedSource;
         this.wallClock = wallClock;
         this.refillsPerKey = refillsPerKey;
         try {
             this.cipher = Cipher.getInstance("ChaCha20");
             this.digest = MessageDigest.getInstance("SHA-256");
-        } catch (final GeneralSecurityException e) {
+        } catch (GeneralSecurityException e) {
             throw new IllegalStateException("this JDK has no ChaCha20 or no SHA-256, which tokens are drawn from", e);
         }
         replaceKey(nowNs);
@@ -104,7 +104,7 @@ public final class TokenStream {
      * @param into  filled with twenty fresh bytes
      * @param nowNs monotonic now
      */
-    public void next(final Token into, final long nowNs) {
+    public void next(Token into, long nowNs) {
         if (index == buffer.length || nowNs - keyedNs >= REKEY_NS) {
             refill(nowNs);
         }
@@ -119,11 +119,11 @@ public final class TokenStream {
         index = buffer.length;
     }
 
-    private void refill(final long nowNs) {
+    private void refill(long nowNs) {
         if (refillsLeft == 0 || nowNs - keyedNs >= REKEY_NS) {
             try {
                 replaceKey(nowNs);
-            } catch (final RuntimeException | Error e) {
+            } catch (RuntimeException | Error e) {
                 // The old key is still secret, and better than no lock. The next try is in REKEY_MS.
                 keyedNs = nowNs;
                 refillsLeft = refillsPerKey;
@@ -134,15 +134,15 @@ public final class TokenStream {
         index = 0;
     }
 
-    private void makeKeyStream(final byte[] into, final int length) {
+    private void makeKeyStream(byte[] into, int length) {
         try {
             cipher.update(zeros, 0, length, into, 0);
-        } catch (final GeneralSecurityException e) {
+        } catch (GeneralSecurityException e) {
             throw new IllegalStateException("ChaCha20 failed; no token can be drawn", e);
         }
     }
 
-    private void replaceKey(final long nowNs) {
+    private void replaceKey(long nowNs) {
         try {
             // First: if it fails, nothing has changed.
             seedSource.fill(key);
@@ -156,7 +156,7 @@ public final class TokenStream {
             }
             digest.digest(key, 0, KEY_LENGTH);
             cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "ChaCha20"), new ChaCha20ParameterSpec(nonce, 1));
-        } catch (final GeneralSecurityException e) {
+        } catch (GeneralSecurityException e) {
             throw new IllegalStateException("ChaCha20 rejected a key; no token can be drawn", e);
         } finally {
             Arrays.fill(key, (byte) 0);

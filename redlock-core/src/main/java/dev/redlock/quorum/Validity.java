@@ -25,7 +25,7 @@ public final class Validity {
      * @param driftNs allowance for clocks, nanoseconds
      * @return t1 + ttl - drift; monotonic times may wrap, so compare by subtraction
      */
-    public static long validUntilNs(final long t1Ns, final long ttlNs, final long driftNs) {
+    public static long validUntilNs(long t1Ns, long ttlNs, long driftNs) {
         return t1Ns + Math.max(0, ttlNs - driftNs);
     }
 
@@ -36,7 +36,7 @@ public final class Validity {
      * @param nowNs        monotonic now
      * @return nanoseconds left, 0 if it has ended
      */
-    public static long remainingNs(final long validUntilNs, final long nowNs) {
+    public static long remainingNs(long validUntilNs, long nowNs) {
         return Math.max(0, validUntilNs - nowNs);
     }
 
@@ -47,8 +47,8 @@ public final class Validity {
      * @param bNs nanoseconds, not negative
      * @return the sum, or Long.MAX_VALUE
      */
-    public static long plusSaturating(final long aNs, final long bNs) {
-        final long sum = aNs + bNs;
+    public static long plusSaturating(long aNs, long bNs) {
+        long sum = aNs + bNs;
         return sum < 0 ? Long.MAX_VALUE : sum;
     }
 }

@@ -37,7 +37,7 @@ public final class DeadlineTimer {
      *
      * @param handler called once each time a deadline passes
      */
-    public DeadlineTimer(final Handler handler) {
+    public DeadlineTimer(Handler handler) {
         this.handler = handler;
     }
 

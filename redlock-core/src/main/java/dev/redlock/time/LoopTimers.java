@@ -46,8 +46,8 @@ public final class LoopTimers {
      * @param afterPoll receives the time after each poll; may throw
      * @param onThrown  receives what a timer threw; the other timers continue
      */
-    public LoopTimers(final NanoClock clock, final Scheduler scheduler, final LongConsumer afterPoll,
-            final Consumer<Throwable> onThrown) {
+    public LoopTimers(NanoClock clock, Scheduler scheduler, LongConsumer afterPoll,
+            Consumer<Throwable> onThrown) {
         this.clock = clock;
         this.scheduler = scheduler;
         this.afterPoll = afterPoll;
@@ -60,13 +60,13 @@ public final class LoopTimers {
         return wheel;
     }
 
-    private void onTimerStarted(final long deadlineNs) {
+    private void onTimerStarted(long deadlineNs) {
         if (!isAlarmSet || deadlineNs - alarmNs < 0) {
             setAlarm(deadlineNs);
         }
     }
 
-    private void setAlarm(final long deadlineNs) {
+    private void setAlarm(long deadlineNs) {
         // First, because it may throw: an alarm that is recorded but not scheduled would be the last one.
         scheduler.schedule(alarmTask, Math.max(0, deadlineNs - clock.nanoTime()));
         isAlarmSet = true;
@@ -74,7 +74,7 @@ public final class LoopTimers {
     }
 
     private void onAlarm() {
-        final long nowNs = clock.nanoTime();
+        long nowNs = clock.nanoTime();
         if (isAlarmSet && alarmNs - nowNs > 0) {
             // A later call has set an alarm for an earlier time, which replaced this one and has yet to come.
             return;
@@ -83,7 +83,7 @@ public final class LoopTimers {
         try {
             wheel.poll(nowNs);
             afterPoll.accept(nowNs);
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             // The loop would discard the exception. The timers that this poll did not reach are due at once.
             setAlarm(nowNs);
             onThrown.accept(e);

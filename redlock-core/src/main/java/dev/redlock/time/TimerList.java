@@ -13,7 +13,7 @@ final class TimerList {
     private DeadlineTimer tail;
 
     /** A list that keeps bit {@code spoke} of {@code used} set while it is not empty. */
-    TimerList(final long[] used, final int spoke) {
+    TimerList(long[] used, int spoke) {
         this.used = used;
         this.spoke = spoke;
     }
@@ -26,7 +26,7 @@ final class TimerList {
         return head;
     }
 
-    void append(final DeadlineTimer timer) {
+    void append(DeadlineTimer timer) {
         assert timer.list == null : "a timer is in one list at a time";
         timer.list = this;
         timer.previous = tail;
@@ -40,7 +40,7 @@ final class TimerList {
         tail = timer;
     }
 
-    void remove(final DeadlineTimer timer) {
+    void remove(DeadlineTimer timer) {
         assert timer.list == this;
         if (timer.previous == null) {
             head = timer.next;
@@ -61,7 +61,7 @@ final class TimerList {
     }
 
     /** Moves all timers to another, empty list. */
-    void drainTo(final TimerList other) {
+    void drainTo(TimerList other) {
         for (DeadlineTimer timer = head; timer != null; timer = head) {
             remove(timer);
             other.append(timer);

@@ -62,7 +62,7 @@ public final class TimerWheel {
      * @param nowNs         monotonic now; all later times are at or after it
      * @param startListener gets each start
      */
-    public TimerWheel(final long nowNs, final StartListener startListener) {
+    public TimerWheel(long nowNs, StartListener startListener) {
         this.originNs = nowNs;
         this.startListener = startListener;
     }
@@ -73,7 +73,7 @@ public final class TimerWheel {
      * @param timer      the timer
      * @param deadlineNs monotonic time; a past time is due at the next poll
      */
-    public void start(final DeadlineTimer timer, final long deadlineNs) {
+    public void start(DeadlineTimer timer, long deadlineNs) {
         timer.deadlineNs = deadlineNs;
         if (!timer.isStarted) {
             timer.isStarted = true;
@@ -93,7 +93,7 @@ public final class TimerWheel {
      *
      * @param timer the timer
      */
-    public void stop(final DeadlineTimer timer) {
+    public void stop(DeadlineTimer timer) {
         if (timer.isStarted) {
             timer.isStarted = false;
             startedCount--;
@@ -112,10 +112,10 @@ public final class TimerWheel {
      * @param nowNs monotonic now
      * @return handlers called
      */
-    public int poll(final long nowNs) {
-        final long nowTick = Math.max(fineTick, Math.max(0, nowNs - originNs) >> FINE_SHIFT);
-        final long firstTick = Math.max(fineTick, nowTick - SPOKE_MASK);
-        final long firstCoarseTick = (fineTick >> SPOKES_SHIFT) + 1;
+    public int poll(long nowNs) {
+        long nowTick = Math.max(fineTick, Math.max(0, nowNs - originNs) >> FINE_SHIFT);
+        long firstTick = Math.max(fineTick, nowTick - SPOKE_MASK);
+        long firstCoarseTick = (fineTick >> SPOKES_SHIFT) + 1;
         fineTick = nowTick;
         cascade(firstCoarseTick, nowTick >> SPOKES_SHIFT);
         // All spokes first: if a handler throws, no timer may remain in a spoke that the wheel has passed.
@@ -135,9 +135,9 @@ public final class TimerWheel {
         if (!due.isEmpty()) {
             return earliest(due);
         }
-        final int fineSpoke = firstUsed(fineUsed, (int) fineTick & SPOKE_MASK);
-        final long coarseTick = (fineTick >> SPOKES_SHIFT) + 1;
-        final int coarseSpoke = firstUsed(coarseUsed, (int) coarseTick & SPOKE_MASK);
+        int fineSpoke = firstUsed(fineUsed, (int) fineTick & SPOKE_MASK);
+        long coarseTick = (fineTick >> SPOKES_SHIFT) + 1;
+        int coarseSpoke = firstUsed(coarseUsed, (int) coarseTick & SPOKE_MASK);
         long wakeNs = FAR_NS;
         if (fineSpoke >= 0) {
             wakeNs = earliest(fine[fineSpoke]) - originNs;
@@ -148,7 +148,7 @@ public final class TimerWheel {
         return originNs + wakeNs;
     }
 
-    private static long earliest(final TimerList list) {
+    private static long earliest(TimerList list) {
         long best = list.head().placedNs;
         for (DeadlineTimer timer = list.head().next; timer != null; timer = timer.next) {
             if (timer.placedNs - best < 0) {
@@ -158,9 +158,9 @@ public final class TimerWheel {
         return best;
     }
 
-    private void place(final DeadlineTimer timer) {
+    private void place(DeadlineTimer timer) {
         timer.placedNs = timer.deadlineNs;
-        final long tick = Math.max(Math.max(0, timer.deadlineNs - originNs) >> FINE_SHIFT, fineTick);
+        long tick = Math.max(Math.max(0, timer.deadlineNs - originNs) >> FINE_SHIFT, fineTick);
         if (tick - fineTick < SPOKES) {
             fine[(int) tick & SPOKE_MASK].append(timer);
         } else {
@@ -172,7 +172,7 @@ public final class TimerWheel {
     /**
      * Moves the timers of the half seconds that have started to the fine wheel, or back if they are a revolution away.
      */
-    private void cascade(final long firstTick, final long lastTick) {
+    private void cascade(long firstTick, long lastTick) {
         for (long tick = Math.max(firstTick, lastTick - SPOKE_MASK); tick <= lastTick; tick++) {
             coarse[(int) tick & SPOKE_MASK].drainTo(due);
         }
@@ -184,7 +184,7 @@ public final class TimerWheel {
         }
     }
 
-    private int expireDue(final long nowNs) {
+    private int expireDue(long nowNs) {
         int expired = 0;
         for (DeadlineTimer timer = due.head(); timer != null; timer = due.head()) {
             due.remove(timer);
@@ -204,7 +204,7 @@ public final class TimerWheel {
     }
 
     /** The first used spoke at or after a spoke, in one revolution; -1 if none is used. */
-    private static int firstUsed(final long[] used, final int from) {
+    private static int firstUsed(long[] used, int from) {
         int word = from >> 6;
         long bits = used[word] & -1L << from;
         for (int i = 0; i <= used.length; i++) {
@@ -217,8 +217,8 @@ public final class TimerWheel {
         return -1;
     }
 
-    private static TimerList[] newSpokes(final long[] used) {
-        final TimerList[] spokes = new TimerList[SPOKES];
+    private static TimerList[] newSpokes(long[] used) {
+        TimerList[] spokes = new TimerList[SPOKES];
         for (int i = 0; i < SPOKES; i++) {
             spokes[i] = new TimerList(used, i);
         }

@@ -60,7 +60,7 @@ public enum NettyTransport implements IoTransport {
         }
 
         @Override
-        void setUserTimeout(final Bootstrap bootstrap, final int userTimeoutMs) {
+        void setUserTimeout(Bootstrap bootstrap, int userTimeoutMs) {
             bootstrap.option(EpollChannelOption.TCP_USER_TIMEOUT, userTimeoutMs);
         }
     },
@@ -77,7 +77,7 @@ public enum NettyTransport implements IoTransport {
         }
 
         @Override
-        void setUserTimeout(final Bootstrap bootstrap, final int userTimeoutMs) {
+        void setUserTimeout(Bootstrap bootstrap, int userTimeoutMs) {
             bootstrap.option(IoUringChannelOption.TCP_USER_TIMEOUT, userTimeoutMs);
         }
     },
@@ -114,8 +114,8 @@ public enum NettyTransport implements IoTransport {
     private final Supplier<Class<? extends IoHandler>> ioHandlerClass;
     private final Supplier<Throwable> unavailability;
 
-    NettyTransport(final Supplier<Class<? extends IoHandler>> ioHandlerClass,
-            final Supplier<Throwable> unavailability) {
+    NettyTransport(Supplier<Class<? extends IoHandler>> ioHandlerClass,
+            Supplier<Throwable> unavailability) {
         this.ioHandlerClass = ioHandlerClass;
         this.unavailability = unavailability;
     }
@@ -127,17 +127,17 @@ public enum NettyTransport implements IoTransport {
      * @return the choice; its description contains the reason for each transport that was rejected
      * @throws IllegalStateException if no transport has Unix sockets here; the message contains the same reasons
      */
-    public static Choice best(final boolean needsUnixSockets) {
+    public static Choice best(boolean needsUnixSockets) {
         return best(bestOf(System.getProperty("os.name", "")), transport -> transport.refusal(needsUnixSockets));
     }
 
-    static Choice best(final NettyTransport expected, final Function<NettyTransport, String> refusals) {
-        final StringBuilder rejected = new StringBuilder();
+    static Choice best(NettyTransport expected, Function<NettyTransport, String> refusals) {
+        StringBuilder rejected = new StringBuilder();
         String warning = null;
-        for (final NettyTransport transport : values()) {
-            final String reason = refusals.apply(transport);
+        for (NettyTransport transport : values()) {
+            String reason = refusals.apply(transport);
             if (reason == null) {
-                final String description = rejected.isEmpty()
+                String description = rejected.isEmpty()
                         ? transport.toString()
                         : transport + rejected.toString() + ")";
                 return new Choice(transport, description, warning == null
@@ -154,7 +154,7 @@ public enum NettyTransport implements IoTransport {
     }
 
     /** @return the transport that an operating system has if no jar is missing */
-    static NettyTransport bestOf(final String osName) {
+    static NettyTransport bestOf(String osName) {
         return osName.startsWith("Linux") ? EPOLL : osName.startsWith("Mac") ? KQUEUE : NIO;
     }
 
@@ -165,9 +165,9 @@ public enum NettyTransport implements IoTransport {
      * @return the transport
      * @throws IllegalArgumentException if the loop runs none of these transports
      */
-    public static NettyTransport of(final EventLoop loop) {
+    public static NettyTransport of(EventLoop loop) {
         if (loop instanceof IoEventLoop ioLoop) {
-            for (final NettyTransport transport : values()) {
+            for (NettyTransport transport : values()) {
                 if (transport.isOf(ioLoop)) {
                     return transport;
                 }
@@ -177,10 +177,10 @@ public enum NettyTransport implements IoTransport {
                 + " runs no known transport: create it with an epoll, io_uring, kqueue or NIO IoHandlerFactory");
     }
 
-    private boolean isOf(final IoEventLoop loop) {
+    private boolean isOf(IoEventLoop loop) {
         try {
             return loop.isIoType(ioHandlerClass.get());
-        } catch (final LinkageError e) {
+        } catch (LinkageError e) {
             // Its jar is absent, so no loop can run it.
             return false;
         }
@@ -192,28 +192,28 @@ public enum NettyTransport implements IoTransport {
      * @param needsUnixSockets whether an address is a Unix socket
      * @return the reason, one line; null if it can be used
      */
-    public String refusal(final boolean needsUnixSockets) {
+    public String refusal(boolean needsUnixSockets) {
         try {
-            final Throwable cause = unavailability.get();
+            Throwable cause = unavailability.get();
             if (cause != null) {
                 return reasonOf(cause);
             }
-        } catch (final LinkageError e) {
+        } catch (LinkageError e) {
             return "its classes are on neither the class path nor the module path";
         }
         return needsUnixSockets && unixChannelClass() == null ? "it has no Unix domain sockets" : null;
     }
 
-    private static String reasonOf(final Throwable cause) {
+    private static String reasonOf(Throwable cause) {
         Throwable root = cause;
         while (root.getCause() != null) {
             root = root.getCause();
         }
-        final String message = String.valueOf(root.getMessage());
+        String message = String.valueOf(root.getMessage());
         if (root instanceof FileNotFoundException) {
             return "its native library " + message + " is on neither the class path nor the module path";
         }
-        final int end = message.indexOf('\n');
+        int end = message.indexOf('\n');
         return end < 0 ? message : message.substring(0, end);
     }
 
@@ -223,7 +223,7 @@ public enum NettyTransport implements IoTransport {
         return null;
     }
 
-    void setUserTimeout(final Bootstrap bootstrap, final int userTimeoutMs) {
+    void setUserTimeout(Bootstrap bootstrap, int userTimeoutMs) {
         // Only Linux has the option. Elsewhere the node's limit for unanswered requests detects a dead peer.
     }
 
@@ -233,7 +233,7 @@ public enum NettyTransport implements IoTransport {
     }
 
     @Override
-    public Class<? extends Channel> channelClass(final NodeAddress address) {
+    public Class<? extends Channel> channelClass(NodeAddress address) {
         if (!address.isUnixSocket()) {
             return tcpChannelClass();
         }
@@ -245,7 +245,7 @@ public enum NettyTransport implements IoTransport {
     }
 
     @Override
-    public void tune(final Bootstrap bootstrap, final NodeAddress address, final int userTimeoutMs) {
+    public void tune(Bootstrap bootstrap, NodeAddress address, int userTimeoutMs) {
         if (!address.isUnixSocket()) {
             bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true);
             setUserTimeout(bootstrap, userTimeoutMs);
@@ -253,35 +253,35 @@ public enum NettyTransport implements IoTransport {
     }
 
     @Override
-    public void resolve(final NodeAddress address, final EventLoop loop,
-            final BiConsumer<SocketAddress, Throwable> answer) {
+    public void resolve(NodeAddress address, EventLoop loop,
+            BiConsumer<SocketAddress, Throwable> answer) {
         if (address.isUnixSocket()) {
             answer.accept(new DomainSocketAddress(address.path()), null);
             return;
         }
         // A DNS lookup can block for seconds, so it runs on its own thread; a node has at most one at a time.
-        final Callable<SocketAddress> lookup = () -> new InetSocketAddress(InetAddress.getByName(address.host()),
+        Callable<SocketAddress> lookup = () -> new InetSocketAddress(InetAddress.getByName(address.host()),
                 address.port());
-        final Thread thread = new Thread(() -> lookUp(lookup, loop, answer), "redlock-lookup-" + address);
+        Thread thread = new Thread(() -> lookUp(lookup, loop, answer), "redlock-lookup-" + address);
         thread.setDaemon(true);
         thread.start();
     }
 
     /** Calls back on the loop whatever the lookup throws, because a node waits for the answer. */
-    static void lookUp(final Callable<SocketAddress> lookup, final Executor loop,
-            final BiConsumer<SocketAddress, Throwable> answer) {
+    static void lookUp(Callable<SocketAddress> lookup, Executor loop,
+            BiConsumer<SocketAddress, Throwable> answer) {
         SocketAddress found = null;
         Throwable failure = null;
         try {
             found = lookup.call();
-        } catch (final Exception | Error e) {
+        } catch (Exception | Error e) {
             failure = e;
         }
-        final SocketAddress socketAddress = found;
-        final Throwable cause = failure;
+        SocketAddress socketAddress = found;
+        Throwable cause = failure;
         try {
             loop.execute(() -> answer.accept(socketAddress, cause));
-        } catch (final RejectedExecutionException e) {
+        } catch (RejectedExecutionException e) {
             // The loop has ended or is overloaded. The node's deadline then starts the next lookup.
         }
     }

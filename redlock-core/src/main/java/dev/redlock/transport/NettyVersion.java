@@ -58,11 +58,11 @@ public final class NettyVersion {
         check(NettyVersion.class.getClassLoader());
     }
 
-    static void check(final ClassLoader loader) {
-        final Map<String, String> tooOld = new TreeMap<>();
-        for (final Jar jar : JARS) {
-            final Class<?> type = find(jar.className, loader);
-            final String version = type == null ? null : versionOf(type);
+    static void check(ClassLoader loader) {
+        Map<String, String> tooOld = new TreeMap<>();
+        for (Jar jar : JARS) {
+            Class<?> type = find(jar.className, loader);
+            String version = type == null ? null : versionOf(type);
             if (version != null && isTooOld(version)) {
                 tooOld.merge(version, jar.name, (first, second) -> first + ", " + second);
             }
@@ -78,48 +78,48 @@ public final class NettyVersion {
         }
     }
 
-    private static IllegalStateException tooOld(final String found) {
+    private static IllegalStateException tooOld(String found) {
         return new IllegalStateException("redlock needs Netty " + OLDEST_TEXT + " or newer, found " + found
                 + ": import io.netty:netty-bom:" + RECOMMENDED
                 + " before spring-boot-dependencies and any other BOM that manages Netty");
     }
 
-    private static Class<?> find(final String name, final ClassLoader loader) {
+    private static Class<?> find(String name, ClassLoader loader) {
         try {
             return Class.forName(name, false, loader);
-        } catch (final ClassNotFoundException | LinkageError e) {
+        } catch (ClassNotFoundException | LinkageError e) {
             // A jar that is left out is no old jar: without it the client uses another transport.
             return null;
         }
     }
 
-    private static boolean hasNewestMethod(final ClassLoader loader) {
-        final Class<?> type = find(NEWEST_CLASS, loader);
+    private static boolean hasNewestMethod(ClassLoader loader) {
+        Class<?> type = find(NEWEST_CLASS, loader);
         try {
             return type != null && type.getMethod(NEWEST_METHOD, long.class) != null;
-        } catch (final NoSuchMethodException | LinkageError e) {
+        } catch (NoSuchMethodException | LinkageError e) {
             return false;
         }
     }
 
     /** @return the version of the jar that holds a class of Netty; null if it is unknown */
-    private static String versionOf(final Class<?> type) {
+    private static String versionOf(Class<?> type) {
         if (type.getModule().isNamed()) {
             return type.getModule().getDescriptor().rawVersion().orElse(null);
         }
-        final Package owner = type.getPackage();
+        Package owner = type.getPackage();
         // The manifest of a merged jar has the version of the application.
         return NETTY_VENDOR.equals(owner.getImplementationVendor()) ? owner.getImplementationVersion() : null;
     }
 
     /** @return true if a version is older than needed; false if it is not, or if it is no version number */
-    static boolean isTooOld(final String version) {
-        final String[] parts = version.split("[.-]");
+    static boolean isTooOld(String version) {
+        String[] parts = version.split("[.-]");
         for (int i = 0; i < OLDEST.length; i++) {
             if (i == parts.length || !parts[i].matches("[0-9]{1,9}")) {
                 return false;
             }
-            final int difference = Integer.parseInt(parts[i]) - OLDEST[i];
+            int difference = Integer.parseInt(parts[i]) - OLDEST[i];
             if (difference != 0) {
                 return difference < 0;
             }

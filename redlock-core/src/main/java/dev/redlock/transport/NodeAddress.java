@@ -39,8 +39,8 @@ public final class NodeAddress {
     private final String user;
     private final String password;
 
-    private NodeAddress(final String host, final int port, final String path, final String user,
-            final String password) {
+    private NodeAddress(String host, int port, String path, String user,
+            String password) {
         this.host = host;
         this.port = port;
         this.path = path;
@@ -55,7 +55,7 @@ public final class NodeAddress {
      * @return the parsed address
      * @throws IllegalArgumentException if it has none of the three forms
      */
-    public static NodeAddress parse(final String text) {
+    public static NodeAddress parse(String text) {
         Objects.requireNonNull(text, "node address is null: " + FORMS);
         if (text.startsWith("unix:")) {
             return unix(text);
@@ -63,8 +63,8 @@ public final class NodeAddress {
         return text.contains("://") ? uri(text) : hostAndPort(text);
     }
 
-    private static NodeAddress unix(final String text) {
-        final String path = text.startsWith("unix://") ? text.substring("unix://".length()) : "";
+    private static NodeAddress unix(String text) {
+        String path = text.startsWith("unix://") ? text.substring("unix://".length()) : "";
         if (!path.startsWith("/") || path.length() < 2) {
             throw malformed(text, "a unix address needs an absolute path");
         }
@@ -72,8 +72,8 @@ public final class NodeAddress {
         return new NodeAddress(null, 0, path, null, null);
     }
 
-    private static NodeAddress hostAndPort(final String text) {
-        final int colon = text.lastIndexOf(':');
+    private static NodeAddress hostAndPort(String text) {
+        int colon = text.lastIndexOf(':');
         if (text.indexOf('@') >= 0) {
             throw malformed(text, "user and password need the redis:// form");
         }
@@ -84,11 +84,11 @@ public final class NodeAddress {
                 checkedPort(text, text.substring(colon + 1)), null, null, null);
     }
 
-    private static NodeAddress uri(final String text) {
-        final URI uri;
+    private static NodeAddress uri(String text) {
+        URI uri;
         try {
             uri = new URI(text);
-        } catch (final URISyntaxException e) {
+        } catch (URISyntaxException e) {
             // Without the cause, because its message repeats the text with the password.
             throw malformed(text, "it is not a URI");
         }
@@ -102,9 +102,9 @@ public final class NodeAddress {
         if (uri.getRawQuery() != null || uri.getRawFragment() != null || !isRoot(uri.getRawPath())) {
             throw malformed(text, "nothing may follow the port; locks are in database 0");
         }
-        final String userInfo = uri.getRawUserInfo();
+        String userInfo = uri.getRawUserInfo();
         // Before decoding, because an escaped colon is part of the user or of the password.
-        final int colon = userInfo == null ? -1 : userInfo.indexOf(':');
+        int colon = userInfo == null ? -1 : userInfo.indexOf(':');
         if (userInfo != null && colon < 0) {
             throw malformed(text, "write user and password as user:password@ or :password@");
         }
@@ -114,9 +114,9 @@ public final class NodeAddress {
     }
 
     /** Decodes percent escapes as UTF-8. A plus sign remains a plus sign, unlike in HTML forms. */
-    private static String decoded(final String text, final String escaped) {
-        final byte[] raw = escaped.getBytes(StandardCharsets.UTF_8);
-        final ByteBuffer bytes = ByteBuffer.allocate(raw.length);
+    private static String decoded(String text, String escaped) {
+        byte[] raw = escaped.getBytes(StandardCharsets.UTF_8);
+        ByteBuffer bytes = ByteBuffer.allocate(raw.length);
         for (int i = 0; i < raw.length; i++) {
             if (raw[i] == '%') {
                 // URI has checked that two digits follow.
@@ -128,22 +128,22 @@ public final class NodeAddress {
         }
         try {
             return StandardCharsets.UTF_8.newDecoder().decode(bytes.flip()).toString();
-        } catch (final CharacterCodingException e) {
+        } catch (CharacterCodingException e) {
             throw malformed(text, "user or password is not UTF-8");
         }
     }
 
-    private static boolean isRoot(final String path) {
+    private static boolean isRoot(String path) {
         return path == null || path.isEmpty() || "/".equals(path) || "/0".equals(path);
     }
 
-    private static int inRange(final String text, final URI uri) {
+    private static int inRange(String text, URI uri) {
         return checkedPort(text, Integer.toString(uri.getPort()));
     }
 
-    private static String checkedHost(final String text, final String host) {
-        final boolean isBracketed = host.startsWith("[") && host.endsWith("]");
-        final String bare = isBracketed ? host.substring(1, host.length() - 1) : host;
+    private static String checkedHost(String text, String host) {
+        boolean isBracketed = host.startsWith("[") && host.endsWith("]");
+        String bare = isBracketed ? host.substring(1, host.length() - 1) : host;
         if (!isBracketed && bare.indexOf(':') >= 0) {
             throw malformed(text, "an IPv6 address needs brackets");
         }
@@ -155,7 +155,7 @@ public final class NodeAddress {
     }
 
     /** Logs contain hosts and paths without escaping. */
-    private static void checkShowable(final String text, final String what, final String part) {
+    private static void checkShowable(String text, String what, String part) {
         if (part.length() > LENGTH_MAX) {
             throw malformed(text, what + " is longer than " + LENGTH_MAX + " characters");
         }
@@ -164,41 +164,41 @@ public final class NodeAddress {
         }
     }
 
-    private static boolean isUnshowable(final char c) {
+    private static boolean isUnshowable(char c) {
         return (UNSHOWABLE_TYPES >> Character.getType(c) & 1) != 0;
     }
 
-    private static int checkedPort(final String text, final String port) {
-        final boolean isNumber = !port.isEmpty() && port.length() <= 5
+    private static int checkedPort(String text, String port) {
+        boolean isNumber = !port.isEmpty() && port.length() <= 5
                 && port.chars().allMatch(c -> c >= '0' && c <= '9');
-        final int value = isNumber ? Integer.parseInt(port) : 0;
+        int value = isNumber ? Integer.parseInt(port) : 0;
         if (value < 1 || value > 65_535) {
             throw malformed(text, "port must be a number from 1 to 65535");
         }
         return value;
     }
 
-    private static IllegalArgumentException malformed(final String text, final String rule) {
+    private static IllegalArgumentException malformed(String text, String rule) {
         return new IllegalArgumentException(
                 "node address \"" + withoutSecrets(text) + "\" is malformed: " + rule + "; " + FORMS);
     }
 
-    private static String withoutSecrets(final String text) {
-        final String name = leadingName(text);
+    private static String withoutSecrets(String text) {
+        String name = leadingName(text);
         if (hasScheme(text)) {
             return name + "://...";
         }
-        final boolean isAll = name.length() == text.length();
+        boolean isAll = name.length() == text.length();
         return text.indexOf('@') >= 0 ? "..." : isAll ? name : name + "...";
     }
 
-    private static boolean hasScheme(final String text) {
-        final String name = leadingName(text);
+    private static boolean hasScheme(String text) {
+        String name = leadingName(text);
         return SHOWN_SCHEMES.contains(name) && text.startsWith("://", name.length());
     }
 
     /** The prefix of letters, digits, dots, dashes and underscores. */
-    private static String leadingName(final String text) {
+    private static String leadingName(String text) {
         int length = 0;
         while (length < Math.min(SHOWN_LENGTH_MAX, text.length()) && isNameCharacter(text.charAt(length))) {
             length++;
@@ -206,7 +206,7 @@ public final class NodeAddress {
         return text.substring(0, length);
     }
 
-    private static boolean isNameCharacter(final char c) {
+    private static boolean isNameCharacter(char c) {
         return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_';
     }
 
@@ -242,7 +242,7 @@ public final class NodeAddress {
 
     /** Two addresses are equal if host and port, or path, are equal; credentials do not count. */
     @Override
-    public boolean equals(final Object o) {
+    public boolean equals(Object o) {
         return o instanceof NodeAddress other && port == other.port && Objects.equals(path, other.path)
                 && (host == null ? other.host == null : host.equalsIgnoreCase(other.host));
     }

@@ -37,15 +37,15 @@ class ConcurrentReleaseTest {
 
     @Test
     void everyConcurrentReleaseCompletes() throws Exception {
-        final ExecutorService another = Executors.newSingleThreadExecutor();
+        ExecutorService another = Executors.newSingleThreadExecutor();
         try (Redlock redlock = TestClient.unreachable()) {
-            final Lease lease = redlock.newLease();
-            final AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
+            Lease lease = redlock.newLease();
+            AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce();
             redlock.acquire(redlock.key("r"), options, lease, outcome -> {
             });
             Await.until("not acquired", () -> lease.state() == LeaseState.NOT_ACQUIRED);
-            final Future<Integer> others = another.submit(() -> releaseOften(lease));
-            final int received = releaseOften(lease) + others.get();
+            Future<Integer> others = another.submit(() -> releaseOften(lease));
+            int received = releaseOften(lease) + others.get();
             assertTrue(received >= ROUNDS, "one of two in each round: " + received);
         } finally {
             another.shutdownNow();
@@ -56,17 +56,17 @@ class ConcurrentReleaseTest {
     @Test
     void aReleaseDuringTheEndOfAnotherCompletes() throws Exception {
         try (LiveNodes nodes = new LiveNodes(1)) {
-            final TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
+            TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                     .autoExtendedLeasesMax(0), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(), 1);
             client.open().join();
-            final LeaseHandle lease = (LeaseHandle) client.redlock().newLease();
+            LeaseHandle lease = (LeaseHandle) client.redlock().newLease();
             client.redlock()
                     .acquire(client.redlock().key("r"),
                             AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce().autoExtend(), lease, outcome -> {
                             });
             Await.until("not acquired", () -> lease.state() == LeaseState.NOT_ACQUIRED);
             for (int round = 1; round <= ROUNDS; round++) {
-                final int last = 2 * round;
+                int last = 2 * round;
                 client.execute(() -> {
                     meet(last);
                     lease.completeRelease(ReleaseOutcome.EXPIRED);
@@ -81,13 +81,13 @@ class ConcurrentReleaseTest {
         }
     }
 
-    private void meet(final int last) {
+    private void meet(int last) {
         arrived.incrementAndGet();
         spinUntil(() -> arrived.get() >= last);
     }
 
     /** Spins for the tightest meeting, and yields if the other thread has no processor. */
-    private static void spinUntil(final BooleanSupplier condition) {
+    private static void spinUntil(BooleanSupplier condition) {
         for (int i = 0; !condition.getAsBoolean(); i++) {
             if (i < 1_000) {
                 Thread.onSpinWait();
@@ -97,19 +97,19 @@ class ConcurrentReleaseTest {
         }
     }
 
-    private int releaseOften(final Lease lease) throws Exception {
+    private int releaseOften(Lease lease) throws Exception {
         int received = 0;
         for (int round = 1; round <= ROUNDS; round++) {
             arrived.incrementAndGet();
-            final int last = 2 * round;
+            int last = 2 * round;
             spinUntil(() -> {
                 assertFalse(Thread.currentThread().isInterrupted(), "the other one has ended");
                 return arrived.get() >= last;
             });
-            final CompletionStage<ReleaseOutcome> released;
+            CompletionStage<ReleaseOutcome> released;
             try {
                 released = lease.releaseAsync();
-            } catch (final IllegalStateException e) {
+            } catch (IllegalStateException e) {
                 assertTrue(e.getMessage().contains("in progress"), e.getMessage());
                 continue;
             }

@@ -21,13 +21,13 @@ class ConductorTimersTest extends VirtualTest {
 
     private final List<String> fired = new ArrayList<>();
 
-    private void startTimers(final VirtualWorld.Client client) {
-        final TestEngine conductor = client.engine().engine();
-        final long nowNs = world.nowNs();
+    private void startTimers(VirtualWorld.Client client) {
+        TestEngine conductor = client.engine().engine();
+        long nowNs = world.nowNs();
         conductor.startTimer(new DeadlineTimer(at -> {
             throw new IllegalStateException("a bug in a handler");
         }), nowNs + 100 * MS);
-        for (final int afterMs : new int[]{100, 101, 250, 2_000}) {
+        for (int afterMs : new int[]{100, 101, 250, 2_000}) {
             conductor.startTimer(new DeadlineTimer(at -> fired.add(afterMs + " at " + (at - nowNs) / MS)),
                     nowNs + afterMs * MS);
         }
@@ -35,7 +35,7 @@ class ConductorTimersTest extends VirtualTest {
 
     @Test
     void aTimerThatThrowsDoesNotDelayOthers() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         client.engine().execute(() -> startTimers(client));
         quietly(() -> world.runMs(3_000));
         assertEquals(List.of("100 at 100", "101 at 101", "250 at 250", "2000 at 2000"), fired);
@@ -44,7 +44,7 @@ class ConductorTimersTest extends VirtualTest {
     /** After a pause of the process, all timers are due in one poll; the one that throws must not skip the others. */
     @Test
     void aTimerThatThrowsDoesNotStopOthersOfTheSamePoll() {
-        final VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = world(3);
         client.engine().execute(() -> startTimers(client));
         world.runMs(1);
         client.pause();
@@ -59,10 +59,10 @@ class ConductorTimersTest extends VirtualTest {
     /** The effect on users: a node timeout, a wait budget and the end of a validity are due together with the bug. */
     @Test
     void aTimerThatThrowsDoesNotDelayLocks() {
-        final VirtualWorld.Client client = world(3);
-        final Lease lease = acquired(get(client.redlock().acquireAsync("other", options())));
+        VirtualWorld.Client client = world(3);
+        Lease lease = acquired(get(client.redlock().acquireAsync("other", options())));
         eachNode(node -> node.redis().set("orders", "foreign", -1));
-        final CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
                 options().waitUpTo(Duration.ofMillis(500)));
         client.engine().execute(() -> startTimers(client));
         world.runMs(1);

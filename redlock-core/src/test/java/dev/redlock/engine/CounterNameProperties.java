@@ -21,31 +21,31 @@ class CounterNameProperties {
     private static final String[] PIECES = {"a", "b", "{", "}", "{}", "{a}", ":", "redlock", "fence", ":redlock",
         ":fence", ":redlock:fence", ":redlock:fence:", ":{", "\u00e9", "\ud83d\udd12", "\r\n"};
 
-    private static String name(final Random random, final int piecesMin) {
-        final StringBuilder name = new StringBuilder();
+    private static String name(Random random, int piecesMin) {
+        StringBuilder name = new StringBuilder();
         for (int i = piecesMin + random.nextInt(5); i > 0; i--) {
             name.append(PIECES[random.nextInt(PIECES.length)]);
         }
         return name.toString();
     }
 
-    private static String text(final byte[] bulk) {
-        final String text = new String(bulk, StandardCharsets.UTF_8);
+    private static String text(byte[] bulk) {
+        String text = new String(bulk, StandardCharsets.UTF_8);
         return text.substring(text.indexOf('\n') + 1, text.length() - 2);
     }
 
     /** Keys that a client accepts, with any prefix, and their counters. */
-    private static Map<String, String> counters(final Random random) {
-        final Map<String, String> counters = new HashMap<>();
+    private static Map<String, String> counters(Random random) {
+        Map<String, String> counters = new HashMap<>();
         for (int i = 0; i < 300; i++) {
-            final String prefix = name(random, 0);
-            final String resource = name(random, 1);
+            String prefix = name(random, 0);
+            String resource = name(random, 1);
             try {
-                final LockKey key = LockKey.of(prefix, resource, 512);
-                final String other = counters.put(text(key.bulk()), text(key.counterBulk()));
+                LockKey key = LockKey.of(prefix, resource, 512);
+                String other = counters.put(text(key.bulk()), text(key.counterBulk()));
                 assertTrue(other == null || other.equals(text(key.counterBulk())),
                         "the counter depends on the complete key only");
-            } catch (final IllegalArgumentException e) {
+            } catch (IllegalArgumentException e) {
                 assertTrue((prefix + resource).contains(":redlock:fence"), e::getMessage);
             }
         }
@@ -53,19 +53,19 @@ class CounterNameProperties {
     }
 
     @Property
-    void noLockKeyIsACounterKeyAndCounterKeysAreUnique(@ForAll final long seed) {
-        final Map<String, String> counters = counters(new Random(seed));
-        final Map<String, String> owners = new HashMap<>();
+    void noLockKeyIsACounterKeyAndCounterKeysAreUnique(@ForAll long seed) {
+        Map<String, String> counters = counters(new Random(seed));
+        Map<String, String> owners = new HashMap<>();
         counters.forEach((key, counter) -> {
             assertTrue(!counters.containsKey(counter), () -> counter + " is the counter of " + key + " and a lock");
-            final String other = owners.put(counter, key);
+            String other = owners.put(counter, key);
             assertEquals(null, other, () -> counter + " is the counter of " + key + " too");
             assertTrue(counter.startsWith(key), () -> counter + " is outside the key pattern of " + key);
         });
     }
 
     @Property
-    void aCounterIsInTheClusterSlotOfItsLock(@ForAll final long seed) {
+    void aCounterIsInTheClusterSlotOfItsLock(@ForAll long seed) {
         counters(new Random(seed)).forEach((key, counter) -> {
             if (!key.contains("{") && !key.contains("}") || !hashed(key).equals(key)) {
                 assertEquals(slot(key), slot(counter), () -> key + " and " + counter);
@@ -76,7 +76,7 @@ class CounterNameProperties {
     /** The only exception: a key with a brace but without a hash tag. */
     @Example
     void aKeyWithABraceButNoTagMayHaveItsCounterInAnotherSlot() {
-        for (final String key : List.of("a{b", "a}b", "{}", "a{}{b}", "}{")) {
+        for (String key : List.of("a{b", "a}b", "{}", "a{}{b}", "}{")) {
             assertEquals(key, hashed(key), "no tag");
             assertNotEquals(slot(key), slot(LockKey.counterName(key)), key);
         }
@@ -95,7 +95,7 @@ class CounterNameProperties {
 
     @Example
     void generatedNamesCoverAllKinds() {
-        final List<String> keys = new ArrayList<>(counters(new Random(1)).keySet());
+        List<String> keys = new ArrayList<>(counters(new Random(1)).keySet());
         assertTrue(keys.stream().anyMatch(key -> !key.contains("{") && !key.contains("}")), "no brace");
         assertTrue(keys.stream().anyMatch(key -> !hashed(key).equals(key)), "a tag");
         assertTrue(keys.stream().anyMatch(key -> key.contains("{") && hashed(key).equals(key)), "a brace and no tag");
@@ -103,16 +103,16 @@ class CounterNameProperties {
     }
 
     /** Returns the hashed part of a key: the text in the first braces, or the whole key if that is empty. */
-    private static String hashed(final String key) {
-        final int open = key.indexOf('{');
-        final int close = open < 0 ? -1 : key.indexOf('}', open + 1);
+    private static String hashed(String key) {
+        int open = key.indexOf('{');
+        int close = open < 0 ? -1 : key.indexOf('}', open + 1);
         return close > open + 1 ? key.substring(open + 1, close) : key;
     }
 
     /** CRC16 with the polynomial 0x1021, starting from 0, modulo 16384. */
-    private static int slot(final String key) {
+    private static int slot(String key) {
         int crc = 0;
-        for (final byte b : hashed(key).getBytes(StandardCharsets.UTF_8)) {
+        for (byte b : hashed(key).getBytes(StandardCharsets.UTF_8)) {
             crc ^= (b & 0xFF) << 8;
             for (int bit = 0; bit < 8; bit++) {
                 crc = (crc & 0x8000) != 0 ? crc << 1 ^ 0x1021 : crc << 1;

@@ -38,7 +38,7 @@ class EventLoopRunnerTest {
         thread.shutDown();
     }
 
-    private void start(final IdlePolicy policy) {
+    private void start(IdlePolicy policy) {
         thread = EventLoopRunner.start(executor -> events, policy, "test-loop");
     }
 
@@ -64,12 +64,12 @@ class EventLoopRunnerTest {
         private long firstPollNs;
 
         @Override
-        public int run(final IoHandlerContext context) {
+        public int run(IoHandlerContext context) {
             if (failures > 0) {
                 failures--;
                 throw new IllegalStateException("the I/O of a loop, thrown by a test");
             }
-            final long nowNs = System.nanoTime();
+            long nowNs = System.nanoTime();
             if (!context.canBlock()) {
                 firstPollNs = polls == 0 ? nowNs : firstPollNs;
                 polls++;
@@ -89,18 +89,18 @@ class EventLoopRunnerTest {
         }
 
         @Override
-        public IoRegistration register(final IoHandle handle) {
+        public IoRegistration register(IoHandle handle) {
             throw new UnsupportedOperationException("nothing can be registered here");
         }
 
         @Override
-        public boolean isCompatible(final Class<? extends IoHandle> handleType) {
+        public boolean isCompatible(Class<? extends IoHandle> handleType) {
             return false;
         }
     }
 
     private void runTask() throws InterruptedException {
-        final CountDownLatch ran = new CountDownLatch(1);
+        CountDownLatch ran = new CountDownLatch(1);
         thread.loop().execute(ran::countDown);
         assertTrue(ran.await(20, TimeUnit.SECONDS), "a task wakes the loop");
     }
@@ -115,7 +115,7 @@ class EventLoopRunnerTest {
         }
     }
 
-    private static void assertPollsBeforeSleep(final Events.Sleep sleep) {
+    private static void assertPollsBeforeSleep(Events.Sleep sleep) {
         assertTrue(sleep.polls > 1, sleep::toString);
         assertTrue(sleep.spanNs >= EventLoopRunner.BACK_OFF_NS, sleep::toString);
     }
@@ -125,18 +125,18 @@ class EventLoopRunnerTest {
         start(IdlePolicy.BLOCK);
         assertEquals(0, events.sleeps.take().polls, "polls before the first block");
         runTask();
-        final Events.Sleep second = events.sleeps.take();
+        Events.Sleep second = events.sleeps.take();
         assertTrue(second.polls <= 1, second::toString);
     }
 
     /** If the thread ended with an exception, no caller of its loop would get an outcome. */
     @Test
     void aLogHandlerThatThrowsDoesNotEndTheThread() throws InterruptedException {
-        final Logger log = Logger.getLogger("dev.redlock");
-        final CountDownLatch logged = new CountDownLatch(2);
-        final Handler handler = new Handler() {
+        Logger log = Logger.getLogger("dev.redlock");
+        CountDownLatch logged = new CountDownLatch(2);
+        Handler handler = new Handler() {
             @Override
-            public void publish(final LogRecord message) {
+            public void publish(LogRecord message) {
                 logged.countDown();
                 throw new AssertionError("a handler of the log, thrown by a test");
             }
@@ -151,9 +151,9 @@ class EventLoopRunnerTest {
                 // There is nothing to close.
             }
         };
-        final Level level = log.getLevel();
-        final Handler[] others = log.getHandlers();
-        for (final Handler other : others) {
+        Level level = log.getLevel();
+        Handler[] others = log.getHandlers();
+        for (Handler other : others) {
             log.removeHandler(other);
         }
         log.addHandler(handler);
@@ -165,7 +165,7 @@ class EventLoopRunnerTest {
             runTask();
         } finally {
             log.removeHandler(handler);
-            for (final Handler other : others) {
+            for (Handler other : others) {
                 log.addHandler(other);
             }
             log.setLevel(level);
@@ -174,7 +174,7 @@ class EventLoopRunnerTest {
 
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.INCLUDE, names = {"YIELD", "BUSY_SPIN"})
-    void yieldAndSpinNeverBlock(final IdlePolicy policy) throws InterruptedException {
+    void yieldAndSpinNeverBlock(IdlePolicy policy) throws InterruptedException {
         start(policy);
         runTask();
         assertTrue(events.manyPolls.await(20, TimeUnit.SECONDS), "polls continue");
@@ -184,11 +184,11 @@ class EventLoopRunnerTest {
     /** Tasks of the loop itself and tasks that other threads submit faster than they run have the same effect. */
     @ParameterizedTest
     @EnumSource
-    void endlessTasksDoNotStarveEvents(final IdlePolicy policy) throws InterruptedException {
+    void endlessTasksDoNotStarveEvents(IdlePolicy policy) throws InterruptedException {
         start(policy);
-        final CountDownLatch somePolls = new CountDownLatch(3);
-        final Runnable[] again = new Runnable[1];
-        final int[] pollsBefore = new int[1];
+        CountDownLatch somePolls = new CountDownLatch(3);
+        Runnable[] again = new Runnable[1];
+        int[] pollsBefore = new int[1];
         again[0] = () -> {
             if (events.polls != pollsBefore[0]) {
                 pollsBefore[0] = events.polls;

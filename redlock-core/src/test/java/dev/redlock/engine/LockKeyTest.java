@@ -13,13 +13,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class LockKeyTest {
 
-    private static String bulk(final LockKey key) {
+    private static String bulk(LockKey key) {
         return new String(key.bulk(), StandardCharsets.UTF_8);
     }
 
     @Test
     void keyAndCounterAreBulkStrings() {
-        final LockKey key = LockKey.of("", "orders/42", 512);
+        LockKey key = LockKey.of("", "orders/42", 512);
         assertEquals("$9\r\norders/42\r\n", bulk(key));
         assertEquals("$35\r\norders/42:redlock:fence:{orders/42}\r\n",
                 new String(key.counterBulk(), StandardCharsets.UTF_8));
@@ -29,7 +29,7 @@ class LockKeyTest {
 
     @Test
     void prefixIsPartOfTheKeyButNotOfTheResource() {
-        final LockKey key = LockKey.of("app:", "x", 512);
+        LockKey key = LockKey.of("app:", "x", 512);
         assertEquals("$5\r\napp:x\r\n", bulk(key));
         assertEquals("x", key.resource());
     }
@@ -38,7 +38,7 @@ class LockKeyTest {
     @CsvSource(delimiter = '|', value = {
         "order:redlock:fence | ''", "order:redlock:fence:{order} | ''", "{order}:redlock:fence | ''",
         ":redlock:fence | ''", "a:redlock:fences | ''", ":fence | order:redlock", "fence:{order} | order:redlock:"})
-    void keysWithTheCounterMarkAreRejected(final String resource, final String prefix) {
+    void keysWithTheCounterMarkAreRejected(String resource, String prefix) {
         Refusal.ofArgument("resource \"" + resource + "\" contains \":redlock:fence\" with its prefix, which only names"
                 + " of fencing counters may: choose another name", () -> LockKey.of(prefix, resource, 512));
     }
@@ -83,7 +83,7 @@ class LockKeyTest {
     @CsvSource(delimiter = '|',
             value = {"a\ud83d | 1", "\udd12b | 0", "\ud83d\ud83d\udd12 | 0", "\ud83d\udd12\udd12 | 2",
                 "ab\ud83dc | 2"})
-    void unpairedSurrogatesAreRejected(final String resource, final int index) {
+    void unpairedSurrogatesAreRejected(String resource, int index) {
         Refusal.ofArgument("resource has an unpaired surrogate at index " + index
                 + ", which UTF-8 cannot encode: use complete characters", () -> LockKey.of("", resource, 512));
         Refusal.ofArgument("key prefix has an unpaired surrogate at index " + index
@@ -98,7 +98,7 @@ class LockKeyTest {
 
     @Test
     void keysWithEqualBytesAreEqual() {
-        final LockKey key = LockKey.of("a", "bc", 512);
+        LockKey key = LockKey.of("a", "bc", 512);
         assertEquals(key, LockKey.of("ab", "c", 512));
         assertEquals(key.hashCode(), LockKey.of("ab", "c", 512).hashCode());
         assertNotEquals(key, LockKey.of("a", "bd", 512));

@@ -29,25 +29,25 @@ final class StateTable {
     private final Conductor conductor;
     private final List<String> violations = new ArrayList<>();
 
-    private StateTable(final Conductor conductor) {
+    private StateTable(Conductor conductor) {
         this.conductor = conductor;
     }
 
     /** Returns the violations of one conductor and of some leases that used it last. */
-    static List<String> violations(final Conductor conductor, final Iterable<? extends Lease> leases) {
-        final StateTable table = new StateTable(conductor);
+    static List<String> violations(Conductor conductor, Iterable<? extends Lease> leases) {
+        StateTable table = new StateTable(conductor);
         for (PendingAcquire pending = conductor.scheduler()
                 .firstPending(); pending != null; pending = pending.nextActive) {
             table.checkPending(pending);
         }
         table.checkTracked();
-        for (final Lease lease : leases) {
+        for (Lease lease : leases) {
             table.checkLease((LeaseHandle) lease);
         }
         return table.violations;
     }
 
-    private void check(final boolean isValid, final String rule, final Object subject) {
+    private void check(boolean isValid, String rule, Object subject) {
         if (!isValid) {
             violations.add("not true that " + rule + ": " + subject);
         }
@@ -55,14 +55,14 @@ final class StateTable {
 
     // ---- pending acquires -------------------------------------------------------------------------------------------
 
-    private void checkPending(final PendingAcquire pending) {
-        final LeaseHandle lease = pending.lease;
+    private void checkPending(PendingAcquire pending) {
+        LeaseHandle lease = pending.lease;
         check(lease != null && lease.pending == pending, "a pending acquire and its lease refer to each other",
                 pending.state);
         if (lease == null) {
             return;
         }
-        final String subject = pending.state + " of " + lease;
+        String subject = pending.state + " of " + lease;
         check(lease.state() == LeaseState.ACQUIRING, "the lease of a pending acquire is ACQUIRING", subject);
         check(lease.claim == null, "a lease owns no claim before it is held", subject);
         check((pending.state == PendingAcquire.State.ATTEMPTING) == (pending.claim != null),
@@ -74,8 +74,8 @@ final class StateTable {
         }
     }
 
-    private void checkAttempt(final PendingAcquire pending, final Claim claim, final String subject) {
-        final String attempt = claim.phase + " of " + subject;
+    private void checkAttempt(PendingAcquire pending, Claim claim, String subject) {
+        String attempt = claim.phase + " of " + subject;
         check(claim.phase == Claim.Phase.ACQUIRING || claim.phase == Claim.Phase.RAISING
                 || claim.phase == Claim.Phase.QUERYING_TTL, "an attempt is ACQUIRING, RAISING or QUERYING_TTL",
                 attempt);
@@ -86,7 +86,7 @@ final class StateTable {
         checkHead(pending, attempt);
     }
 
-    private void checkWait(final PendingAcquire pending, final String subject) {
+    private void checkWait(PendingAcquire pending, String subject) {
         check(pending.state != PendingAcquire.State.FREE, "a pending acquire is not in the pool", subject);
         check(pending.queue != null, "a pending acquire that waits has a queue", subject);
         check(pending.timer.isStarted(), "a pending acquire that waits has a timer", subject);
@@ -100,7 +100,7 @@ final class StateTable {
                 "a slot is reserved for a BACKING_OFF acquire only", subject);
     }
 
-    private void checkHead(final PendingAcquire pending, final String subject) {
+    private void checkHead(PendingAcquire pending, String subject) {
         check(pending.queue == null || pending.queue.head() == pending, "only the head of a queue makes attempts",
                 subject);
     }
@@ -117,9 +117,9 @@ final class StateTable {
         check(count == conductor.keeper().heldCount(), "the keeper counts its leases", count);
     }
 
-    private void checkLease(final LeaseHandle lease) {
-        final Claim claim = lease.claim;
-        final String subject = (claim == null ? "no claim" : claim.phase) + " of " + lease;
+    private void checkLease(LeaseHandle lease) {
+        Claim claim = lease.claim;
+        String subject = (claim == null ? "no claim" : claim.phase) + " of " + lease;
         switch (lease.state()) {
             case HELD -> {
                 check(claim != null && claim.phase == Claim.Phase.HELD, "a HELD lease has a HELD claim", subject);
@@ -144,13 +144,13 @@ final class StateTable {
         }
     }
 
-    private void checkOwner(final LeaseHandle lease, final String subject) {
+    private void checkOwner(LeaseHandle lease, String subject) {
         check(lease.pending == null, "a lease has no pending acquire after it is acquired", subject);
         check(lease.claim == null || lease.claim.lease == lease && lease.claim.pending == null,
                 "the lease alone owns its claim", subject);
     }
 
-    private void checkHeld(final LeaseHandle lease, final Claim claim, final String subject) {
+    private void checkHeld(LeaseHandle lease, Claim claim, String subject) {
         check(Long.bitCount(claim.holderMask) >= Quorum.sizeOf(conductor.nodeCount()),
                 "a HELD lease has a quorum of holder nodes", subject);
         check(claim.holdTimer.isStarted() && !claim.roundTimer.isStarted(), "a HELD lease has a hold timer alone",

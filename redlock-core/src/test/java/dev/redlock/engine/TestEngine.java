@@ -26,8 +26,8 @@ public final class TestEngine {
     private final LockEngine engine;
     private final Random tokenSeeds;
 
-    public TestEngine(final ClientConfig config, final Supplier<IoTransport> transports, final NanoClock clock,
-            final long seed, final EventLoop... loops) {
+    public TestEngine(ClientConfig config, Supplier<IoTransport> transports, NanoClock clock,
+            long seed, EventLoop... loops) {
         tokenSeeds = new Random(seed);
         conductors = new Conductor[loops.length];
         for (int i = 0; i < loops.length; i++) {
@@ -40,9 +40,9 @@ public final class TestEngine {
     /** An event loop as clients run it, and the task that shuts it down. */
     public record RunningLoop(EventLoop loop, Runnable shutDown) {
 
-        public static RunningLoop start(final IoHandlerFactory factory, final IdlePolicy idlePolicy,
-                final String name) {
-            final EventLoopRunner thread = EventLoopRunner.start(factory, idlePolicy, name);
+        public static RunningLoop start(IoHandlerFactory factory, IdlePolicy idlePolicy,
+                String name) {
+            EventLoopRunner thread = EventLoopRunner.start(factory, idlePolicy, name);
             return new RunningLoop(thread.loop(), thread::shutDown);
         }
     }
@@ -57,13 +57,13 @@ public final class TestEngine {
     }
 
     /** Runs a task on the loop. */
-    public void execute(final Runnable task) {
+    public void execute(Runnable task) {
         conductors[0].execute(task);
     }
 
     /** Starts to close. */
-    public CompletableFuture<CloseReport> close(final Duration timeout) {
-        final CompletableFuture<CloseReport> report = new CompletableFuture<>();
+    public CompletableFuture<CloseReport> close(Duration timeout) {
+        CompletableFuture<CloseReport> report = new CompletableFuture<>();
         execute(() -> conductors[0].shutdown().close(timeout.toNanos(), report));
         return report;
     }
@@ -84,7 +84,7 @@ public final class TestEngine {
      * @param  leases leases to check too, whatever their state; the first conductor was the last that they used
      * @return        what contradicts the table of states; empty if nothing does
      */
-    public List<String> stateViolations(final Iterable<? extends Lease> leases) {
+    public List<String> stateViolations(Iterable<? extends Lease> leases) {
         return StateTable.violations(conductors[0], leases);
     }
 
@@ -99,12 +99,12 @@ public final class TestEngine {
     }
 
     /** @return the token of a held lease, bytes as chars; empty without a claim */
-    public static String tokenOf(final Lease lease) {
-        final Claim claim = ((LeaseHandle) lease).claim;
+    public static String tokenOf(Lease lease) {
+        Claim claim = ((LeaseHandle) lease).claim;
         if (claim == null) {
             return "";
         }
-        final ByteBuffer bytes = ByteBuffer.allocate(Token.LENGTH)
+        ByteBuffer bytes = ByteBuffer.allocate(Token.LENGTH)
                 .putLong(claim.token.high())
                 .putLong(claim.token.middle())
                 .putInt(claim.token.low());
@@ -112,17 +112,17 @@ public final class TestEngine {
     }
 
     /** @return the monotonic time at which the validity of a lease ends, whatever its state */
-    public static long validUntilNs(final Lease lease) {
+    public static long validUntilNs(Lease lease) {
         return ((LeaseHandle) lease).validUntilNs();
     }
 
     /** Starts a timer of the conductor. */
-    public void startTimer(final DeadlineTimer timer, final long deadlineNs) {
+    public void startTimer(DeadlineTimer timer, long deadlineNs) {
         conductors[0].startTimer(timer, deadlineNs);
     }
 
     /** Reseeds the random source of tokens, as the system does for a copied process. */
-    public void reseed(final long seed) {
+    public void reseed(long seed) {
         tokenSeeds.setSeed(seed);
     }
 }

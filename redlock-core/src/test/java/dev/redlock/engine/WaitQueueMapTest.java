@@ -19,12 +19,12 @@ class WaitQueueMapTest {
 
     private final WaitQueueMap map = new WaitQueueMap();
 
-    private static LockKey key(final int number) {
+    private static LockKey key(int number) {
         return LockKey.of("", "r" + number, 100);
     }
 
-    private static WaitQueue queue(final int number) {
-        final WaitQueue queue = new WaitQueue();
+    private static WaitQueue queue(int number) {
+        WaitQueue queue = new WaitQueue();
         queue.key = key(number);
         return queue;
     }
@@ -32,7 +32,7 @@ class WaitQueueMapTest {
     @Test
     void findsWhatWasAddedByAnEqualKey() {
         assertNull(map.get(key(1)));
-        final WaitQueue queue = queue(1);
+        WaitQueue queue = queue(1);
         map.add(queue);
         assertSame(queue, map.get(key(1)));
         assertNull(map.get(key(2)));
@@ -42,13 +42,13 @@ class WaitQueueMapTest {
     }
 
     @Property(tries = 200)
-    void doesWhatAMapOfTheJdkDoes(@ForAll @Size(max = 300) final List<@IntRange(max = 60) Integer> numbers) {
-        final Map<LockKey, WaitQueue> model = new HashMap<>();
-        for (final int number : numbers) {
-            final WaitQueue present = map.get(key(number));
+    void doesWhatAMapOfTheJdkDoes(@ForAll @Size(max = 300) List<@IntRange(max = 60) Integer> numbers) {
+        Map<LockKey, WaitQueue> model = new HashMap<>();
+        for (int number : numbers) {
+            WaitQueue present = map.get(key(number));
             assertSame(model.get(key(number)), present);
             if (present == null) {
-                final WaitQueue added = queue(number);
+                WaitQueue added = queue(number);
                 map.add(added);
                 model.put(added.key, added);
             } else {
@@ -65,7 +65,7 @@ class WaitQueueMapTest {
 
     @Test
     void growsWithItsQueuesAndShrinksWhenTheyAreGone() {
-        final List<WaitQueue> queues = new ArrayList<>();
+        List<WaitQueue> queues = new ArrayList<>();
         for (int i = 0; i < 1000; i++) {
             queues.add(queue(i));
             map.add(queues.get(i));
@@ -85,7 +85,7 @@ class WaitQueueMapTest {
     void similarNamesSpread() {
         int pairs = 0;
         for (int i = 0; i < 1024; i++) {
-            final WaitQueue queue = queue(i);
+            WaitQueue queue = queue(i);
             map.add(queue);
         }
         for (int i = 0; i < 1024; i++) {

@@ -31,7 +31,7 @@ class ClockAllowanceProperties {
     }
 
     private record Sample(long sentNs, long readNs, long receivedNs, long offsetNs) {
-        boolean show(final ClockWatch watch) {
+        boolean show(ClockWatch watch) {
             return watch.onSample(sentNs, receivedNs, EPOCH_NS + readNs + offsetNs);
         }
     }
@@ -42,42 +42,42 @@ class ClockAllowanceProperties {
         private final int sampleMs;
         private final List<Sample> samples = new ArrayList<>();
 
-        Run(final Drift drift, final int sampleMs) {
+        Run(Drift drift, int sampleMs) {
             this.drift = drift;
             this.sampleMs = sampleMs;
         }
 
         /** Takes a sample, sent late and on its way for so long, with the clock moved as far as can go unseen. */
-        void sample(final Move move, final long lateNs, final long tripNs, final boolean isReadFirst) {
-            final Sample last = samples.isEmpty() ? null : samples.get(samples.size() - 1);
-            final long sentNs = last == null ? 0 : last.sentNs + sampleMs * MS + lateNs;
-            final long readNs = isReadFirst ? sentNs : sentNs + tripNs;
-            final long sign = move == Move.BACK ? -1 : 1;
+        void sample(Move move, long lateNs, long tripNs, boolean isReadFirst) {
+            Sample last = samples.isEmpty() ? null : samples.get(samples.size() - 1);
+            long sentNs = last == null ? 0 : last.sentNs + sampleMs * MS + lateNs;
+            long readNs = isReadFirst ? sentNs : sentNs + tripNs;
+            long sign = move == Move.BACK ? -1 : 1;
             long unseenNs = 0;
             long seenNs = move == Move.STAY || last == null ? 1 : FAR_NS;
             while (seenNs - unseenNs > 1) {
-                final long halfNs = (unseenNs + seenNs) / 2;
+                long halfNs = (unseenNs + seenNs) / 2;
                 if (isSeen(new Sample(sentNs, readNs, sentNs + tripNs, last.offsetNs + sign * halfNs))) {
                     seenNs = halfNs;
                 } else {
                     unseenNs = halfNs;
                 }
             }
-            final long offsetNs = last == null ? 0 : last.offsetNs + sign * unseenNs;
+            long offsetNs = last == null ? 0 : last.offsetNs + sign * unseenNs;
             samples.add(new Sample(sentNs, readNs, sentNs + tripNs, offsetNs));
         }
 
-        private boolean isSeen(final Sample next) {
-            final ClockWatch watch = new ClockWatch(drift);
+        private boolean isSeen(Sample next) {
+            ClockWatch watch = new ClockWatch(drift);
             samples.forEach(sample -> sample.show(watch));
             return next.show(watch);
         }
 
         /** Whether the last sample is reported. */
         boolean isLastSeen() {
-            final ClockWatch watch = new ClockWatch(drift);
+            ClockWatch watch = new ClockWatch(drift);
             boolean isSeen = false;
-            for (final Sample sample : samples) {
+            for (Sample sample : samples) {
                 isSeen = sample.show(watch);
             }
             return isSeen;
@@ -87,13 +87,13 @@ class ClockAllowanceProperties {
          * The shortest life of a key. It is set in one gap between samples and expires in another. In each gap the
          * clock has the worse of its offsets at the two ends.
          */
-        long shortestNs(final long ttlNs) {
+        long shortestNs(long ttlNs) {
             long shortestNs = ttlNs;
             for (int k = 0; k + 1 < samples.size(); k++) {
                 for (int m = k; m + 1 < samples.size(); m++) {
-                    final long standsNs = ttlNs - gainNs(k, m);
-                    final long closestNs = samples.get(m).readNs - samples.get(k + 1).readNs;
-                    final long furthestNs = samples.get(m + 1).readNs - samples.get(k).readNs;
+                    long standsNs = ttlNs - gainNs(k, m);
+                    long closestNs = samples.get(m).readNs - samples.get(k + 1).readNs;
+                    long furthestNs = samples.get(m + 1).readNs - samples.get(k).readNs;
                     if (standsNs >= closestNs && standsNs <= furthestNs) {
                         shortestNs = Math.min(shortestNs, standsNs);
                     }
@@ -102,9 +102,9 @@ class ClockAllowanceProperties {
             return shortestNs;
         }
 
-        private long gainNs(final int k, final int m) {
-            final long before = samples.get(k).offsetNs;
-            final long behind = samples.get(k + 1).offsetNs;
+        private long gainNs(int k, int m) {
+            long before = samples.get(k).offsetNs;
+            long behind = samples.get(k + 1).offsetNs;
             if (k == m) {
                 return Math.max(0, behind - before);
             }
@@ -113,35 +113,35 @@ class ClockAllowanceProperties {
     }
 
     /** How long a round trip may take, by the assumptions of {@link ClockAllowance}. */
-    private static long tripNsMax(final Drift drift, final long lateNs) {
-        final long leftNs = ClockAllowance.LATENESS_MS * MS - lateNs;
-        final long hiddenNs = drift.constantNs() / 4 + leftNs * drift.ratePpm() / 1_000_000;
+    private static long tripNsMax(Drift drift, long lateNs) {
+        long leftNs = ClockAllowance.LATENESS_MS * MS - lateNs;
+        long hiddenNs = drift.constantNs() / 4 + leftNs * drift.ratePpm() / 1_000_000;
         return Math.min(leftNs, hiddenNs * 1_000_000 / (1_000_000 + drift.ratePpm()));
     }
 
-    private static void assertNoKeyEndsEarly(final Run run, final long ttlNs) {
-        final long validNs = ttlNs - new ClockAllowance(run.drift, run.sampleMs).ofNs(ttlNs);
-        final long shortestNs = run.shortestNs(ttlNs);
+    private static void assertNoKeyEndsEarly(Run run, long ttlNs) {
+        long validNs = ttlNs - new ClockAllowance(run.drift, run.sampleMs).ofNs(ttlNs);
+        long shortestNs = run.shortestNs(ttlNs);
         assertTrue(shortestNs >= validNs, "a key of " + ttlNs + " ns ends after " + shortestNs
                 + " ns, its holder relies on " + validNs + " ns; " + run.drift + ", sampled each " + run.sampleMs
                 + " ms: " + run.samples);
     }
 
     @Property(tries = 300)
-    void noKeyExpiresWithinItsValidityWithoutAReport(@ForAll final long seed,
-            @ForAll @LongRange(min = 5, max = 60_000) final long ttlMs,
-            @ForAll @IntRange(min = 0, max = 50_000) final int ratePpm,
-            @ForAll @LongRange(min = 0, max = 20_000_000) final long constantNs) {
-        final SplittableRandom random = new SplittableRandom(seed);
-        final Drift drift = new Drift(ratePpm, constantNs);
-        final int sampleMs = (int) Math.min(60_000, Math.max(1, ttlMs / random.nextInt(1, 12)))
+    void noKeyExpiresWithinItsValidityWithoutAReport(@ForAll long seed,
+            @ForAll @LongRange(min = 5, max = 60_000) long ttlMs,
+            @ForAll @IntRange(min = 0, max = 50_000) int ratePpm,
+            @ForAll @LongRange(min = 0, max = 20_000_000) long constantNs) {
+        SplittableRandom random = new SplittableRandom(seed);
+        Drift drift = new Drift(ratePpm, constantNs);
+        int sampleMs = (int) Math.min(60_000, Math.max(1, ttlMs / random.nextInt(1, 12)))
                 * (random.nextBoolean() ? 1 : random.nextInt(1, 10));
-        final long lateNs = random.nextLong(ClockAllowance.LATENESS_MS * MS + 1);
-        final long tripNs = tripNsMax(drift, lateNs);
-        final Run run = new Run(drift, sampleMs);
+        long lateNs = random.nextLong(ClockAllowance.LATENESS_MS * MS + 1);
+        long tripNs = tripNsMax(drift, lateNs);
+        Run run = new Run(drift, sampleMs);
         for (int i = 0; i < 16; i++) {
-            final boolean isExtreme = random.nextInt(3) > 0;
-            final Move move = Move.values()[random.nextInt(3)];
+            boolean isExtreme = random.nextInt(3) > 0;
+            Move move = Move.values()[random.nextInt(3)];
             run.sample(move, isExtreme ? lateNs : random.nextLong(lateNs + 1),
                     isExtreme ? tripNs : random.nextLong(tripNs + 1),
                     isExtreme ? move == Move.AHEAD : random.nextBoolean());
@@ -157,21 +157,21 @@ class ClockAllowanceProperties {
     /** Every sequence of six samples, with the defaults and some ttls. */
     @Example
     void noSequenceOfSixSamplesHidesAnEarlyExpiry() {
-        for (final int sampleMs : new int[]{10, 1_000}) {
-            for (final long lateNs : new long[]{0, ClockAllowance.LATENESS_MS * MS / 2}) {
+        for (int sampleMs : new int[]{10, 1_000}) {
+            for (long lateNs : new long[]{0, ClockAllowance.LATENESS_MS * MS / 2}) {
                 extend(new Run(Drift.DEFAULT, sampleMs), lateNs, tripNsMax(Drift.DEFAULT, lateNs), 0);
             }
         }
     }
 
-    private static void extend(final Run run, final long lateNs, final long tripNs, final int length) {
+    private static void extend(Run run, long lateNs, long tripNs, int length) {
         if (length == 6) {
-            for (final long ttlMs : new long[]{5, 100, 1_000, 2_000, 3_500}) {
+            for (long ttlMs : new long[]{5, 100, 1_000, 2_000, 3_500}) {
                 assertNoKeyEndsEarly(run, ttlMs * MS);
             }
             return;
         }
-        for (final Move move : Move.values()) {
+        for (Move move : Move.values()) {
             for (int first = 0; first < 2; first++) {
                 run.sample(move, lateNs, tripNs, first == 0);
                 if (!run.isLastSeen()) {
@@ -185,14 +185,14 @@ class ClockAllowanceProperties {
     /** The adversary is no weakling: it nearly uses up the allowance, and far more than the drift of the ttl alone. */
     @Example
     void theAdversaryNearlyUsesUpTheAllowance() {
-        final long ttlNs = 100 * MS;
-        final Run run = new Run(Drift.DEFAULT, 1_000);
-        final long lateNs = 50 * MS;
-        for (final Move move : new Move[]{Move.STAY, Move.BACK, Move.AHEAD, Move.AHEAD}) {
+        long ttlNs = 100 * MS;
+        Run run = new Run(Drift.DEFAULT, 1_000);
+        long lateNs = 50 * MS;
+        for (Move move : new Move[]{Move.STAY, Move.BACK, Move.AHEAD, Move.AHEAD}) {
             run.sample(move, lateNs, tripNsMax(Drift.DEFAULT, lateNs), move == Move.AHEAD);
         }
-        final long gainNs = ttlNs - run.shortestNs(ttlNs);
-        final long allowedNs = new ClockAllowance(Drift.DEFAULT, 1_000).ofNs(ttlNs);
+        long gainNs = ttlNs - run.shortestNs(ttlNs);
+        long allowedNs = new ClockAllowance(Drift.DEFAULT, 1_000).ofNs(ttlNs);
         assertTrue(gainNs > 8 * Drift.DEFAULT.ofNs(ttlNs) - MS, "more than seven times the drift: " + gainNs + " ns");
         assertTrue(gainNs > allowedNs * 9 / 10, "nine tenths of the allowance: " + gainNs + " ns of " + allowedNs);
     }

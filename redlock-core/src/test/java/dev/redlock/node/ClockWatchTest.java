@@ -24,7 +24,7 @@ class ClockWatchTest {
     private ClockWatch watch = new ClockWatch(Drift.DEFAULT);
 
     /** A sample without delay: the node's clock is ahead of the local one by exactly the offset. */
-    private boolean sample(final long atNs, final long offsetNs) {
+    private boolean sample(long atNs, long offsetNs) {
         return watch.onSample(atNs, atNs, EPOCH_NS + atNs + offsetNs);
     }
 
@@ -37,8 +37,8 @@ class ClockWatchTest {
     /** The local clock may have any origin, so the difference of the two may exceed the range of a long. */
     @ParameterizedTest
     @ValueSource(longs = {-4, -3, -2, -1, 0, 1, 2, 3, 4})
-    void theDifferenceOfTheClocksMayWrap(final long shiftMs) {
-        final long originNs = EPOCH_NS - Long.MAX_VALUE + shiftMs * MS;
+    void theDifferenceOfTheClocksMayWrap(long shiftMs) {
+        long originNs = EPOCH_NS - Long.MAX_VALUE + shiftMs * MS;
         for (int i = 0; i < 20; i++) {
             assertFalse(delayed(originNs, i * SECOND, 0), "honest, sample " + i);
         }
@@ -48,7 +48,7 @@ class ClockWatchTest {
     }
 
     /** A sample whose reply took two milliseconds. */
-    private boolean delayed(final long originNs, final long atNs, final long offsetNs) {
+    private boolean delayed(long originNs, long atNs, long offsetNs) {
         return watch.onSample(originNs + atNs, originNs + atNs + 2 * MS, EPOCH_NS + atNs + MS + offsetNs);
     }
 
@@ -56,14 +56,14 @@ class ClockWatchTest {
     @ParameterizedTest
     @CsvSource({"11000000, false", "11000001, true", "-11000000, false", "-11000001, true", "0, false",
         "3600000000000, true", "-3600000000000, true"})
-    void aStepBeyondTheDriftIsAJump(final long stepNs, final boolean isJump) {
+    void aStepBeyondTheDriftIsAJump(long stepNs, boolean isJump) {
         sample(0, 0);
         assertEquals(isJump, sample(SECOND, stepNs));
     }
 
     @ParameterizedTest
     @CsvSource({"0, 1000000", "100000000, 2000000", "60000000000, 601000000"})
-    void theAllowanceGrowsWithTheTimeBetweenSamples(final long elapsedNs, final long allowanceNs) {
+    void theAllowanceGrowsWithTheTimeBetweenSamples(long elapsedNs, long allowanceNs) {
         sample(0, 0);
         assertFalse(sample(elapsedNs, allowanceNs));
         watch = new ClockWatch(Drift.DEFAULT);
@@ -81,10 +81,10 @@ class ClockWatchTest {
     @ParameterizedTest
     @CsvSource({"10000000, 0", "-10000000, 0", "11000000, 2", "-11000000, 2", "10500000, 3", "10100000, 11",
         "-10100000, 11"})
-    void aSlowGainIsAJumpOnceItExceedsTheConstant(final long creepNs, final int foundBySample) {
+    void aSlowGainIsAJumpOnceItExceedsTheConstant(long creepNs, int foundBySample) {
         sample(0, 0);
         for (int i = 1; i <= 200; i++) {
-            final boolean isFound = i == foundBySample;
+            boolean isFound = i == foundBySample;
             assertEquals(isFound, sample(i * SECOND, i * creepNs), "sample " + i);
             if (isFound) {
                 return;
@@ -96,7 +96,7 @@ class ClockWatchTest {
     /** A clock that falls behind and then steps ahead is compared with its lowest offset. */
     @ParameterizedTest
     @ValueSource(longs = {1, -1})
-    void theConstantIsNotGrantedTwice(final long sign) {
+    void theConstantIsNotGrantedTwice(long sign) {
         sample(0, 0);
         assertFalse(sample(0, -sign * MS), "as far as it may");
         assertFalse(sample(0, 0), "and back");
@@ -115,7 +115,7 @@ class ClockWatchTest {
     @ParameterizedTest
     @CsvSource({"60000000000, 601000000, false", "60000000000, 601000001, true", "60000000000, -601000001, true",
         "3600000000000, 36001000000, false", "3600000000000, 36001000001, true"})
-    void theReferenceIsKeptWithoutSamples(final long silenceNs, final long stepNs, final boolean isJump) {
+    void theReferenceIsKeptWithoutSamples(long silenceNs, long stepNs, boolean isJump) {
         for (int i = 0; i <= 5; i++) {
             assertFalse(sample(i * SECOND, 0));
         }
@@ -134,7 +134,7 @@ class ClockWatchTest {
     @Test
     void aStepLargerThanTheRoundTripIsFound() {
         watch.onSample(0, 100 * MS, EPOCH_NS + 50 * MS);
-        final long allowanceNs = (SECOND + 100 * MS) / 100 + MS;
+        long allowanceNs = (SECOND + 100 * MS) / 100 + MS;
         assertFalse(watch.onSample(SECOND, SECOND + 100 * MS, EPOCH_NS + SECOND + 150 * MS + allowanceNs));
         watch = new ClockWatch(Drift.DEFAULT);
         watch.onSample(0, 100 * MS, EPOCH_NS + 50 * MS);
@@ -151,23 +151,23 @@ class ClockWatchTest {
 
     /** A clock within one percent and without steps is never a jump, for any delays. */
     @Property(tries = 500)
-    void delayAloneNeverLooksLikeAStep(@ForAll final long seed,
-            @ForAll @IntRange(min = -10_000, max = 10_000) final int driftPpm) {
-        final SplittableRandom random = new SplittableRandom(seed);
-        final ClockWatch honest = new ClockWatch(Drift.DEFAULT);
+    void delayAloneNeverLooksLikeAStep(@ForAll long seed,
+            @ForAll @IntRange(min = -10_000, max = 10_000) int driftPpm) {
+        SplittableRandom random = new SplittableRandom(seed);
+        ClockWatch honest = new ClockWatch(Drift.DEFAULT);
         long nowNs = random.nextLong();
         long nodeNs = EPOCH_NS;
         for (int i = 0; i < 200; i++) {
-            final long there = random.nextLong(random.nextInt(10) == 0 ? 5 * SECOND : 2 * MS);
-            final long back = random.nextLong(random.nextInt(10) == 0 ? 5 * SECOND : 2 * MS);
-            final long sentNs = nowNs;
+            long there = random.nextLong(random.nextInt(10) == 0 ? 5 * SECOND : 2 * MS);
+            long back = random.nextLong(random.nextInt(10) == 0 ? 5 * SECOND : 2 * MS);
+            long sentNs = nowNs;
             nodeNs += there + there * driftPpm / 1_000_000;
             // TIME has whole microseconds.
-            final long answeredNs = nodeNs / 1_000 * 1_000;
+            long answeredNs = nodeNs / 1_000 * 1_000;
             nowNs += there + back;
             nodeNs += back + back * driftPpm / 1_000_000;
             assertFalse(honest.onSample(sentNs, nowNs, answeredNs), "sample " + i);
-            final long pauseNs = random.nextLong(2 * SECOND);
+            long pauseNs = random.nextLong(2 * SECOND);
             nowNs += pauseNs;
             nodeNs += pauseNs + pauseNs * driftPpm / 1_000_000;
         }
@@ -175,17 +175,17 @@ class ClockWatchTest {
 
     /** A step beyond allowance and both round trips is always found, in either direction. */
     @Property(tries = 500)
-    void aStepIsAlwaysFound(@ForAll final long seed, @ForAll @LongRange(min = 1, max = 3_600_000) final long extraNs) {
-        final SplittableRandom random = new SplittableRandom(seed);
-        final ClockWatch watched = new ClockWatch(Drift.DEFAULT);
-        final long firstDelayNs = random.nextLong(100 * MS);
+    void aStepIsAlwaysFound(@ForAll long seed, @ForAll @LongRange(min = 1, max = 3_600_000) long extraNs) {
+        SplittableRandom random = new SplittableRandom(seed);
+        ClockWatch watched = new ClockWatch(Drift.DEFAULT);
+        long firstDelayNs = random.nextLong(100 * MS);
         watched.onSample(0, firstDelayNs, EPOCH_NS + random.nextLong(firstDelayNs + 1));
-        final long sentNs = firstDelayNs + random.nextLong(10 * SECOND);
-        final long delayNs = random.nextLong(100 * MS);
-        final long receivedNs = sentNs + delayNs;
-        final long allowanceNs = receivedNs / 100 + 2 * MS;
-        final long stepNs = allowanceNs + firstDelayNs + delayNs + extraNs;
-        final long nodeNs = EPOCH_NS + sentNs + random.nextLong(delayNs + 1);
+        long sentNs = firstDelayNs + random.nextLong(10 * SECOND);
+        long delayNs = random.nextLong(100 * MS);
+        long receivedNs = sentNs + delayNs;
+        long allowanceNs = receivedNs / 100 + 2 * MS;
+        long stepNs = allowanceNs + firstDelayNs + delayNs + extraNs;
+        long nodeNs = EPOCH_NS + sentNs + random.nextLong(delayNs + 1);
         assertTrue(watched.onSample(sentNs, receivedNs, random.nextBoolean() ? nodeNs + stepNs : nodeNs - stepNs));
     }
 }

@@ -21,12 +21,12 @@ class DirectBuffersTest {
         throw new RejectedExecutionException("a loop that has ended, thrown by a test");
     }, allocator, () -> nowNs);
 
-    private long lostNs(final long tryNs, final long periodNs) {
+    private long lostNs(long tryNs, long periodNs) {
         allocator.onFailure(() -> nowNs += tryNs);
         long lostNs = 0;
-        final long startNs = nowNs;
+        long startNs = nowNs;
         while (nowNs - startNs < periodNs) {
-            final long beforeNs = nowNs;
+            long beforeNs = nowNs;
             assertNull(buffers.takeReused(64));
             lostNs += nowNs - beforeNs;
             nowNs += MS;
@@ -37,8 +37,8 @@ class DirectBuffersTest {
     @Test
     void slowFailuresUseAFifthOfTheTime() {
         allocator.exhausted(true);
-        final long periodNs = 60_000 * MS;
-        final long lostNs = lostNs(500 * MS, periodNs);
+        long periodNs = 60_000 * MS;
+        long lostNs = lostNs(500 * MS, periodNs);
         assertTrue(lostNs > 0 && lostNs <= periodNs / 5 + 500 * MS, lostNs / MS + " ms of 60 s");
     }
 
@@ -77,7 +77,7 @@ class DirectBuffersTest {
     }
 
     private void take() {
-        final ByteBuf buffer = buffers.take(64);
+        ByteBuf buffer = buffers.take(64);
         assertNotNull(buffer);
         buffer.release();
     }

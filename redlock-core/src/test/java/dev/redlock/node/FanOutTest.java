@@ -35,12 +35,12 @@ class FanOutTest {
         }
 
         @Override
-        protected ByteBuf newHeapBuffer(final int initialCapacity, final int maxCapacity) {
+        protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
             return Unpooled.buffer(initialCapacity, maxCapacity);
         }
 
         @Override
-        protected ByteBuf newDirectBuffer(final int initialCapacity, final int maxCapacity) {
+        protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
             if (isExhausted) {
                 throw new OutOfMemoryError("direct memory is used up, thrown by a test");
             }
@@ -51,25 +51,25 @@ class FanOutTest {
     private final class ReportedRequest extends StubRequest {
         private final String name;
 
-        ReportedRequest(final String name) {
+        ReportedRequest(String name) {
             super("$1\r\n" + name + "\r\n", 1_000);
             this.name = name;
         }
 
         @Override
-        public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence,
-                final VoteFailure failure) {
+        public void onNotSent(int nodeIndex, CommandKind kind, int sequence,
+                VoteFailure failure) {
             reported.add(name + " " + nodeIndex);
         }
     }
 
     private FanOut fanOut() {
-        final NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
+        NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
                 4096, null, 64, 0, null);
-        final Node[] nodes = new Node[2];
-        final NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
+        Node[] nodes = new Node[2];
+        NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
         }), new SplittableRandom(1), options, null, nodes);
-        final FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), nodes.length, 64);
+        FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), nodes.length, 64);
         for (int i = 0; i < nodes.length; i++) {
             nodes[i] = new Node(i, null, context, created);
         }
@@ -77,10 +77,10 @@ class FanOutTest {
     }
 
     /** JUnit stops at an OutOfMemoryError instead of reporting a failed test. */
-    private static void withoutMemory(final Runnable test) {
+    private static void withoutMemory(Runnable test) {
         try {
             test.run();
-        } catch (final OutOfMemoryError e) {
+        } catch (OutOfMemoryError e) {
             throw new AssertionError("thrown to the caller", e);
         }
     }

@@ -17,14 +17,14 @@ class FreeListTest {
 
     private final FreeList<Object> pool = new FreeList<>(KEPT);
 
-    private void fill(final int count) {
+    private void fill(int count) {
         for (int i = 0; i < count; i++) {
             pool.push(new Object());
         }
     }
 
-    private List<Object> take(final int count) {
-        final List<Object> taken = new ArrayList<>();
+    private List<Object> take(int count) {
+        List<Object> taken = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             taken.add(pool.poll());
             assertNotNull(taken.get(i), "object " + i);
@@ -35,8 +35,8 @@ class FreeListTest {
     @Test
     void pollsTheLastObjectFirst() {
         assertNull(pool.poll(), "an empty pool");
-        final Object first = new Object();
-        final Object second = new Object();
+        Object first = new Object();
+        Object second = new Object();
         pool.push(first);
         pool.push(second);
         assertSame(second, pool.poll());

@@ -18,13 +18,13 @@ class HandshakeTest {
 
     @ParameterizedTest
     @CsvSource({"run_id, abc", "uptime_in_seconds, 12", "redis_version, 7.0.15", "executable, /a:b"})
-    void findsAFieldOfInfo(final String name, final String value) {
+    void findsAFieldOfInfo(String name, String value) {
         assertEquals(value, Handshake.field(INFO, name));
     }
 
     @ParameterizedTest
     @CsvSource({"run", "un_id", "RUN_ID", "role", "# Server"})
-    void returnsNullForAMissingFieldOfInfo(final String name) {
+    void returnsNullForAMissingFieldOfInfo(String name) {
         assertNull(Handshake.field(INFO, name));
     }
 
@@ -37,7 +37,7 @@ class HandshakeTest {
 
     @Test
     void writesTheTimeCommand() {
-        final ByteBuf out = UnpooledByteBufAllocator.DEFAULT.directBuffer(Handshake.TIME_BYTES);
+        ByteBuf out = UnpooledByteBufAllocator.DEFAULT.directBuffer(Handshake.TIME_BYTES);
         Handshake.writeTime(out);
         assertEquals("*1\r\n$4\r\nTIME\r\n", out.toString(StandardCharsets.US_ASCII));
         out.release();

@@ -18,27 +18,27 @@ class LockScriptsTest {
     /** Bytes that a token may have and a text may not. */
     private static final String TOKEN = "\u0000\u0001\r\n\u007f\u0080\u00ff*$\"abcdefghij";
 
-    private static String text(final ByteBuf buf) {
-        final String text = buf.toString(StandardCharsets.ISO_8859_1);
+    private static String text(ByteBuf buf) {
+        String text = buf.toString(StandardCharsets.ISO_8859_1);
         buf.release();
         return text;
     }
 
-    private static StubRequest request(final long ttlMs) {
-        final byte[] token = TOKEN.getBytes(StandardCharsets.ISO_8859_1);
-        final ByteBuf bytes = Unpooled.wrappedBuffer(token);
-        final StubRequest request = new StubRequest(RESOURCE, ttlMs);
+    private static StubRequest request(long ttlMs) {
+        byte[] token = TOKEN.getBytes(StandardCharsets.ISO_8859_1);
+        ByteBuf bytes = Unpooled.wrappedBuffer(token);
+        StubRequest request = new StubRequest(RESOURCE, ttlMs);
         request.token().set(bytes.getLong(0), bytes.getLong(8), bytes.getInt(16));
         return request;
     }
 
-    private static String sha(final CommandKind kind) {
+    private static String sha(CommandKind kind) {
         return LockScripts.sha1Hex(LockScripts.source(kind));
     }
 
-    private static void assertWritten(final CommandKind kind, final int words, final int keys, final String counter,
-            final String arguments) {
-        final ByteBuf out = Unpooled.buffer();
+    private static void assertWritten(CommandKind kind, int words, int keys, String counter,
+            String arguments) {
+        ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, kind, request(30_000));
         assertEquals("*" + words + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(kind) + "\r\n$1\r\n" + keys + "\r\n" + RESOURCE
                 + counter + "$20\r\n" + TOKEN + "\r\n" + arguments, text(out));
@@ -53,7 +53,7 @@ class LockScriptsTest {
 
     @Test
     void writesNativeCommands() {
-        final String token = "$20\r\n" + TOKEN + "\r\n";
+        String token = "$20\r\n" + TOKEN + "\r\n";
         assertEquals("*6\r\n$3\r\nSET\r\n" + RESOURCE + token + "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n",
                 written(CommandEncoding.PLAIN_SET));
         assertEquals("*4\r\n$5\r\nDELEX\r\n" + RESOURCE + "$4\r\nIFEQ\r\n" + token, written(CommandEncoding.DELEX));
@@ -67,8 +67,8 @@ class LockScriptsTest {
         assertEquals("*2\r\n$4\r\nPTTL\r\n" + RESOURCE, written(CommandEncoding.PTTL));
     }
 
-    private static String written(final CommandEncoding encoding) {
-        final ByteBuf out = Unpooled.buffer();
+    private static String written(CommandEncoding encoding) {
+        ByteBuf out = Unpooled.buffer();
         NativeCommands.write(out, encoding, request(30_000));
         assertTrue(out.readableBytes() <= LockScripts.COMMAND_OVERHEAD_BYTES + RESOURCE.length(), encoding::name);
         return text(out);
@@ -76,20 +76,20 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
-    void writesABatchOfReleases(final int length) {
-        final ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
+    void writesABatchOfReleases(int length) {
+        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
         for (int i = 0; i < length; i++) {
             batch.add(request(1));
         }
-        final ByteBuf out = Unpooled.buffer();
+        ByteBuf out = Unpooled.buffer();
         LockScripts.writeBatch(out, batch, false);
         assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
-        final String keysAndTokens = RESOURCE.repeat(length) + ("$20\r\n" + TOKEN + "\r\n").repeat(length);
-        final String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
+        String keysAndTokens = RESOURCE.repeat(length) + ("$20\r\n" + TOKEN + "\r\n").repeat(length);
+        String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
         assertEquals("*" + (3 + 2 * length) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.RELEASE_MANY) + "\r\n"
                 + count + keysAndTokens, text(out));
-        final String source = new String(LockScripts.source(CommandKind.RELEASE_MANY), StandardCharsets.UTF_8);
-        final ByteBuf eval = Unpooled.buffer();
+        String source = new String(LockScripts.source(CommandKind.RELEASE_MANY), StandardCharsets.UTF_8);
+        ByteBuf eval = Unpooled.buffer();
         LockScripts.writeBatch(eval, batch, true);
         assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
         assertEquals("*" + (3 + 2 * length) + "\r\n$4\r\nEVAL\r\n$" + source.length() + "\r\n" + source + "\r\n"
@@ -98,29 +98,29 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
-    void writesABatchOfFencedReleases(final int length) {
-        final ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
+    void writesABatchOfFencedReleases(int length) {
+        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
         for (int i = 0; i < length; i++) {
             batch.add(request(1));
         }
-        final String counters = "$7\r\ncounter\r\n".repeat(length);
-        final String arguments = ("$20\r\n" + TOKEN + "\r\n").repeat(length)
+        String counters = "$7\r\ncounter\r\n".repeat(length);
+        String arguments = ("$20\r\n" + TOKEN + "\r\n").repeat(length)
                 + "$16\r\n9007199254740991\r\n".repeat(length) + "$8\r\n86400000\r\n";
-        final String count = "$" + Integer.toString(2 * length).length() + "\r\n" + 2 * length + "\r\n";
-        final ByteBuf out = Unpooled.buffer();
+        String count = "$" + Integer.toString(2 * length).length() + "\r\n" + 2 * length + "\r\n";
+        ByteBuf out = Unpooled.buffer();
         LockScripts.writeBatch(out, batch, false);
         assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
         assertEquals("*" + (3 + 4 * length + 1) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.RELEASE_MANY_FENCED)
                 + "\r\n" + count + RESOURCE.repeat(length) + counters + arguments, text(out));
-        final ByteBuf eval = Unpooled.buffer();
+        ByteBuf eval = Unpooled.buffer();
         LockScripts.writeBatch(eval, batch, true);
         assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
     }
 
     @Test
     void writesFencedCommands() {
-        final String counter = "$7\r\ncounter\r\n";
-        final String highest = "$16\r\n9007199254740991\r\n";
+        String counter = "$7\r\ncounter\r\n";
+        String highest = "$16\r\n9007199254740991\r\n";
         assertWritten(CommandKind.ACQUIRE_FENCED, 8, 2, counter, "$5\r\n30000\r\n$8\r\n86400000\r\n");
         assertWritten(CommandKind.RAISE, 8, 2, counter, highest + "$8\r\n86400000\r\n");
         assertWritten(CommandKind.RELEASE_FENCED, 8, 2, counter, highest + "$8\r\n86400000\r\n");
@@ -129,10 +129,10 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
-    void writesEvalWithTheScriptInPlaceOfItsSha(final CommandKind kind) {
-        final String source = new String(LockScripts.source(kind), StandardCharsets.UTF_8);
-        final ByteBuf bySha = Unpooled.buffer();
-        final ByteBuf bySource = Unpooled.buffer();
+    void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
+        String source = new String(LockScripts.source(kind), StandardCharsets.UTF_8);
+        ByteBuf bySha = Unpooled.buffer();
+        ByteBuf bySource = Unpooled.buffer();
         LockScripts.writeEvalSha(bySha, kind, request(86_400_000));
         LockScripts.writeEval(bySource, kind, request(86_400_000));
         assertEquals(text(bySha)
@@ -143,23 +143,23 @@ class LockScriptsTest {
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
             names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
-    void theCapacityIsEnoughForEachCommand(final CommandKind kind) {
-        final ByteBuf out = Unpooled.buffer();
+    void theCapacityIsEnoughForEachCommand(CommandKind kind) {
+        ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, kind, request(86_400_000));
-        final int length = out.readableBytes();
+        int length = out.readableBytes();
         out.release();
-        final int names = RESOURCE.length() + (kind.hasCounter() ? request(1).counterBulk().length : 0);
+        int names = RESOURCE.length() + (kind.hasCounter() ? request(1).counterBulk().length : 0);
         assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + names, kind + " has " + length);
     }
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE, names = "REMAINING_TTL")
-    void theCommentOfEachScriptListsKeysArgumentsAndReplies(final CommandKind kind) {
-        final String source = new String(LockScripts.source(kind), StandardCharsets.US_ASCII);
+    void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
+        String source = new String(LockScripts.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
-        final boolean isMany = kind == CommandKind.RELEASE_MANY || kind == CommandKind.RELEASE_MANY_FENCED;
-        final String index = isMany ? "i" : "1";
-        for (final String word : new String[]{"-- KEYS[" + index + "] resource", "-- ARGV[" + index + "] token",
+        boolean isMany = kind == CommandKind.RELEASE_MANY || kind == CommandKind.RELEASE_MANY_FENCED;
+        String index = isMany ? "i" : "1";
+        for (String word : new String[]{"-- KEYS[" + index + "] resource", "-- ARGV[" + index + "] token",
             "-- reply "}) {
             assertTrue(source.contains(word), word);
         }
@@ -178,7 +178,7 @@ class LockScriptsTest {
 
     @Test
     void allCommandsButReleasesAndTtlQueriesAreVotes() {
-        for (final CommandKind kind : CommandKind.values()) {
+        for (CommandKind kind : CommandKind.values()) {
             assertEquals(!kind.name().startsWith("RELEASE") && kind != CommandKind.REMAINING_TTL, kind.isVote(),
                     kind::name);
             assertEquals(kind == CommandKind.ACQUIRE || kind == CommandKind.ACQUIRE_FENCED, kind.isAcquire(),
@@ -189,8 +189,8 @@ class LockScriptsTest {
     /** A correct server never reaches these numbers; a faulty one must not make a buffer too small. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void theCapacityIsEnoughForABatchOfTheLongestNumbers(final boolean isEval) {
-        final ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
+    void theCapacityIsEnoughForABatchOfTheLongestNumbers(boolean isEval) {
+        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
         for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
             batch.add(new StubRequest(RESOURCE, 30_000) {
                 @Override
@@ -204,8 +204,8 @@ class LockScriptsTest {
                 }
             });
         }
-        final int room = LockScripts.roomFor(batch, isEval);
-        final ByteBuf out = Unpooled.buffer(room, room);
+        int room = LockScripts.roomFor(batch, isEval);
+        ByteBuf out = Unpooled.buffer(room, room);
         LockScripts.writeBatch(out, batch, isEval);
         assertEquals(room, out.capacity());
         out.release();

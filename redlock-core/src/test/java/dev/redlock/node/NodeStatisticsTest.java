@@ -9,7 +9,7 @@ class NodeStatisticsTest {
 
     private final NodeStatistics statistics = new NodeStatistics();
 
-    private void assertCounts(final long... expected) {
+    private void assertCounts(long... expected) {
         assertArrayEquals(expected,
                 new long[]{statistics.grantedCount(), statistics.refusedCount(), statistics.errorCount(),
                     statistics.disconnectCount(), statistics.clockJumpCount(), statistics.undeliveredReleaseCount(),

@@ -24,23 +24,23 @@ class RequestRingTest {
     private static final class NumberedRequest extends StubRequest {
         private final long number;
 
-        NumberedRequest(final long number) {
+        NumberedRequest(long number) {
             super("", 0);
             this.number = number;
         }
     }
 
-    private static InFlightRequest request(final long number) {
+    private static InFlightRequest request(long number) {
         return new NumberedRequest(number);
     }
 
-    private static long numberOf(final InFlightRequest request) {
+    private static long numberOf(InFlightRequest request) {
         return ((NumberedRequest) request).number;
     }
 
     @Test
     void trimShrinksAnUnusedRingAndKeepsTheOrder() {
-        final RequestRing ring = new RequestRing(65_536);
+        RequestRing ring = new RequestRing(65_536);
         long added = 0;
         long removed = 0;
         while (ring.length() < 40_000) {
@@ -74,7 +74,7 @@ class RequestRingTest {
 
     @Test
     void trimKeepsTheCapacityThatEachPeriodUses() {
-        final RequestRing ring = new RequestRing(65_536);
+        RequestRing ring = new RequestRing(65_536);
         for (int period = 0; period < 5; period++) {
             while (ring.length() < 30_000) {
                 ring.add(request(period), 0);
@@ -89,7 +89,7 @@ class RequestRingTest {
 
     @Test
     void returnsRequestsInTheOrderTheyWereAdded() {
-        final RequestRing ring = new RequestRing(1_000);
+        RequestRing ring = new RequestRing(1_000);
         ring.add(request(10), 1);
         ring.add(request(20), 2);
         assertEquals(10, numberOf(ring.head()));
@@ -104,7 +104,7 @@ class RequestRingTest {
 
     @Test
     void isFullAtItsLimit() {
-        final RequestRing ring = new RequestRing(5);
+        RequestRing ring = new RequestRing(5);
         for (int i = 0; i < 4; i++) {
             ring.add(request(i), i);
         }
@@ -117,7 +117,7 @@ class RequestRingTest {
 
     @Test
     void holdsRequestsBeyondItsLimit() {
-        final RequestRing ring = new RequestRing(3);
+        RequestRing ring = new RequestRing(3);
         for (int i = 0; i < 40; i++) {
             ring.add(request(i), i);
         }
@@ -132,8 +132,8 @@ class RequestRingTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 255, 256, 257, 1 << 24})
-    void worksWithAnyLimit(final int limit) {
-        final RequestRing ring = new RequestRing(limit);
+    void worksWithAnyLimit(int limit) {
+        RequestRing ring = new RequestRing(limit);
         assertTrue(ring.isEmpty());
         assertFalse(ring.isFull());
         for (int i = 0; i < Math.min(limit, 300); i++) {
@@ -146,13 +146,13 @@ class RequestRingTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 100, 255, 256, 300})
-    void keepsTheOrderWhenItGrowsWithItsHeadAnywhere(final int offset) {
-        final RequestRing ring = new RequestRing(100_000);
+    void keepsTheOrderWhenItGrowsWithItsHeadAnywhere(int offset) {
+        RequestRing ring = new RequestRing(100_000);
         for (int i = 0; i < offset; i++) {
             ring.add(request(-1), 0);
             ring.removeHead();
         }
-        final int count = 256 * 4 + 1;
+        int count = 256 * 4 + 1;
         for (int i = 0; i < count; i++) {
             ring.add(request(i), i * 7);
         }
@@ -167,11 +167,11 @@ class RequestRingTest {
     }
 
     @Property(tries = 300)
-    void behavesLikeAQueue(@ForAll final long seed) {
-        final SplittableRandom random = new SplittableRandom(seed);
-        final int limit = random.nextInt(1, 2_000);
-        final RequestRing ring = new RequestRing(limit);
-        final ArrayDeque<Long> oracle = new ArrayDeque<>();
+    void behavesLikeAQueue(@ForAll long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        int limit = random.nextInt(1, 2_000);
+        RequestRing ring = new RequestRing(limit);
+        ArrayDeque<Long> oracle = new ArrayDeque<>();
         for (int i = 0; i < 3_000; i++) {
             if (random.nextInt(100) < (i / 500 % 2 == 0 ? 70 : 30)) {
                 ring.add(request(i), i);
@@ -190,8 +190,8 @@ class RequestRingTest {
 
     @Test
     void reusesTheSlotOfARemovedRequest() {
-        final RequestRing ring = new RequestRing(1);
-        final InFlightRequest request = request(1);
+        RequestRing ring = new RequestRing(1);
+        InFlightRequest request = request(1);
         ring.add(request, 0);
         assertSame(request, ring.head());
         ring.removeHead();
@@ -202,9 +202,9 @@ class RequestRingTest {
     @ParameterizedTest
     @CsvSource({"ACQUIRE, SCRIPT, 0, false", "ACQUIRE, PLAIN_SET, 0, true", "RELEASE, DELIFEQ, 0, true",
         "EXTEND, SET_IFEQ, 1, false", "EXTEND, SCRIPT, 16777214, true", "RELEASE_MANY, DELEX, 16777215, true"})
-    void aTagHoldsKindEncodingSequenceAndTry(final CommandKind kind, final CommandEncoding encoding, final int sequence,
-            final boolean isSecondTry) {
-        final int tag = RequestRing.tag(kind, encoding, sequence, isSecondTry);
+    void aTagHoldsKindEncodingSequenceAndTry(CommandKind kind, CommandEncoding encoding, int sequence,
+            boolean isSecondTry) {
+        int tag = RequestRing.tag(kind, encoding, sequence, isSecondTry);
         assertEquals(encoding, RequestRing.encodingOf(tag));
         assertEquals(kind, RequestRing.kindOf(tag));
         assertEquals(sequence, RequestRing.sequenceOf(tag));
@@ -216,9 +216,9 @@ class RequestRingTest {
         assertTrue(CommandKind.values().length <= 16, "four bits");
         assertTrue(CommandEncoding.values().length <= 8, "three bits");
         assertEquals(RequestRing.SEQUENCE_MAX, 16_777_215, "the mask that extensions are counted with");
-        for (final CommandKind kind : CommandKind.values()) {
-            for (final CommandEncoding encoding : CommandEncoding.values()) {
-                final int tag = RequestRing.tag(kind, encoding, RequestRing.SEQUENCE_MAX, true);
+        for (CommandKind kind : CommandKind.values()) {
+            for (CommandEncoding encoding : CommandEncoding.values()) {
+                int tag = RequestRing.tag(kind, encoding, RequestRing.SEQUENCE_MAX, true);
                 assertEquals(kind, RequestRing.kindOf(tag));
                 assertEquals(encoding, RequestRing.encodingOf(tag));
             }
@@ -228,14 +228,14 @@ class RequestRingTest {
 
     @Test
     void allocatesNothingOnceItHasGrown() {
-        final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        final long id = Thread.currentThread().getId();
-        final RequestRing ring = new RequestRing(65_536);
-        final InFlightRequest request = request(1);
-        final int count = 100_000;
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long id = Thread.currentThread().getId();
+        RequestRing ring = new RequestRing(65_536);
+        InFlightRequest request = request(1);
+        int count = 100_000;
         long best = Long.MAX_VALUE;
         for (int window = 0; window < 10 && best >= count; window++) {
-            final long before = threads.getThreadAllocatedBytes(id);
+            long before = threads.getThreadAllocatedBytes(id);
             for (int i = 0; i < count; i++) {
                 ring.add(request, i);
                 if (ring.length() > 1_000) {

@@ -21,8 +21,8 @@ class RestartGuardTest {
     @ParameterizedTest
     @CsvSource({"0, 61602", "1, 60602", "60, 1602", "61, 602", "62, 0", "63, 0", "100000, 0",
         "9223372036854775, 0", "-1, 61602"})
-    void aNodeWaitsUntilEveryLockItMayHaveLostHasExpired(final long uptimeSeconds, final long quarantineMs) {
-        final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
+    void aNodeWaitsUntilEveryLockItMayHaveLostHasExpired(long uptimeSeconds, long quarantineMs) {
+        RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
         assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds, NOW_NS));
     }
 
@@ -30,9 +30,9 @@ class RestartGuardTest {
     @ParameterizedTest
     @CsvSource({"98000, 99, 982", "98000, 100, 0", "100, 1, 103", "100, 2, 0", "86400000, 87265, 2",
         "86400000, 87266, 0"})
-    void theQuarantineEndsExactlyAtTheNeededUptime(final long maxTtlMs, final long uptimeSeconds,
-            final long quarantineMs) {
-        final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, maxTtlMs, Drift.DEFAULT);
+    void theQuarantineEndsExactlyAtTheNeededUptime(long maxTtlMs, long uptimeSeconds,
+            long quarantineMs) {
+        RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, maxTtlMs, Drift.DEFAULT);
         assertEquals(quarantineMs, guard.quarantineMs("a", uptimeSeconds, NOW_NS));
     }
 
@@ -45,15 +45,15 @@ class RestartGuardTest {
 
     @Test
     void uptimeModeTrustsNoProcessAtFirstContact() {
-        final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
+        RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
         assertEquals(61_602, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(58_602, guard.quarantineMs("a", 3, NOW_NS), "asking does not make it trusted");
     }
 
     @ParameterizedTest
     @EnumSource(value = RestartGuardMode.class, names = {"UPTIME", "AFTER_FIRST_CONTACT"})
-    void aProcessThatServedItsQuarantineIsTrustedUntilItRestarts(final RestartGuardMode mode) {
-        final RestartGuard guard = new RestartGuard(mode, 60_000, Drift.DEFAULT);
+    void aProcessThatServedItsQuarantineIsTrustedUntilItRestarts(RestartGuardMode mode) {
+        RestartGuard guard = new RestartGuard(mode, 60_000, Drift.DEFAULT);
         guard.quarantineMs("first", 0, NOW_NS);
         guard.onQuarantineServed("first");
         assertEquals(0, guard.quarantineMs("first", 0, NOW_NS),
@@ -66,7 +66,7 @@ class RestartGuardTest {
 
     @Test
     void afterFirstContactModeTrustsOnlyTheFirstProcess() {
-        final RestartGuard guard = new RestartGuard(RestartGuardMode.AFTER_FIRST_CONTACT, 60_000, Drift.DEFAULT);
+        RestartGuard guard = new RestartGuard(RestartGuardMode.AFTER_FIRST_CONTACT, 60_000, Drift.DEFAULT);
         assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(61_602, guard.quarantineMs("b", 0, NOW_NS));
@@ -76,14 +76,14 @@ class RestartGuardTest {
 
     @Test
     void offModeTrustsEveryProcess() {
-        final RestartGuard guard = new RestartGuard(RestartGuardMode.OFF, 60_000, Drift.DEFAULT);
+        RestartGuard guard = new RestartGuard(RestartGuardMode.OFF, 60_000, Drift.DEFAULT);
         assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
         assertEquals(0, guard.quarantineMs("b", 0, NOW_NS));
     }
 
     /** A guard in UPTIME mode that trusts the process "old", whose last reply was at NOW_NS. */
-    private static RestartGuard acquainted(final String runId) {
-        final RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
+    private static RestartGuard acquainted(String runId) {
+        RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
         guard.quarantineMs(runId, 100_000, NOW_NS - 10 * SECOND);
         guard.onQuarantineServed(runId);
         guard.onReply(NOW_NS);
@@ -97,13 +97,13 @@ class RestartGuardTest {
     @ParameterizedTest
     @CsvSource({"0, 61602", "61, 61602", "62, 0", "71, 0", "72, 61602", "1000000, 61602",
         "999999999999999999, 61602"})
-    void aSuccessorIsNotOlderThanTheTimeSinceTheLastReply(final long uptimeSeconds, final long quarantineMs) {
+    void aSuccessorIsNotOlderThanTheTimeSinceTheLastReply(long uptimeSeconds, long quarantineMs) {
         assertEquals(quarantineMs, acquainted("old").quarantineMs("new", uptimeSeconds, NOW_NS + 70 * SECOND));
     }
 
     @Test
     void theQuarantineOfASuccessorIsCountedByTheLocalClock() {
-        final RestartGuard guard = acquainted("old");
+        RestartGuard guard = acquainted("old");
         assertEquals(61_602, guard.quarantineMs("new", 1, NOW_NS + 2 * SECOND));
         assertEquals(61_602 - 8_000, guard.quarantineMs("new", 0, NOW_NS + 10 * SECOND), "set back meanwhile");
         assertEquals(61_602 - 18_000, guard.quarantineMs("new", 3_600, NOW_NS + 20 * SECOND), "set ahead meanwhile");
@@ -114,7 +114,7 @@ class RestartGuardTest {
 
     @Test
     void theTimeIsCountedFromTheLastReplyOfThePreviousProcess() {
-        final RestartGuard guard = acquainted("old");
+        RestartGuard guard = acquainted("old");
         guard.quarantineMs("old", 100_005, NOW_NS + 5 * SECOND);
         assertEquals(61_602, guard.quarantineMs("new", 72, NOW_NS + 70 * SECOND), "65 s after the connection before");
         assertEquals(0, acquainted("old").quarantineMs("new", 66, NOW_NS + 65 * SECOND));
@@ -122,7 +122,7 @@ class RestartGuardTest {
 
     @Test
     void aSecondSuccessorIsComparedWithTheFirstSuccessor() {
-        final RestartGuard guard = acquainted("old");
+        RestartGuard guard = acquainted("old");
         assertEquals(61_602, guard.quarantineMs("new", 1, NOW_NS + 100 * SECOND));
         assertEquals(61_602, guard.quarantineMs("newer", 90, NOW_NS + 110 * SECOND));
         assertEquals(0, guard.quarantineMs("old", 0, NOW_NS + 120 * SECOND), "the trusted process was never away");

@@ -9,7 +9,7 @@ public final class ScriptNames {
     private static final Map<String, String> BY_SHA = new HashMap<>();
 
     static {
-        for (final CommandKind kind : LockScripts.SCRIPTED) {
+        for (CommandKind kind : LockScripts.SCRIPTED) {
             BY_SHA.put(LockScripts.sha1Hex(LockScripts.source(kind)), kind.scriptName());
         }
     }
@@ -18,12 +18,12 @@ public final class ScriptNames {
     }
 
     /** @return the name of the script resource with this SHA-1, or null if it is none of ours */
-    public static String ofSha(final String sha) {
+    public static String ofSha(String sha) {
         return BY_SHA.get(sha);
     }
 
     /** @return the SHA-1 of a source text, hex */
-    public static String shaOf(final byte[] source) {
+    public static String shaOf(byte[] source) {
         return LockScripts.sha1Hex(source);
     }
 }

@@ -17,15 +17,15 @@ class ServerCapabilitiesTest {
     private static final RespValue ZERO = RespValue.integer(0);
     private static final RespValue NULL = RespValue.nullOf(RespType.NULL);
 
-    private static RespValue error(final String text) {
+    private static RespValue error(String text) {
         return RespValue.text(RespType.SIMPLE_ERROR, text);
     }
 
-    private static ServerCapabilities capabilities(final CommandEncoding release, final CommandEncoding extend) {
+    private static ServerCapabilities capabilities(CommandEncoding release, CommandEncoding extend) {
         return new ServerCapabilities(release, extend);
     }
 
-    private static void assertScripts(final RespValue delex, final RespValue delIfEqual, final RespValue setIfEqual) {
+    private static void assertScripts(RespValue delex, RespValue delIfEqual, RespValue setIfEqual) {
         assertEquals(ServerCapabilities.SCRIPTS, ServerCapabilities.of(delex, delIfEqual, setIfEqual));
     }
 
@@ -64,7 +64,7 @@ class ServerCapabilitiesTest {
         "NOREPLICAS Not enough good replicas to write.", "WRONGTYPE Operation against a key",
         "NOPERM No permissions to access a key",
         "NOPERM this user has no permissions to access one of the keys used as arguments"})
-    void errorsOfLaterChecksProveThatTheCommandExists(final String text) {
+    void errorsOfLaterChecksProveThatTheCommandExists(String text) {
         assertEquals(capabilities(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ),
                 ServerCapabilities.of(error(text), UNKNOWN, error(text)));
         assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
@@ -76,7 +76,7 @@ class ServerCapabilitiesTest {
 
     @Test
     void aCommandThatIsRejectedLaterLeavesTheOtherOne() {
-        final ServerCapabilities both = capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ);
+        ServerCapabilities both = capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ);
         assertEquals(capabilities(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
                 both.without(CommandEncoding.DELIFEQ));
         assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),

@@ -11,7 +11,7 @@ class StubRequest extends LockRequest {
     private final Token token = new Token();
     private final long ttlMs;
 
-    StubRequest(final String resourceBulk, final long ttlMs) {
+    StubRequest(String resourceBulk, long ttlMs) {
         this.resourceBulk = resourceBulk.getBytes(StandardCharsets.UTF_8);
         this.ttlMs = ttlMs;
     }
@@ -57,27 +57,27 @@ class StubRequest extends LockRequest {
     }
 
     @Override
-    public void onReply(final int nodeIndex, final CommandKind kind, final int sequence, final long value) {
+    public void onReply(int nodeIndex, CommandKind kind, int sequence, long value) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public void onError(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
+    public void onError(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public void onUnknown(final int nodeIndex, final CommandKind kind, final int sequence) {
+    public void onUnknown(int nodeIndex, CommandKind kind, int sequence) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public void onNotSent(final int nodeIndex, final CommandKind kind, final int sequence, final VoteFailure failure) {
+    public void onNotSent(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
         throw new AssertionError("nothing is sent");
     }
 
     @Override
-    public boolean isSecondTryWanted(final CommandKind kind, final int sequence) {
+    public boolean isSecondTryWanted(CommandKind kind, int sequence) {
         return false;
     }
 }

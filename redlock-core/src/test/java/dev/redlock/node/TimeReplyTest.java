@@ -14,8 +14,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The reply to TIME is two numbers, and anything else is rejected. */
 class TimeReplyTest {
 
-    private static RespValue value(final String wire) {
-        final ByteBuf in = Unpooled.copiedBuffer(wire, StandardCharsets.UTF_8);
+    private static RespValue value(String wire) {
+        ByteBuf in = Unpooled.copiedBuffer(wire, StandardCharsets.UTF_8);
         return RespValueReader.readAll(in, RespLimits.defaults()).get(0);
     }
 
@@ -24,7 +24,7 @@ class TimeReplyTest {
         "'*2\\r\\n$1\\r\\n0\\r\\n$1\\r\\n7\\r\\n', 7",
         "'*2\\r\\n$10\\r\\n9223372035\\r\\n$6\\r\\n999999\\r\\n', 9223372035999999",
         "'*2\\r\\n$1\\r\\n1\\r\\n$1\\r\\n0\\r\\n', 1000000"})
-    void readsAValidReply(final String wire, final long microseconds) {
+    void readsAValidReply(String wire, long microseconds) {
         assertEquals(microseconds, TimeReply.microsecondsOf(value(unescaped(wire))));
     }
 
@@ -36,11 +36,11 @@ class TimeReplyTest {
         "'-ERR no\\r\\n'", "'*2\\r\\n$2\\r\\n-1\\r\\n$1\\r\\n0\\r\\n'", "'*2\\r\\n$1\\r\\n1\\r\\n$2\\r\\n-1\\r\\n'",
         "'*2\\r\\n$1\\r\\n1\\r\\n$7\\r\\n1000000\\r\\n'", "'*2\\r\\n$10\\r\\n9223372036\\r\\n$1\\r\\n0\\r\\n'",
         "'+OK\\r\\n'", "'_\\r\\n'"})
-    void returnsMinusOneForAnInvalidReply(final String wire) {
+    void returnsMinusOneForAnInvalidReply(String wire) {
         assertEquals(-1, TimeReply.microsecondsOf(value(unescaped(wire))));
     }
 
-    private static String unescaped(final String wire) {
+    private static String unescaped(String wire) {
         return wire.replace("\\r", "\r").replace("\\n", "\n");
     }
 }

@@ -13,33 +13,33 @@ class UndeliveredReleasesTest {
 
     private static final byte[] RESOURCE = {'$', '1', '\r', '\n', 'r', '\r', '\n'};
 
-    private static Token token(final long value) {
-        final Token token = new Token();
+    private static Token token(long value) {
+        Token token = new Token();
         token.set(value, 0, 0);
         return token;
     }
 
-    private static UndeliveredRelease release(final long token, final long untilNs) {
+    private static UndeliveredRelease release(long token, long untilNs) {
         return new UndeliveredRelease(null, RESOURCE, token(token), untilNs);
     }
 
-    private static UndeliveredReleases queueOf(final int limit, final int count) {
-        final UndeliveredReleases queue = new UndeliveredReleases(limit);
+    private static UndeliveredReleases queueOf(int limit, int count) {
+        UndeliveredReleases queue = new UndeliveredReleases(limit);
         for (int i = 0; i < count; i++) {
             queue.add(release(i, 1_000));
         }
         return queue;
     }
 
-    private static void assertNext(final long value, final UndeliveredReleases queue) {
-        final UndeliveredRelease entry = queue.poll(0);
+    private static void assertNext(long value, UndeliveredReleases queue) {
+        UndeliveredRelease entry = queue.poll(0);
         assertNotNull(entry, "entry " + value);
         assertEquals(value, entry.token().high());
     }
 
     @Test
     void pollsTheOldestFirst() {
-        final UndeliveredReleases queue = queueOf(10, 3);
+        UndeliveredReleases queue = queueOf(10, 3);
         assertEquals(3, queue.length());
         assertNext(0, queue);
         assertNext(1, queue);
@@ -50,14 +50,14 @@ class UndeliveredReleasesTest {
 
     @Test
     void holdsAsManyReleasesAsItsLimit() {
-        final UndeliveredReleases queue = queueOf(3, 3);
+        UndeliveredReleases queue = queueOf(3, 3);
         assertEquals(3, queue.length());
         assertEquals(0, queue.droppedCount());
     }
 
     @Test
     void dropsTheOldestReleaseBeyondItsLimitAndCountsIt() {
-        final UndeliveredReleases queue = queueOf(3, 4);
+        UndeliveredReleases queue = queueOf(3, 4);
         assertEquals(3, queue.length());
         assertEquals(1, queue.droppedCount());
         assertNext(1, queue);
@@ -67,7 +67,7 @@ class UndeliveredReleasesTest {
 
     @Test
     void aLimitOfZeroDropsEverything() {
-        final UndeliveredReleases queue = queueOf(0, 2);
+        UndeliveredReleases queue = queueOf(0, 2);
         assertEquals(0, queue.length());
         assertEquals(2, queue.droppedCount());
         assertNull(queue.poll(0));
@@ -75,11 +75,11 @@ class UndeliveredReleasesTest {
 
     @Test
     void skipsReleasesOfExpiredKeysWithoutCountingThem() {
-        final UndeliveredReleases queue = new UndeliveredReleases(10);
+        UndeliveredReleases queue = new UndeliveredReleases(10);
         queue.add(release(1, 100));
         queue.add(release(2, 300));
         queue.add(release(3, 200));
-        final UndeliveredRelease atTheEdge = queue.poll(200);
+        UndeliveredRelease atTheEdge = queue.poll(200);
         assertEquals(2, atTheEdge.token().high(), "1 ended at 100");
         assertNull(queue.poll(200), "3 ends now");
         assertEquals(0, queue.length());
@@ -88,7 +88,7 @@ class UndeliveredReleasesTest {
 
     @Test
     void expiryIsComparedAcrossTheWrapOfTheClock() {
-        final UndeliveredReleases queue = new UndeliveredReleases(10);
+        UndeliveredReleases queue = new UndeliveredReleases(10);
         queue.add(release(1, Long.MIN_VALUE + 5));
         assertNotNull(queue.poll(Long.MAX_VALUE - 5));
         queue.add(release(2, Long.MAX_VALUE - 5));
@@ -97,11 +97,11 @@ class UndeliveredReleasesTest {
 
     @Test
     void copiesTheTokenAndBorrowsTheResource() {
-        final UndeliveredReleases queue = new UndeliveredReleases(10);
-        final Token token = token(7);
+        UndeliveredReleases queue = new UndeliveredReleases(10);
+        Token token = token(7);
         queue.add(new UndeliveredRelease(null, RESOURCE, token, 1_000));
         token.set(8, 8, 8);
-        final UndeliveredRelease entry = queue.poll(0);
+        UndeliveredRelease entry = queue.poll(0);
         assertEquals(token(7), entry.token());
         assertSame(RESOURCE, entry.resourceBulk());
         assertEquals(1_000, entry.untilNs());
@@ -109,8 +109,8 @@ class UndeliveredReleasesTest {
 
     @Test
     void putsAReleaseWithoutAReplyBackToTheFront() {
-        final UndeliveredReleases queue = queueOf(3, 3);
-        final UndeliveredRelease first = queue.poll(0);
+        UndeliveredReleases queue = queueOf(3, 3);
+        UndeliveredRelease first = queue.poll(0);
         queue.putBack(first);
         assertSame(first, queue.poll(0));
         assertNext(1, queue);
@@ -118,8 +118,8 @@ class UndeliveredReleasesTest {
 
     @Test
     void dropsAReleaseThatIsPutBackToAFullQueue() {
-        final UndeliveredReleases queue = queueOf(2, 2);
-        final UndeliveredRelease first = queue.poll(0);
+        UndeliveredReleases queue = queueOf(2, 2);
+        UndeliveredRelease first = queue.poll(0);
         queue.add(release(9, 1_000));
         queue.putBack(first);
         assertEquals(2, queue.length());

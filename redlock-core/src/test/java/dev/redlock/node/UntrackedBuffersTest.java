@@ -27,10 +27,10 @@ class UntrackedBuffersTest {
         ResourceLeakDetector.setLevel(level);
     }
 
-    private static int watchedOfMany(final ByteBufAllocator allocator, final boolean isLongLived) {
+    private static int watchedOfMany(ByteBufAllocator allocator, boolean isLongLived) {
         int watched = 0;
         for (int i = 0; i < MANY; i++) {
-            final ByteBuf buffer = isLongLived
+            ByteBuf buffer = isLongLived
                     ? UntrackedBuffers.direct(allocator, 64)
                     : allocator.directBuffer(64, 64);
             watched += UntrackedBuffers.isTracked(buffer) ? 1 : 0;
@@ -44,8 +44,8 @@ class UntrackedBuffersTest {
     @Test
     void noBufferIsTrackedAtTheDefaultLevel() {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.SIMPLE);
-        for (final ByteBufAllocator allocator : ALLOCATORS) {
-            final int watched = watchedOfMany(allocator, false);
+        for (ByteBufAllocator allocator : ALLOCATORS) {
+            int watched = watchedOfMany(allocator, false);
             assertTrue(watched > 0 && watched < MANY / 10, watched + " of others: what this test looks at is random");
             assertEquals(0, watchedOfMany(allocator, true), allocator.toString());
         }
@@ -55,11 +55,11 @@ class UntrackedBuffersTest {
     @Test
     void everyBufferIsTrackedAtTheParanoidLevel() {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
-        final ByteBuf buffer = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
+        ByteBuf buffer = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
         assertTrue(UntrackedBuffers.isTracked(buffer));
         assertTrue(buffer.release());
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
-        final ByteBuf unwatched = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
+        ByteBuf unwatched = UntrackedBuffers.direct(PooledByteBufAllocator.DEFAULT, 64);
         assertFalse(UntrackedBuffers.isTracked(unwatched));
         assertTrue(unwatched.release());
     }

@@ -15,9 +15,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Error replies are classified by their first word. */
 class VoteFailureTest {
 
-    private static VoteFailure of(final String error) {
-        final byte[] bytes = ("-" + error + "\r\n").getBytes(StandardCharsets.UTF_8);
-        final ByteBuf buf = Unpooled.wrappedBuffer(bytes);
+    private static VoteFailure of(String error) {
+        byte[] bytes = ("-" + error + "\r\n").getBytes(StandardCharsets.UTF_8);
+        ByteBuf buf = Unpooled.wrappedBuffer(bytes);
         return VoteFailure.ofErrorReply(buf, 1, bytes.length - 3);
     }
 
@@ -60,7 +60,7 @@ class VoteFailureTest {
         "NOT_CONNECTED never comes from a node | ERROR",
         "SILENT neither does this | ERROR",
         "NOSCRIPT: | ERROR"})
-    void distinguishesErrorsByTheirFirstWord(final String error, final VoteFailure kind) {
+    void distinguishesErrorsByTheirFirstWord(String error, VoteFailure kind) {
         assertEquals(kind, of(error));
     }
 
@@ -70,8 +70,8 @@ class VoteFailureTest {
         assertEquals(VoteFailure.ERROR, of(" "));
     }
 
-    private static String codeOf(final String error, final String before) {
-        final byte[] bytes = ("-" + error + "\r\n").getBytes(StandardCharsets.UTF_8);
+    private static String codeOf(String error, String before) {
+        byte[] bytes = ("-" + error + "\r\n").getBytes(StandardCharsets.UTF_8);
         return VoteFailure.codeOf(Unpooled.wrappedBuffer(bytes), 1, bytes.length - 3, before);
     }
 
@@ -80,20 +80,20 @@ class VoteFailureTest {
         "secret is out | error reply", "Secret | error reply", "'' | error reply", "' ' | error reply",
         "A-B | error reply", "ABCDEFGHIJKLMNOPQRST x | ABCDEFGHIJKLMNOPQRST",
         "ABCDEFGHIJKLMNOPQRSTU x | error reply"})
-    void theCodeIsTheFirstWordIfItLooksLikeOne(final String error, final String code) {
+    void theCodeIsTheFirstWordIfItLooksLikeOne(String error, String code) {
         assertEquals(code, codeOf(error, ""));
         assertEquals(code, codeOf(error, "ERROR"));
     }
 
     @Test
     void returnsTheSameStringForTheSameCode() {
-        final String first = codeOf("QUOTA a", "");
+        String first = codeOf("QUOTA a", "");
         assertSame(first, codeOf("QUOTA b", first), "nothing is allocated for each error");
     }
 
     @ParameterizedTest
     @EnumSource(VoteFailure.class)
-    void eachFailureHasATextAndAnOrdinalThatFitsAByte(final VoteFailure failure) {
+    void eachFailureHasATextAndAnOrdinalThatFitsAByte(VoteFailure failure) {
         assertEquals(failure, VoteFailure.of((byte) failure.ordinal()));
         assertFalse(failure.text().isBlank());
     }

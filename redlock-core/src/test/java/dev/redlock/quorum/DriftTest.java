@@ -19,14 +19,14 @@ class DriftTest {
     @ParameterizedTest
     @CsvSource({"0, 2000000", "1, 2000000", "99, 2000000", "100, 2000001", "30000000000, 302000000",
         "9223372036854775807, 92233720370547758"})
-    void theDefaultIsOnePercentAndTwoMilliseconds(final long ttlNs, final long driftNs) {
+    void theDefaultIsOnePercentAndTwoMilliseconds(long ttlNs, long driftNs) {
         assertEquals(driftNs, Drift.DEFAULT.ofNs(ttlNs));
     }
 
     /** 1 980 ms at 1 % are 19.8 ms, rounded up to 20. */
     @ParameterizedTest
     @CsvSource({"0, 2", "1, 3", "100, 3", "1980, 22", "2000, 22", "60000, 602", "86400000, 864002"})
-    void millisecondsAreRoundedUp(final long ttlMs, final long driftMs) {
+    void millisecondsAreRoundedUp(long ttlMs, long driftMs) {
         assertEquals(driftMs, Drift.DEFAULT.ofMs(ttlMs));
     }
 
@@ -41,15 +41,15 @@ class DriftTest {
         "500000, 4611686018427387904, 9223372036854775807", "500000, 4611686018427387905, 9223372036854775807",
         "500000, 9223372036854775807, 9223372036854775807", "0, 9223372036854775807, 9223372036854775807",
         "1, 0, 9223372036854"})
-    void sumsSaturateAtTheEnd(final int ratePpm, final long constantNs, final long driftNs) {
+    void sumsSaturateAtTheEnd(int ratePpm, long constantNs, long driftNs) {
         assertEquals(driftNs, new Drift(ratePpm, constantNs).ofNs(Long.MAX_VALUE));
     }
 
     @Property
-    void isExactForEveryDuration(@ForAll @LongRange(min = 0) final long durationNs,
-            @ForAll @IntRange(min = 0, max = Drift.RATE_PPM_MAX) final int ratePpm,
-            @ForAll @LongRange(min = 0) final long constantNs) {
-        final BigInteger exact = BigInteger.valueOf(durationNs)
+    void isExactForEveryDuration(@ForAll @LongRange(min = 0) long durationNs,
+            @ForAll @IntRange(min = 0, max = Drift.RATE_PPM_MAX) int ratePpm,
+            @ForAll @LongRange(min = 0) long constantNs) {
+        BigInteger exact = BigInteger.valueOf(durationNs)
                 .multiply(BigInteger.valueOf(ratePpm))
                 .divide(BigInteger.valueOf(1_000_000))
                 .add(BigInteger.valueOf(constantNs))
@@ -64,7 +64,7 @@ class DriftTest {
         assertRefused("drift constant -1 ns is negative: give zero or more", 0, -1);
     }
 
-    private static void assertRefused(final String message, final int ratePpm, final long constantNs) {
+    private static void assertRefused(String message, int ratePpm, long constantNs) {
         assertEquals(message,
                 assertThrows(IllegalArgumentException.class, () -> new Drift(ratePpm, constantNs)).getMessage());
     }

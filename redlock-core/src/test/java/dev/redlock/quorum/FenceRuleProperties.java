@@ -21,17 +21,17 @@ class FenceRuleProperties {
     private static final int STEPS = 1_500;
 
     /** Values of each node, 0 for one that did not grant; few of them, so that nodes agree often. */
-    private static long[] values(final int nodeCount, final int span, final Random random) {
-        final long base = random.nextInt(4) == 0 ? (1L << 53) - 1 - span : random.nextInt(5);
-        final long[] values = new long[nodeCount];
+    private static long[] values(int nodeCount, int span, Random random) {
+        long base = random.nextInt(4) == 0 ? (1L << 53) - 1 - span : random.nextInt(5);
+        long[] values = new long[nodeCount];
         for (int i = 0; i < nodeCount; i++) {
             values[i] = random.nextInt(4) == 0 ? 0 : base + 1 + random.nextInt(span);
         }
         return values;
     }
 
-    private static List<Integer> grantingNodes(final long[] values, final Random random) {
-        final List<Integer> nodes = new ArrayList<>();
+    private static List<Integer> grantingNodes(long[] values, Random random) {
+        List<Integer> nodes = new ArrayList<>();
         for (int i = 0; i < values.length; i++) {
             if (values[i] > 0) {
                 nodes.add(i);
@@ -42,15 +42,15 @@ class FenceRuleProperties {
     }
 
     /** The specification: the k-th largest value, if at least q values are exactly that. */
-    private static long expected(final int nodeCount, final long[] granted) {
-        final int quorum = nodeCount / 2 + 1;
-        final int rank = quorum - (nodeCount - granted.length);
+    private static long expected(int nodeCount, long[] granted) {
+        int quorum = nodeCount / 2 + 1;
+        int rank = quorum - (nodeCount - granted.length);
         if (rank < 1) {
             return FenceRule.NONE;
         }
-        final long[] sorted = granted.clone();
+        long[] sorted = granted.clone();
         Arrays.sort(sorted);
-        final long candidate = sorted[granted.length - rank];
+        long candidate = sorted[granted.length - rank];
         return Arrays.stream(granted).filter(value -> value == candidate).count() >= quorum
                 ? candidate
                 : FenceRule.NONE;
@@ -58,16 +58,16 @@ class FenceRuleProperties {
 
     @Property
     void agreesWithTheSpecificationInAnyOrderOfVotes(
-            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed,
-            @ForAll @IntRange(min = 1, max = 4) final int span) {
-        final Random random = new Random(seed);
-        final long[] values = values(nodeCount, span, random);
-        final FenceRule rule = new FenceRule(nodeCount);
-        final FenceRule other = new FenceRule(nodeCount);
-        final List<Integer> order = grantingNodes(values, random);
+            @ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount, @ForAll long seed,
+            @ForAll @IntRange(min = 1, max = 4) int span) {
+        Random random = new Random(seed);
+        long[] values = values(nodeCount, span, random);
+        FenceRule rule = new FenceRule(nodeCount);
+        FenceRule other = new FenceRule(nodeCount);
+        List<Integer> order = grantingNodes(values, random);
         for (int i = 0; i < order.size(); i++) {
             rule.onGrant(order.get(i), values[order.get(i)]);
-            final long[] soFar = order.subList(0, i + 1).stream().mapToLong(node -> values[node]).toArray();
+            long[] soFar = order.subList(0, i + 1).stream().mapToLong(node -> values[node]).toArray();
             assertEquals(expected(nodeCount, soFar), rule.agreed(), () -> "after " + Arrays.toString(soFar));
             assertEquals(Arrays.stream(soFar).max().orElseThrow(), rule.highest());
         }
@@ -77,14 +77,14 @@ class FenceRuleProperties {
     }
 
     @Property
-    void aRepeatedVoteCountsOnce(@ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount,
-            @ForAll final long seed, @ForAll @IntRange(min = 1, max = 4) final int span) {
-        final Random random = new Random(seed);
-        final long[] values = values(nodeCount, span, random);
-        final FenceRule once = new FenceRule(nodeCount);
-        final FenceRule twice = new FenceRule(nodeCount);
+    void aRepeatedVoteCountsOnce(@ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount,
+            @ForAll long seed, @ForAll @IntRange(min = 1, max = 4) int span) {
+        Random random = new Random(seed);
+        long[] values = values(nodeCount, span, random);
+        FenceRule once = new FenceRule(nodeCount);
+        FenceRule twice = new FenceRule(nodeCount);
         grantingNodes(values, random).forEach(node -> once.onGrant(node, values[node]));
-        final List<Integer> again = grantingNodes(values, random);
+        List<Integer> again = grantingNodes(values, random);
         again.addAll(again);
         Collections.shuffle(again, random);
         again.forEach(node -> twice.onGrant(node, values[node]));
@@ -95,14 +95,14 @@ class FenceRuleProperties {
 
     @Property
     void aPartialRaiseIsATokenOnlyIfAQuorumHasTheValue(
-            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed,
-            @ForAll @IntRange(min = 1, max = 4) final int span) {
-        final Random random = new Random(seed);
-        final long[] values = values(nodeCount, span, random);
-        final FenceRule rule = new FenceRule(nodeCount);
+            @ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount, @ForAll long seed,
+            @ForAll @IntRange(min = 1, max = 4) int span) {
+        Random random = new Random(seed);
+        long[] values = values(nodeCount, span, random);
+        FenceRule rule = new FenceRule(nodeCount);
         grantingNodes(values, random).forEach(node -> rule.onGrant(node, values[node]));
-        final long raiseTo = rule.highest();
-        final long lagging = rule.lagging();
+        long raiseTo = rule.highest();
+        long lagging = rule.lagging();
         long standing = rule.nodesAt(raiseTo);
         assertEquals(0, lagging & standing, "a node with this value is not raised");
         for (long left = lagging; left != 0; left &= left - 1) {
@@ -120,19 +120,19 @@ class FenceRuleProperties {
     }
 
     /** Correct nodes have values within a span, the others any value; returns the mask of the correct ones. */
-    private static long grantAll(final FenceRule rule, final int nodeCount, final long lowest, final long span,
-            final Random random) {
-        final List<Integer> nodes = new ArrayList<>();
+    private static long grantAll(FenceRule rule, int nodeCount, long lowest, long span,
+            Random random) {
+        List<Integer> nodes = new ArrayList<>();
         for (int i = 0; i < nodeCount; i++) {
             nodes.add(i);
         }
         Collections.shuffle(nodes, random);
-        final int badCount = random.nextInt(nodeCount - nodeCount / 2);
-        final long[] anything = {1, lowest, lowest + span, lowest + span + 1_024, lowest + span + 1_025, 1L << 52,
+        int badCount = random.nextInt(nodeCount - nodeCount / 2);
+        long[] anything = {1, lowest, lowest + span, lowest + span + 1_024, lowest + span + 1_025, 1L << 52,
             FenceRule.VALUE_MAX};
         long good = 0;
         for (int i = 0; i < nodeCount; i++) {
-            final boolean isGood = i >= badCount;
+            boolean isGood = i >= badCount;
             good |= isGood ? 1L << nodes.get(i) : 0;
             rule.onGrant(nodes.get(i), isGood
                     ? lowest + random.nextLong(span + 1)
@@ -144,34 +144,34 @@ class FenceRuleProperties {
     /** A minority has any values: the others are not left out, form a quorum, and are not pushed far. */
     @Property
     void aFaultyMinorityNeitherExcludesTheOthersNorPushesThemBeyondTheClock(
-            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed) {
-        final Random random = new Random(seed);
-        final FenceRule rule = new FenceRule(nodeCount);
-        final long clock = 1 + random.nextInt(1_000_000);
-        final long good = grantAll(rule, nodeCount, 1, clock - 1, random);
+            @ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount, @ForAll long seed) {
+        Random random = new Random(seed);
+        FenceRule rule = new FenceRule(nodeCount);
+        long clock = 1 + random.nextInt(1_000_000);
+        long good = grantAll(rule, nodeCount, 1, clock - 1, random);
         assertEquals(0, rule.dropOutOfRange(clock) & good, "a good one was left out");
         assertTrue(rule.highest() <= clock + 1_024, () -> rule.highest() + " is far beyond the clock " + clock);
-        final long standing = rule.lagging() | rule.nodesAt(rule.highest());
+        long standing = rule.lagging() | rule.nodesAt(rule.highest());
         assertTrue(Long.bitCount(standing & good) >= nodeCount / 2 + 1, "they make a quorum");
     }
 
     @Property
     void aFaultyMinorityDoesNotExcludeNodesBeyondTheClock(
-            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed) {
-        final FenceRule rule = new FenceRule(nodeCount);
-        final long good = grantAll(rule, nodeCount, 5_000_000, 1_024, new Random(seed));
+            @ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount, @ForAll long seed) {
+        FenceRule rule = new FenceRule(nodeCount);
+        long good = grantAll(rule, nodeCount, 5_000_000, 1_024, new Random(seed));
         assertEquals(0, rule.dropOutOfRange(50) & good, "a good one was left out");
         assertTrue(rule.highest() <= 5_000_000 + 2 * 1_024, () -> rule.highest() + " was passed on");
     }
 
     @Property
     void theValueOfAQuorumIsNeverOutOfRange(
-            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount, @ForAll final long seed,
-            @ForAll @LongRange(min = 0) final long clock) {
-        final FenceRule rule = new FenceRule(nodeCount);
+            @ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount, @ForAll long seed,
+            @ForAll @LongRange(min = 0) long clock) {
+        FenceRule rule = new FenceRule(nodeCount);
         grantAll(rule, nodeCount, 1L << 52, 1, new Random(seed));
-        final long token = rule.agreed();
-        final long standing = rule.nodesAt(token);
+        long token = rule.agreed();
+        long standing = rule.nodesAt(token);
         rule.dropOutOfRange(clock);
         assertEquals(token, rule.agreed());
         assertEquals(standing, rule.nodesAt(token));
@@ -180,9 +180,9 @@ class FenceRuleProperties {
     /** Tokens are unique and increasing with overlaps, lost keys, lost and late replies, partial raises. */
     @Property(tries = 4_000)
     void tokensOfOverlappingGrantsAreUniqueAndIncreasing(
-            @ForAll @IntRange(min = 1, max = NODES_MAX) final int nodeCount,
-            @ForAll @LongRange(min = 0) final long seed) {
-        final OverlappingGrants grants = new OverlappingGrants(nodeCount, FenceSearch.Rule.EXACTLY, new Random(seed));
+            @ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount,
+            @ForAll @LongRange(min = 0) long seed) {
+        OverlappingGrants grants = new OverlappingGrants(nodeCount, FenceSearch.Rule.EXACTLY, new Random(seed));
         grants.run(STEPS);
         assertEquals(null, grants.violation(), () -> nodeCount + " nodes, seed " + seed);
     }
@@ -190,12 +190,12 @@ class FenceRuleProperties {
     /** The check can fail: it finds both simpler rules, for every number of nodes with two quorums. */
     @Example
     void wrongRulesAreFound() {
-        for (final FenceSearch.Rule wrong : new FenceSearch.Rule[]{FenceSearch.Rule.AT_LEAST,
+        for (FenceSearch.Rule wrong : new FenceSearch.Rule[]{FenceSearch.Rule.AT_LEAST,
             FenceSearch.Rule.MAX_WITHOUT_RAISE}) {
             for (int nodeCount = 3; nodeCount <= NODES_MAX; nodeCount++) {
                 int caught = 0;
                 for (long seed = 0; seed < 3_000 && caught == 0; seed++) {
-                    final OverlappingGrants grants = new OverlappingGrants(nodeCount, wrong, new Random(seed));
+                    OverlappingGrants grants = new OverlappingGrants(nodeCount, wrong, new Random(seed));
                     grants.run(STEPS);
                     caught += grants.violation() == null ? 0 : 1;
                 }
@@ -209,7 +209,7 @@ class FenceRuleProperties {
         int decided = 0;
         int raised = 0;
         for (long seed = 0; seed < 100; seed++) {
-            final OverlappingGrants grants = new OverlappingGrants(1 + (int) (seed % NODES_MAX),
+            OverlappingGrants grants = new OverlappingGrants(1 + (int) (seed % NODES_MAX),
                     FenceSearch.Rule.EXACTLY, new Random(seed));
             grants.run(STEPS);
             decided += grants.decidedCount();

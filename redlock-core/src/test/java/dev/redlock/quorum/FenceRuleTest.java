@@ -16,26 +16,26 @@ class FenceRuleTest {
     private static final int VALUES = 4;
 
     /** The k-th largest value, if a quorum has exactly this value. */
-    private static long expected(final int nodeCount, final List<Long> granted) {
-        final int quorum = nodeCount / 2 + 1;
-        final int rank = quorum - (nodeCount - granted.size());
+    private static long expected(int nodeCount, List<Long> granted) {
+        int quorum = nodeCount / 2 + 1;
+        int rank = quorum - (nodeCount - granted.size());
         if (rank < 1) {
             return FenceRule.NONE;
         }
-        final List<Long> sorted = new ArrayList<>(granted);
+        List<Long> sorted = new ArrayList<>(granted);
         sorted.sort(Comparator.reverseOrder());
-        final long candidate = sorted.get(rank - 1);
+        long candidate = sorted.get(rank - 1);
         return sorted.stream().filter(value -> value == candidate).count() >= quorum ? candidate : FenceRule.NONE;
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6})
-    void agreesIfAQuorumHasTheRankedValue(final int nodeCount) {
-        final FenceRule rule = new FenceRule(nodeCount);
-        final int assignments = (int) Math.pow(VALUES, nodeCount);
+    void agreesIfAQuorumHasTheRankedValue(int nodeCount) {
+        FenceRule rule = new FenceRule(nodeCount);
+        int assignments = (int) Math.pow(VALUES, nodeCount);
         for (int assignment = 0; assignment < assignments; assignment++) {
             rule.reset();
-            final List<Long> granted = new ArrayList<>();
+            List<Long> granted = new ArrayList<>();
             long lagging = 0;
             long highest = 0;
             for (int node = 0, rest = assignment; node < nodeCount; node++, rest /= VALUES) {
@@ -56,7 +56,7 @@ class FenceRuleTest {
 
     @Test
     void aRaisedNodeHasTheRaisedValue() {
-        final FenceRule rule = new FenceRule(3);
+        FenceRule rule = new FenceRule(3);
         rule.onGrant(0, 5);
         rule.onGrant(1, 9);
         rule.onGrant(2, 7);
@@ -71,7 +71,7 @@ class FenceRuleTest {
 
     @Test
     void aSeenValueCountsForTheHighestOnly() {
-        final FenceRule rule = new FenceRule(3);
+        FenceRule rule = new FenceRule(3);
         rule.onGrant(0, 5);
         rule.recordSeen(8);
         rule.recordSeen(6);
@@ -84,14 +84,14 @@ class FenceRuleTest {
 
     @ParameterizedTest
     @CsvSource({"1,1", "2,1", "3,2", "4,2", "5,3", "6,3", "7,4", "63,32"})
-    void supportIsOneNodeMoreThanMayBeFaulty(final int nodeCount, final int support) {
+    void supportIsOneNodeMoreThanMayBeFaulty(int nodeCount, int support) {
         assertEquals(support, FenceRule.supportOf(nodeCount));
     }
 
     @ParameterizedTest
     @CsvSource({"0b111, 1, 9", "0b111, 2, 7", "0b111, 3, 5", "0b111, 4, 0", "0b101, 2, 5", "0b000, 1, 0"})
-    void aNumberIsReachedByValuesNotBelowIt(final String mask, final int count, final long reached) {
-        final long[] values = {5, 7, 9};
+    void aNumberIsReachedByValuesNotBelowIt(String mask, int count, long reached) {
+        long[] values = {5, 7, 9};
         assertEquals(reached, FenceRule.reachedBy(values, Long.parseLong(mask.substring(2), 2), count));
     }
 
@@ -100,13 +100,13 @@ class FenceRuleTest {
     @CsvSource({"0, 0", "-1, 0", "1, 3774873601", "500000, 3775397888", "1000000, 3775922176",
         "1800000000000000, 1887440574873600", "8589930991000000, 9007199253692416",
         "8589930992000000, 9007199254740991", "9223372036854775807, 9007199254740991"})
-    void theClockLimitIsTheSeedOfAnHourLater(final long wallUs, final long limit) {
+    void theClockLimitIsTheSeedOfAnHourLater(long wallUs, long limit) {
         assertEquals(limit, FenceRule.clockLimit(wallUs));
     }
 
     @Test
     void aValueIsInRangeUpToTheClockLimitOrTheLeadOverAMajority() {
-        final FenceRule rule = new FenceRule(3);
+        FenceRule rule = new FenceRule(3);
         assertEquals(50, rule.limit(50), "no grant");
         rule.onGrant(2, 900_000);
         assertEquals(50, rule.limit(50), "one node has no say");
@@ -124,7 +124,7 @@ class FenceRuleTest {
 
     @Test
     void aLateValueRemainsTheHighest() {
-        final FenceRule rule = new FenceRule(3);
+        FenceRule rule = new FenceRule(3);
         rule.onGrant(0, 5);
         rule.onGrant(1, 90_000);
         rule.recordSeen(40);

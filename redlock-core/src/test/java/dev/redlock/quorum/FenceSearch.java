@@ -128,12 +128,12 @@ final class FenceSearch {
     private int openLength;
     private String violation;
 
-    FenceSearch(final int grantCount, final Rule rule) {
+    FenceSearch(int grantCount, Rule rule) {
         this(grantCount, rule, Fault.NONE, Bound.NONE, -1);
     }
 
     /** A clock of -1 turns the check of progress off; with 0, no value can come from the clock. */
-    FenceSearch(final int grantCount, final Rule rule, final Fault fault, final Bound bound, final int clock) {
+    FenceSearch(int grantCount, Rule rule, Fault fault, Bound bound, int clock) {
         assert grantCount <= 3 : "more do not fit the bits of a state";
         this.grantCount = grantCount;
         this.rule = rule;
@@ -154,17 +154,17 @@ final class FenceSearch {
     }
 
     /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run(final int counterMax) {
+    String run(int counterMax) {
         assert counterMax + grantCount * NODES <= VALUE_MAX : "each grant counts once at each node";
         for (byte b = 0; b <= counterMax; b++) {
             for (byte c = b; c <= counterMax; c++) {
-                final byte[] state = new byte[length];
+                byte[] state = new byte[length];
                 state[node(1) + COUNTER] = b;
                 state[node(2) + COUNTER] = c;
                 visit(state);
             }
         }
-        final byte[] state = new byte[length];
+        byte[] state = new byte[length];
         while (violation == null && openLength > 0) {
             openLength -= 2;
             unpack(open[openLength], open[openLength + 1], state);
@@ -180,43 +180,43 @@ final class FenceSearch {
         return visited.size();
     }
 
-    private int node(final int i) {
+    private int node(int i) {
         return GRANT_LENGTH * grantCount + i * columnLength;
     }
 
-    private int cell(final int i, final int g, final int field) {
+    private int cell(int i, int g, int field) {
         return node(i) + NODE_HEAD + PER_GRANT * g + field;
     }
 
-    private int grant(final int g, final int field) {
+    private int grant(int g, int field) {
         return GRANT_LENGTH * g + field;
     }
 
     /** Puts a state among the open ones unless it has been seen. */
-    private void visit(final byte[] state) {
+    private void visit(byte[] state) {
         forget(state);
         sortGrants(state);
         long a = pack(state, 0);
         long b = pack(state, 1);
         long c = pack(state, 2);
         if (isNode0Alike() && a > b) {
-            final long swap = a;
+            long swap = a;
             a = b;
             b = swap;
         }
         if (b > c) {
-            final long swap = b;
+            long swap = b;
             b = c;
             c = swap;
         }
         if (isNode0Alike() && a > b) {
-            final long swap = a;
+            long swap = a;
             a = b;
             b = swap;
         }
         // The third column is shared out: its head to the first long, which is never 0, its tail beside the grants.
-        final long first = 1L << 63 | c >>> TAIL_BITS << 2 * COLUMN_BITS | a << COLUMN_BITS | b;
-        final long second = (c & TAIL_MASK) << 3 * GRANT_BITS | packGrants(state);
+        long first = 1L << 63 | c >>> TAIL_BITS << 2 * COLUMN_BITS | a << COLUMN_BITS | b;
+        long second = (c & TAIL_MASK) << 3 * GRANT_BITS | packGrants(state);
         if (visited.add(first, second)) {
             if (openLength == open.length) {
                 open = Arrays.copyOf(open, 2 * openLength);
@@ -231,9 +231,9 @@ final class FenceSearch {
     }
 
     /** Clears a holder that will raise nothing. */
-    private void forget(final byte[] state) {
+    private void forget(byte[] state) {
         for (int i = 0; i < NODES; i++) {
-            final int g = state[node(i) + HOLDER] - 1;
+            int g = state[node(i) + HOLDER] - 1;
             if (g >= 0 && state[grant(g, PHASE)] != ACQUIRING && state[cell(i, g, RAISED)] != PENDING) {
                 state[node(i) + HOLDER] = 0;
             }
@@ -241,7 +241,7 @@ final class FenceSearch {
     }
 
     /** Sorts by properties that do not depend on the order of nodes; grants with equal properties keep their order. */
-    private void sortGrants(final byte[] state) {
+    private void sortGrants(byte[] state) {
         for (int g = 1; g < grantCount; g++) {
             for (int h = g; h > 0 && rankOf(state, h - 1) > rankOf(state, h); h--) {
                 swapGrants(state, h - 1, h);
@@ -249,29 +249,29 @@ final class FenceSearch {
         }
     }
 
-    private long rankOf(final byte[] state, final int g) {
+    private long rankOf(byte[] state, int g) {
         long a = packCell(state, 0, g);
         long b = packCell(state, 1, g);
         long c = packCell(state, 2, g);
         if (isNode0Alike() && a > b) {
-            final long swap = a;
+            long swap = a;
             a = b;
             b = swap;
         }
         if (b > c) {
-            final long swap = b;
+            long swap = b;
             b = c;
             c = swap;
         }
         if (isNode0Alike() && a > b) {
-            final long swap = a;
+            long swap = a;
             a = b;
             b = swap;
         }
         return (packGrant(state, g) << CELL_BITS | a) << 2 * CELL_BITS | b << CELL_BITS | c;
     }
 
-    private void swapGrants(final byte[] state, final int g, final int h) {
+    private void swapGrants(byte[] state, int g, int h) {
         for (int field = 0; field < GRANT_LENGTH; field++) {
             swap(state, grant(g, field), grant(h, field));
         }
@@ -279,27 +279,27 @@ final class FenceSearch {
             for (int field = 0; field < PER_GRANT; field++) {
                 swap(state, cell(i, g, field), cell(i, h, field));
             }
-            final int holder = state[node(i) + HOLDER] - 1;
+            int holder = state[node(i) + HOLDER] - 1;
             if (holder == g || holder == h) {
                 state[node(i) + HOLDER] = (byte) (holder == g ? h + 1 : g + 1);
             }
         }
     }
 
-    private static void swap(final byte[] state, final int a, final int b) {
-        final byte value = state[a];
+    private static void swap(byte[] state, int a, int b) {
+        byte value = state[a];
         state[a] = state[b];
         state[b] = value;
     }
 
-    private long packCell(final byte[] state, final int i, final int g) {
+    private long packCell(byte[] state, int i, int g) {
         return state[cell(i, g, ACQUIRED)] << 3 | requestsOf(state, i, g);
     }
 
     /** A release is the last request. Before it the value of a node is seen, or raised, or neither. */
-    private int requestsOf(final byte[] state, final int i, final int g) {
-        final byte raised = state[cell(i, g, RAISED)];
-        final byte seen = state[cell(i, g, SEEN)];
+    private int requestsOf(byte[] state, int i, int g) {
+        byte raised = state[cell(i, g, RAISED)];
+        byte seen = state[cell(i, g, SEEN)];
         return switch (state[cell(i, g, RELEASED)]) {
             case DONE -> {
                 assert raised == 0 && seen == 0;
@@ -316,18 +316,18 @@ final class FenceSearch {
         };
     }
 
-    private void setRequests(final byte[] state, final int i, final int g, final int requests) {
+    private void setRequests(byte[] state, int i, int g, int requests) {
         state[cell(i, g, RELEASED)] = requests == 6 ? DONE : requests >= 4 ? PENDING : 0;
         state[cell(i, g, SEEN)] = (byte) (requests == 3 ? 1 : 0);
         state[cell(i, g, RAISED)] = (byte) (requests == 6 || requests == 3 ? 0 : requests & 3);
     }
 
-    private long packGrant(final byte[] state, final int g) {
+    private long packGrant(byte[] state, int g) {
         return state[grant(g, PHASE)] << 3 * VALUE_BITS | state[grant(g, TOKEN)] << 2 * VALUE_BITS
                 | state[grant(g, RAISE_TO)] << VALUE_BITS | state[grant(g, HIGHEST)];
     }
 
-    private long pack(final byte[] state, final int i) {
+    private long pack(byte[] state, int i) {
         long bits = state[node(i) + COUNTER] << 2 | state[node(i) + HOLDER];
         for (int g = 0; g < grantCount; g++) {
             bits = bits << CELL_BITS | packCell(state, i, g);
@@ -335,7 +335,7 @@ final class FenceSearch {
         return bits;
     }
 
-    private long packGrants(final byte[] state) {
+    private long packGrants(byte[] state) {
         long bits = 0;
         for (int g = 0; g < grantCount; g++) {
             bits = bits << GRANT_BITS | packGrant(state, g);
@@ -343,10 +343,10 @@ final class FenceSearch {
         return bits;
     }
 
-    private void unpack(final long first, final long second, final byte[] state) {
+    private void unpack(long first, long second, byte[] state) {
         unpackColumn(first >>> COLUMN_BITS & COLUMN_MASK, state, 0);
         unpackColumn(first & COLUMN_MASK, state, 1);
-        final long head = first >>> 2 * COLUMN_BITS & (1L << COLUMN_BITS - TAIL_BITS) - 1;
+        long head = first >>> 2 * COLUMN_BITS & (1L << COLUMN_BITS - TAIL_BITS) - 1;
         unpackColumn(head << TAIL_BITS | second >>> 3 * GRANT_BITS & TAIL_MASK, state, 2);
         long bits = second;
         for (int g = grantCount - 1; g >= 0; g--) {
@@ -358,7 +358,7 @@ final class FenceSearch {
         }
     }
 
-    private void unpackColumn(final long column, final byte[] state, final int i) {
+    private void unpackColumn(long column, byte[] state, int i) {
         long bits = column;
         for (int g = grantCount - 1; g >= 0; g--) {
             state[cell(i, g, ACQUIRED)] = (byte) (bits >>> 3 & VALUE_MASK);
@@ -369,7 +369,7 @@ final class FenceSearch {
         state[node(i) + HOLDER] = (byte) (bits & 3);
     }
 
-    private void expand(final byte[] state) {
+    private void expand(byte[] state) {
         if (laterClock < 0 && !canDecide(state)) {
             return;
         }
@@ -390,7 +390,7 @@ final class FenceSearch {
     }
 
     /** Whether a token can still be decided; from other states on nothing can go wrong any more. */
-    private boolean canDecide(final byte[] state) {
+    private boolean canDecide(byte[] state) {
         for (int g = 0; g < grantCount; g++) {
             if (state[grant(g, PHASE)] < HELD) {
                 return true;
@@ -399,8 +399,8 @@ final class FenceSearch {
         return false;
     }
 
-    private void start(final byte[] state, final int g) {
-        final byte[] next = state.clone();
+    private void start(byte[] state, int g) {
+        byte[] next = state.clone();
         next[grant(g, PHASE)] = ACQUIRING;
         for (int other = 0; other < grantCount; other++) {
             if (next[grant(other, PHASE)] >= HELD) {
@@ -410,24 +410,24 @@ final class FenceSearch {
         visit(next);
     }
 
-    private void execute(final byte[] state, final int g, final int i) {
+    private void execute(byte[] state, int g, int i) {
         if (state[cell(i, g, RELEASED)] == DONE) {
             return;
         }
         if (state[cell(i, g, ACQUIRED)] == 0) {
             acquire(state, g, i);
         }
-        final byte raiseTo = state[grant(g, RAISE_TO)];
+        byte raiseTo = state[grant(g, RAISE_TO)];
         if (state[cell(i, g, RAISED)] == PENDING && state[node(i) + HOLDER] == g + 1
                 && state[node(i) + COUNTER] <= raiseTo) {
-            final byte[] next = state.clone();
+            byte[] next = state.clone();
             next[cell(i, g, RAISED)] = next[grant(g, PHASE)] == RAISING ? DONE : 0;
             next[node(i) + COUNTER] = raiseTo;
             visit(next);
         }
-        final byte highest = state[grant(g, HIGHEST)];
+        byte highest = state[grant(g, HIGHEST)];
         if (state[cell(i, g, RELEASED)] == PENDING && state[node(i) + COUNTER] < highest) {
-            final byte[] next = state.clone();
+            byte[] next = state.clone();
             next[cell(i, g, RELEASED)] = DONE;
             next[cell(i, g, ACQUIRED)] = ACQUIRE_REFUSED;
             next[cell(i, g, RAISED)] = 0;
@@ -437,31 +437,31 @@ final class FenceSearch {
     }
 
     /** A counter that has reached its end grants nothing. */
-    private void acquire(final byte[] state, final int g, final int i) {
-        final int next = state[node(i) + COUNTER] + 1;
-        final boolean isAtFault = i == 0 && fault != Fault.NONE;
-        final int first = isAtFault && fault == Fault.ANY ? 1 : next;
-        final int last = isAtFault ? VALUE_MAX : Math.min(next, VALUE_MAX);
+    private void acquire(byte[] state, int g, int i) {
+        int next = state[node(i) + COUNTER] + 1;
+        boolean isAtFault = i == 0 && fault != Fault.NONE;
+        int first = isAtFault && fault == Fault.ANY ? 1 : next;
+        int last = isAtFault ? VALUE_MAX : Math.min(next, VALUE_MAX);
         for (int value = first; value <= last; value++) {
             visitAcquired(state.clone(), g, i, (byte) value);
         }
     }
 
-    private void visitAcquired(final byte[] next, final int g, final int i, final byte value) {
+    private void visitAcquired(byte[] next, int g, int i, byte value) {
         next[node(i) + HOLDER] = (byte) (g + 1);
         next[node(i) + COUNTER] = value;
-        final byte phase = next[grant(g, PHASE)];
-        final boolean isRead = phase == ACQUIRING || phase == RAISING && value > next[grant(g, RAISE_TO)]
+        byte phase = next[grant(g, PHASE)];
+        boolean isRead = phase == ACQUIRING || phase == RAISING && value > next[grant(g, RAISE_TO)]
                 || phase == HELD && value > next[grant(g, HIGHEST)];
         next[cell(i, g, ACQUIRED)] = isRead ? (byte) (GRANTED_BASE + value) : ACQUIRE_REFUSED;
         visit(next);
     }
 
-    private int valueOf(final byte[] state, final int i, final int g) {
+    private int valueOf(byte[] state, int i, int g) {
         return state[cell(i, g, ACQUIRED)] - GRANTED_BASE;
     }
 
-    private void step(final byte[] state, final int g) {
+    private void step(byte[] state, int g) {
         switch (state[grant(g, PHASE)]) {
             case ACQUIRING -> {
                 decideOnEachSet(state, g);
@@ -478,7 +478,7 @@ final class FenceSearch {
         }
     }
 
-    private void decideOnEachSet(final byte[] state, final int g) {
+    private void decideOnEachSet(byte[] state, int g) {
         for (int set = 0; set < 1 << NODES; set++) {
             if (Integer.bitCount(set) >= QUORUM && isGranted(state, g, set)) {
                 decide(state, g, set);
@@ -486,7 +486,7 @@ final class FenceSearch {
         }
     }
 
-    private boolean isGranted(final byte[] state, final int g, final int set) {
+    private boolean isGranted(byte[] state, int g, int set) {
         for (int i = 0; i < NODES; i++) {
             if ((set & 1 << i) != 0 && state[cell(i, g, ACQUIRED)] < GRANTED_BASE) {
                 return false;
@@ -495,11 +495,11 @@ final class FenceSearch {
         return true;
     }
 
-    private void decide(final byte[] state, final int g, final int set) {
-        for (final long clock : clocks) {
-            final int[] values = answers(state, g, set, VALUE_MAX);
+    private void decide(byte[] state, int g, int set) {
+        for (long clock : clocks) {
+            int[] values = answers(state, g, set, VALUE_MAX);
             Arrays.sort(values);
-            final long token = switch (rule) {
+            long token = switch (rule) {
                 case EXACTLY -> fence.agreed();
                 case AT_LEAST -> values[NODES - QUORUM];
                 case MAX_WITHOUT_RAISE -> values[NODES - 1];
@@ -518,7 +518,7 @@ final class FenceSearch {
     }
 
     /** Leaves out the grants above each of the values. */
-    private void decideOnSome(final byte[] state, final int g, final int set, final long token) {
+    private void decideOnSome(byte[] state, int g, int set, long token) {
         if (token != FenceRule.NONE) {
             hold(state.clone(), g, (byte) token, (int) token);
             return;
@@ -532,11 +532,11 @@ final class FenceSearch {
     }
 
     /** Passes the replies of a set of nodes to the rule, unless they are above a limit. */
-    private int[] answers(final byte[] state, final int g, final int set, final int limit) {
+    private int[] answers(byte[] state, int g, int set, int limit) {
         fence.reset();
-        final int[] values = new int[NODES];
+        int[] values = new int[NODES];
         for (int i = 0; i < NODES; i++) {
-            final int value = valueOf(state, i, g);
+            int value = valueOf(state, i, g);
             if ((set & 1 << i) != 0 && value <= limit) {
                 values[i] = value;
                 fence.onGrant(i, value);
@@ -549,7 +549,7 @@ final class FenceSearch {
         return Long.bitCount(fence.lagging() | fence.nodesAt(fence.highest()));
     }
 
-    private void raise(final byte[] next, final int g) {
+    private void raise(byte[] next, int g) {
         if (countedGrants() < QUORUM) {
             return;
         }
@@ -570,7 +570,7 @@ final class FenceSearch {
         visit(next);
     }
 
-    private void claimRaised(final byte[] state, final int g) {
+    private void claimRaised(byte[] state, int g) {
         int standing = 0;
         for (int i = 0; i < NODES; i++) {
             standing += state[cell(i, g, SEEN)] == 1 || state[cell(i, g, RAISED)] == DONE ? 1 : 0;
@@ -580,8 +580,8 @@ final class FenceSearch {
         }
     }
 
-    private void hold(final byte[] next, final int g, final byte token, final int highest) {
-        final byte before = next[grant(g, TOKEN)];
+    private void hold(byte[] next, int g, byte token, int highest) {
+        byte before = next[grant(g, TOKEN)];
         boolean isRaising = false;
         for (int i = 0; i < NODES; i++) {
             next[cell(i, g, SEEN)] = 0;
@@ -607,14 +607,14 @@ final class FenceSearch {
     }
 
     /** Gives up. The highest value is that of any subset of the replies, without values out of range. */
-    private void releaseUndecided(final byte[] state, final int g) {
+    private void releaseUndecided(byte[] state, int g) {
         if (clocks[0] == Long.MAX_VALUE) {
             releaseWithEachHighest(state, g, 0);
             return;
         }
         for (int set = 0; set < 1 << NODES; set++) {
             if (isGranted(state, g, set)) {
-                for (final long clock : clocks) {
+                for (long clock : clocks) {
                     answers(state, g, set, VALUE_MAX);
                     fence.dropOutOfRange(clock);
                     release(state, g, (int) fence.highest());
@@ -624,19 +624,19 @@ final class FenceSearch {
     }
 
     /** A late reply may have been read or not: the highest value is any granted one from the decided value on. */
-    private void releaseWithEachHighest(final byte[] state, final int g, final int atLeast) {
+    private void releaseWithEachHighest(byte[] state, int g, int atLeast) {
         release(state, g, atLeast);
-        final long clock = clocks[clocks.length - 1];
+        long clock = clocks[clocks.length - 1];
         for (int i = 0; i < NODES; i++) {
-            final int value = valueOf(state, i, g);
+            int value = valueOf(state, i, g);
             if (value > atLeast && value <= clock) {
                 release(state, g, value);
             }
         }
     }
 
-    private void release(final byte[] state, final int g, final int highest) {
-        final byte[] next = state.clone();
+    private void release(byte[] state, int g, int highest) {
+        byte[] next = state.clone();
         next[grant(g, TOKEN)] = next[grant(g, PHASE)] == HELD ? next[grant(g, TOKEN)] : 0;
         next[grant(g, PHASE)] = OVER;
         next[grant(g, HIGHEST)] = (byte) highest;
@@ -656,8 +656,8 @@ final class FenceSearch {
     // ---- progress ---------------------------------------------------------------------------------------------------
 
     /** A later, single grant: two correct nodes reply, and the third node may or may not. */
-    private void checkProgress(final byte[] state) {
-        final int[] next = new int[NODES];
+    private void checkProgress(byte[] state) {
+        int[] next = new int[NODES];
         for (int i = 0; i < NODES; i++) {
             next[i] = state[node(i) + COUNTER] + 1;
         }
@@ -674,7 +674,7 @@ final class FenceSearch {
     }
 
     /** Node 0 replies with a value, or not at all if it is 0. The check does not rely on raising node 0. */
-    private void checkGrant(final int one, final int two, final int other) {
+    private void checkGrant(int one, int two, int other) {
         if (one > VALUE_MAX || two > VALUE_MAX) {
             violation = "a node that is not at fault was pushed to the end of its numbers";
             return;
@@ -688,9 +688,9 @@ final class FenceSearch {
         if (fence.agreed() != FenceRule.NONE) {
             return;
         }
-        final boolean hasClock = bound == Bound.CLOCK_OR_MAJORITY || bound == Bound.CLOCK_ALONE;
+        boolean hasClock = bound == Bound.CLOCK_OR_MAJORITY || bound == Bound.CLOCK_ALONE;
         fence.dropOutOfRange(hasClock ? laterClock : clocks[0]);
-        final long standing = fence.nodesAt(fence.highest()) | fence.lagging() & 0b110;
+        long standing = fence.nodesAt(fence.highest()) | fence.lagging() & 0b110;
         if (Long.bitCount(standing) < QUORUM) {
             violation = "no token where two nodes count to " + one + " and " + two + " and the third to " + other;
         }

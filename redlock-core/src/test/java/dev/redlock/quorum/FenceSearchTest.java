@@ -14,9 +14,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FenceSearchTest {
 
     /** The number of states is part of the proof: a change of the model shows in it. */
-    private static void assertClean(final int grantCount, final int counterMax, final long stateCount) {
-        final FenceSearch search = new FenceSearch(grantCount, FenceSearch.Rule.EXACTLY);
-        final long startNs = System.nanoTime();
+    private static void assertClean(int grantCount, int counterMax, long stateCount) {
+        FenceSearch search = new FenceSearch(grantCount, FenceSearch.Rule.EXACTLY);
+        long startNs = System.nanoTime();
         assertNull(search.run(counterMax));
         System.out.println("fence search, " + grantCount + " grants, counters from 0 to " + counterMax + ": "
                 + search.stateCount() + " states, no violation, " + (System.nanoTime() - startNs) / 1_000_000 + " ms");
@@ -41,22 +41,22 @@ class FenceSearchTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
-    void findsTheErrorOfAtLeastInPlaceOfExactly(final int grantCount) {
+    void findsTheErrorOfAtLeastInPlaceOfExactly(int grantCount) {
         assertNotNull(new FenceSearch(grantCount, FenceSearch.Rule.AT_LEAST).run(2));
         assertTrue(new FenceSearch(grantCount, FenceSearch.Rule.AT_LEAST).run(0).startsWith("two grants got "));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
-    void findsTheErrorOfTheHighestValueWithoutRaising(final int grantCount) {
+    void findsTheErrorOfTheHighestValueWithoutRaising(int grantCount) {
         assertNotNull(new FenceSearch(grantCount, FenceSearch.Rule.MAX_WITHOUT_RAISE).run(2));
         assertNotNull(new FenceSearch(grantCount, FenceSearch.Rule.MAX_WITHOUT_RAISE).run(0));
     }
 
-    private static void assertClean(final FenceSearch.Fault fault, final FenceSearch.Bound bound, final int grantCount,
-            final int counterMax, final int clock, final long stateCount) {
-        final FenceSearch search = new FenceSearch(grantCount, FenceSearch.Rule.EXACTLY, fault, bound, clock);
-        final long startNs = System.nanoTime();
+    private static void assertClean(FenceSearch.Fault fault, FenceSearch.Bound bound, int grantCount,
+            int counterMax, int clock, long stateCount) {
+        FenceSearch search = new FenceSearch(grantCount, FenceSearch.Rule.EXACTLY, fault, bound, clock);
+        long startNs = System.nanoTime();
         assertNull(search.run(counterMax));
         System.out.println("fence search, " + grantCount + " grants, counters from 0 to " + counterMax + ", fault "
                 + fault + ", bound " + bound + ", clock " + clock + ": " + search.stateCount()
@@ -64,9 +64,9 @@ class FenceSearchTest {
         assertEquals(stateCount, search.stateCount(), "states");
     }
 
-    private static String violation(final FenceSearch.Fault fault, final FenceSearch.Bound bound, final int counterMax,
-            final int clock) {
-        final String violation = new FenceSearch(2, FenceSearch.Rule.EXACTLY, fault, bound, clock).run(counterMax);
+    private static String violation(FenceSearch.Fault fault, FenceSearch.Bound bound, int counterMax,
+            int clock) {
+        String violation = new FenceSearch(2, FenceSearch.Rule.EXACTLY, fault, bound, clock).run(counterMax);
         assertNotNull(violation, "nothing was found");
         return violation;
     }
@@ -108,7 +108,7 @@ class FenceSearchTest {
     /** Two quorums of three share one node: if that one repeats a number, no rule can find it. */
     @Test
     void findsThatACounterThatDecreasesBreaksEveryBound() {
-        for (final FenceSearch.Bound bound : FenceSearch.Bound.values()) {
+        for (FenceSearch.Bound bound : FenceSearch.Bound.values()) {
             assertNotNull(violation(FenceSearch.Fault.ANY, bound, 1, -1), bound::name);
         }
     }

@@ -11,12 +11,12 @@ final class FixedSeed extends SecureRandom {
     private final transient SplittableRandom random;
     private int draws;
 
-    FixedSeed(final long seed) {
+    FixedSeed(long seed) {
         this.random = new SplittableRandom(seed);
     }
 
     @Override
-    public void nextBytes(final byte[] bytes) {
+    public void nextBytes(byte[] bytes) {
         draws++;
         random.nextBytes(bytes);
     }

@@ -87,7 +87,7 @@ final class LateExtensionSearch {
      * @param ttlMax        ttls are 1 to this, at most 3
      * @param unansweredMax most extensions that a connection carries, 1 or 2
      */
-    LateExtensionSearch(final Rule rule, final int nativeMask, final int ttlMax, final int unansweredMax) {
+    LateExtensionSearch(Rule rule, int nativeMask, int ttlMax, int unansweredMax) {
         this.rule = rule;
         this.nativeMask = nativeMask;
         this.ttlMax = ttlMax;
@@ -115,8 +115,8 @@ final class LateExtensionSearch {
     }
 
     /** A lease that has just been acquired on all nodes, or on all but one, which may execute the acquire late. */
-    private void visitAcquired(final int ttl, final int valid, final int missing, final int missingKey) {
-        final byte[] state = new byte[LENGTH];
+    private void visitAcquired(int ttl, int valid, int missing, int missingKey) {
+        byte[] state = new byte[LENGTH];
         state[VALID] = (byte) valid;
         for (int i = 0; i < NODES; i++) {
             state[node(i) + KEY] = (byte) (i == missing ? missingKey : ttl);
@@ -126,17 +126,17 @@ final class LateExtensionSearch {
         visit(state);
     }
 
-    private static int node(final int i) {
+    private static int node(int i) {
         return HEAD_LENGTH + i * NODE_LENGTH;
     }
 
-    private boolean isNative(final int i) {
+    private boolean isNative(int i) {
         return (nativeMask & 1 << i) != 0;
     }
 
     // ---- events -----------------------------------------------------------------------------------------------------
 
-    private void expand(final byte[] state) {
+    private void expand(byte[] state) {
         tick(state.clone());
         for (int ttl = 1; ttl <= ttlMax; ttl++) {
             start(state.clone(), ttl);
@@ -151,7 +151,7 @@ final class LateExtensionSearch {
         }
     }
 
-    private void tick(final byte[] next) {
+    private void tick(byte[] next) {
         next[VALID]--;
         next[ROUND_LEFT] = (byte) Math.max(0, next[ROUND_LEFT] - 1);
         for (int i = 0; i < NODES; i++) {
@@ -161,7 +161,7 @@ final class LateExtensionSearch {
     }
 
     /** A shorter ttl shortens the validity before anything is sent. */
-    private void start(final byte[] next, final int ttl) {
+    private void start(byte[] next, int ttl) {
         for (int i = 0; i < NODES; i++) {
             if (next[node(i) + (unansweredMax == 1 ? FIRST : SECOND)] != NONE) {
                 return;
@@ -180,11 +180,11 @@ final class LateExtensionSearch {
         visit(next);
     }
 
-    private void execute(final byte[] state, final int i) {
-        final int command = state[node(i) + FIRST];
-        final int ttl = command & TTL_MASK;
+    private void execute(byte[] state, int i) {
+        int command = state[node(i) + FIRST];
+        int ttl = command & TTL_MASK;
         if (state[node(i) + KEY] > 0) {
-            final byte[] next = withoutFirst(state, i);
+            byte[] next = withoutFirst(state, i);
             next[node(i) + KEY] = (byte) keyAfter(state, i, ttl);
             if ((command & IS_LAST) != 0 && next[IS_OPEN] == 1) {
                 count(next, i, ttl);
@@ -193,18 +193,18 @@ final class LateExtensionSearch {
         } else {
             // Refused; or the node is free, and the key is put back and not counted.
             visit(withoutFirst(state, i));
-            final byte[] repaired = withoutFirst(state, i);
+            byte[] repaired = withoutFirst(state, i);
             repaired[node(i) + KEY] = (byte) ttl;
             visit(repaired);
         }
     }
 
     /** The ttl of our key after an extension. */
-    private int keyAfter(final byte[] state, final int i, final int ttl) {
+    private int keyAfter(byte[] state, int i, int ttl) {
         return isNative(i) || rule == Rule.SCRIPTS_SHORTEN ? ttl : Math.max(state[node(i) + KEY], ttl);
     }
 
-    private void count(final byte[] next, final int i, final int ttl) {
+    private void count(byte[] next, int i, int ttl) {
         if (rule != Rule.EVERY_ANSWER_COUNTS && lateOf(next).mayShorten(i, ttl)) {
             return;
         }
@@ -220,26 +220,26 @@ final class LateExtensionSearch {
     }
 
     /** The reply is an error, or the command was not sent. */
-    private void fail(final byte[] state, final int i) {
+    private void fail(byte[] state, int i) {
         visit(withoutFirst(state, i));
         if (state[node(i) + SECOND] != NONE) {
-            final byte[] next = state.clone();
+            byte[] next = state.clone();
             next[node(i) + SECOND] = NONE;
             visit(next);
         }
     }
 
-    private static byte[] withoutFirst(final byte[] state, final int i) {
-        final byte[] next = state.clone();
+    private static byte[] withoutFirst(byte[] state, int i) {
+        byte[] next = state.clone();
         next[node(i) + FIRST] = next[node(i) + SECOND];
         next[node(i) + SECOND] = NONE;
         return next;
     }
 
-    private void replaceConnection(final byte[] next, final int i) {
-        final LateExtensions known = lateOf(next);
-        for (final int place : new int[]{FIRST, SECOND}) {
-            final int command = next[node(i) + place];
+    private void replaceConnection(byte[] next, int i) {
+        LateExtensions known = lateOf(next);
+        for (int place : new int[]{FIRST, SECOND}) {
+            int command = next[node(i) + place];
             if (command != NONE) {
                 next[node(i) + LATE] |= (byte) (1 << (command & TTL_MASK));
                 if (isNative(i)) {
@@ -253,9 +253,9 @@ final class LateExtensionSearch {
         visit(next);
     }
 
-    private void executeLate(final byte[] state, final int i) {
-        final int set = state[node(i) + LATE];
-        final int key = state[node(i) + KEY];
+    private void executeLate(byte[] state, int i) {
+        int set = state[node(i) + LATE];
+        int key = state[node(i) + KEY];
         if ((set & LATE_ACQUIRE) != 0 && key == 0) {
             visitWithKey(state, i, ttlMax);
         }
@@ -267,8 +267,8 @@ final class LateExtensionSearch {
         }
     }
 
-    private void visitWithKey(final byte[] state, final int i, final int key) {
-        final byte[] next = state.clone();
+    private void visitWithKey(byte[] state, int i, int key) {
+        byte[] next = state.clone();
         next[node(i) + KEY] = (byte) key;
         visit(next);
     }
@@ -276,7 +276,7 @@ final class LateExtensionSearch {
     // ---- the client's memory ----------------------------------------------------------------------------------------
 
     /** The client's memory in a state. The shortest late extension was sent, too. */
-    private LateExtensions lateOf(final byte[] state) {
+    private LateExtensions lateOf(byte[] state) {
         late.reset();
         for (int i = 0; i < NODES; i++) {
             if (state[node(i) + IS_MARKED] == 1) {
@@ -291,7 +291,7 @@ final class LateExtensionSearch {
         return late;
     }
 
-    private int shortestLate(final byte[] state, final LateExtensions known) {
+    private int shortestLate(byte[] state, LateExtensions known) {
         for (int i = 0; i < NODES; i++) {
             if (state[node(i) + IS_MARKED] == 1) {
                 int ttl = ttlMax;
@@ -307,7 +307,7 @@ final class LateExtensionSearch {
     // ---- the states -------------------------------------------------------------------------------------------------
 
     /** Adds a state to the open ones unless it was visited. A state without a valid lease is safe. */
-    private void visit(final byte[] state) {
+    private void visit(byte[] state) {
         if (state[VALID] <= 0) {
             return;
         }
@@ -320,7 +320,7 @@ final class LateExtensionSearch {
                     + Arrays.toString(state);
         }
         forget(state);
-        final long packed = pack(state);
+        long packed = pack(state);
         if (visited.add(1L << 63 | packed, 0)) {
             if (openLength == open.length) {
                 open = Arrays.copyOf(open, 2 * openLength);
@@ -330,7 +330,7 @@ final class LateExtensionSearch {
     }
 
     /** Clears values that are never read again. */
-    private static void forget(final byte[] state) {
+    private static void forget(byte[] state) {
         if (state[IS_OPEN] == 0) {
             state[ROUND_LEFT] = 0;
             for (int i = 0; i < NODES; i++) {
@@ -339,8 +339,8 @@ final class LateExtensionSearch {
         }
     }
 
-    private long pack(final byte[] state) {
-        final long[] columns = new long[NODES];
+    private long pack(byte[] state) {
+        long[] columns = new long[NODES];
         for (int i = 0; i < NODES; i++) {
             columns[i] = packPart(state, node(i), NODE_BITS);
         }
@@ -348,13 +348,13 @@ final class LateExtensionSearch {
             Arrays.sort(columns);
         }
         long bits = packPart(state, 0, HEAD_BITS);
-        for (final long column : columns) {
+        for (long column : columns) {
             bits = bits << NODE_BITS_SUM | column;
         }
         return bits;
     }
 
-    private static long packPart(final byte[] state, final int start, final int[] widths) {
+    private static long packPart(byte[] state, int start, int[] widths) {
         long bits = 0;
         for (int field = 0; field < widths.length; field++) {
             assert state[start + field] >= 0 && state[start + field] < 1 << widths[field] : "it fits its bits";
@@ -363,8 +363,8 @@ final class LateExtensionSearch {
         return bits;
     }
 
-    private static byte[] unpack(final long packed) {
-        final byte[] state = new byte[LENGTH];
+    private static byte[] unpack(long packed) {
+        byte[] state = new byte[LENGTH];
         long bits = packed;
         for (int i = NODES - 1; i >= 0; i--) {
             bits = unpackPart(bits, state, node(i), NODE_BITS);
@@ -373,7 +373,7 @@ final class LateExtensionSearch {
         return state;
     }
 
-    private static long unpackPart(final long packed, final byte[] state, final int start, final int[] widths) {
+    private static long unpackPart(long packed, byte[] state, int start, int[] widths) {
         long bits = packed;
         for (int field = widths.length - 1; field >= 0; field--) {
             state[start + field] = (byte) (bits & (1 << widths[field]) - 1);

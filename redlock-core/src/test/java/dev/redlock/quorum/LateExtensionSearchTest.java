@@ -14,26 +14,26 @@ class LateExtensionSearchTest {
     @ParameterizedTest
     @CsvSource({"0, 2, 1, 52734", "7, 2, 1, 32281", "1, 2, 1, 261661", "3, 2, 1, 217237", "0, 2, 2, 701803",
         "7, 2, 2, 587582", "0, 3, 1, 2481461", "7, 3, 1, 1019469"})
-    void aLateExtensionDoesNotAllowASecondHolder(final int nativeMask, final int ttlMax,
-            final int unansweredMax, final long stateCount) {
+    void aLateExtensionDoesNotAllowASecondHolder(int nativeMask, int ttlMax,
+            int unansweredMax, long stateCount) {
         assertClean(nativeMask, ttlMax, unansweredMax, stateCount);
     }
 
     @ParameterizedTest
     @EnabledIfSystemProperty(named = "redlock.longLateSearch", matches = "true")
     @CsvSource({"1, 2, 2, 4699801", "3, 2, 2, 4050137"})
-    void oneOfTwoLateExtensionsDoesNotAllowASecondHolderIfNodesDiffer(final int nativeMask,
-            final int ttlMax, final int unansweredMax,
-            final long stateCount) {
+    void oneOfTwoLateExtensionsDoesNotAllowASecondHolderIfNodesDiffer(int nativeMask,
+            int ttlMax, int unansweredMax,
+            long stateCount) {
         assertClean(nativeMask, ttlMax, unansweredMax, stateCount);
     }
 
     /** The number of states is part of the proof: a change of the model shows in it. */
-    private static void assertClean(final int nativeMask, final int ttlMax, final int unansweredMax,
-            final long stateCount) {
-        final LateExtensionSearch search = new LateExtensionSearch(LateExtensionSearch.Rule.PRODUCT, nativeMask,
+    private static void assertClean(int nativeMask, int ttlMax, int unansweredMax,
+            long stateCount) {
+        LateExtensionSearch search = new LateExtensionSearch(LateExtensionSearch.Rule.PRODUCT, nativeMask,
                 ttlMax, unansweredMax);
-        final long startNs = System.nanoTime();
+        long startNs = System.nanoTime();
         assertNull(search.run());
         System.out.println("late extension search, conditional sets on nodes " + nativeMask + ": "
                 + search.stateCount() + " states, no violation, " + (System.nanoTime() - startNs) / 1_000_000 + " ms");
@@ -43,7 +43,7 @@ class LateExtensionSearchTest {
     @ParameterizedTest
     @CsvSource({"SCRIPTS_SHORTEN, 0", "SCRIPTS_SHORTEN, 1", "SCRIPTS_SHORTEN, 3", "EVERY_ANSWER_COUNTS, 1",
         "EVERY_ANSWER_COUNTS, 3", "EVERY_ANSWER_COUNTS, 7", "LAST_TTL_ONLY, 7"})
-    void findsTheErrorOfEachSimplerRule(final LateExtensionSearch.Rule rule, final int nativeMask) {
+    void findsTheErrorOfEachSimplerRule(LateExtensionSearch.Rule rule, int nativeMask) {
         assertNotNull(
                 new LateExtensionSearch(rule, nativeMask, 2, rule == LateExtensionSearch.Rule.LAST_TTL_ONLY ? 2 : 1)
                         .run());

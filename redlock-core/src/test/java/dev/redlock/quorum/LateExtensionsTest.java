@@ -10,13 +10,13 @@ class LateExtensionsTest {
 
     private final LateExtensions late = new LateExtensions();
 
-    private void assertMayShorten(final int nodeIndex, final long shortestLateTtlMs) {
+    private void assertMayShorten(int nodeIndex, long shortestLateTtlMs) {
         assertFalse(late.mayShorten(nodeIndex, shortestLateTtlMs - 1), "a shorter one");
         assertFalse(late.mayShorten(nodeIndex, shortestLateTtlMs), "an equal one");
         assertEquals(true, late.mayShorten(nodeIndex, shortestLateTtlMs + 1), "a longer one");
     }
 
-    private void assertMayNotShorten(final int nodeIndex) {
+    private void assertMayNotShorten(int nodeIndex) {
         assertFalse(late.mayShorten(nodeIndex, Long.MAX_VALUE), "node " + nodeIndex);
     }
 

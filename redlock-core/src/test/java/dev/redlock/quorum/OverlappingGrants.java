@@ -45,7 +45,7 @@ final class OverlappingGrants {
     private int raisedCount;
     private String violation;
 
-    OverlappingGrants(final int nodeCount, final FenceSearch.Rule rule, final Random random) {
+    OverlappingGrants(int nodeCount, FenceSearch.Rule rule, Random random) {
         this.nodeCount = nodeCount;
         this.quorum = nodeCount / 2 + 1;
         this.rule = rule;
@@ -55,7 +55,7 @@ final class OverlappingGrants {
         Arrays.fill(holders, NOBODY);
     }
 
-    void run(final int steps) {
+    void run(int steps) {
         for (int i = 0; i < steps && violation == null; i++) {
             step();
         }
@@ -74,14 +74,14 @@ final class OverlappingGrants {
     }
 
     private void step() {
-        final int node = random.nextInt(nodeCount);
+        int node = random.nextInt(nodeCount);
         if (random.nextInt(40) == 0) {
             holders[node] = NOBODY;
         }
         if (active.isEmpty() || active.size() < ACTIVE_MAX && random.nextInt(10) == 0) {
             active.add(new Grant());
         }
-        final Grant grant = active.get(random.nextInt(active.size()));
+        Grant grant = active.get(random.nextInt(active.size()));
         switch (random.nextInt(8)) {
             case 0, 1, 2 -> acquire(grant, node);
             case 3 -> raise(grant, node);
@@ -95,16 +95,16 @@ final class OverlappingGrants {
         }
     }
 
-    private void acquire(final Grant grant, final int node) {
-        final boolean isReleased = grant.phase == Phase.GIVEN_BACK && (grant.releasePending & 1L << node) == 0;
+    private void acquire(Grant grant, int node) {
+        boolean isReleased = grant.phase == Phase.GIVEN_BACK && (grant.releasePending & 1L << node) == 0;
         if (grant.values[node] == 0 && holders[node] == NOBODY && !isReleased) {
             holders[node] = grant.id;
             grant.values[node] = ++counters[node];
         }
     }
 
-    private void raise(final Grant grant, final int node) {
-        final long bit = 1L << node;
+    private void raise(Grant grant, int node) {
+        long bit = 1L << node;
         if ((grant.raisePending & bit) == 0) {
             return;
         }
@@ -117,8 +117,8 @@ final class OverlappingGrants {
         }
     }
 
-    private void release(final Grant grant, final int node) {
-        final long bit = 1L << node;
+    private void release(Grant grant, int node) {
+        long bit = 1L << node;
         if ((grant.releasePending & bit) == 0) {
             return;
         }
@@ -133,7 +133,7 @@ final class OverlappingGrants {
         }
     }
 
-    private void giveBack(final Grant grant) {
+    private void giveBack(Grant grant) {
         if (grant.phase != Phase.GIVEN_BACK) {
             grant.phase = Phase.GIVEN_BACK;
             grant.releasePending = Quorum.allOf(nodeCount);
@@ -142,7 +142,7 @@ final class OverlappingGrants {
         }
     }
 
-    private void decide(final Grant grant) {
+    private void decide(Grant grant) {
         if (grant.phase == Phase.RAISING) {
             if (Long.bitCount(grant.fence.nodesAt(grant.raiseTo)) >= quorum) {
                 raisedCount++;
@@ -154,14 +154,14 @@ final class OverlappingGrants {
     }
 
     /** Some of the grants have a reply, in some order. */
-    private void decideOnAnswers(final Grant grant) {
+    private void decideOnAnswers(Grant grant) {
         grant.fence.reset();
-        final int first = random.nextInt(nodeCount);
-        final long lost = random.nextBoolean() ? 0 : random.nextLong() & random.nextLong();
-        final long[] seen = new long[nodeCount];
+        int first = random.nextInt(nodeCount);
+        long lost = random.nextBoolean() ? 0 : random.nextLong() & random.nextLong();
+        long[] seen = new long[nodeCount];
         int count = 0;
         for (int i = 0; i < nodeCount; i++) {
-            final int node = (first + i) % nodeCount;
+            int node = (first + i) % nodeCount;
             if (grant.values[node] > 0 && (lost & 1L << node) == 0) {
                 grant.fence.onGrant(node, grant.values[node]);
                 seen[count++] = grant.values[node];
@@ -172,7 +172,7 @@ final class OverlappingGrants {
             return;
         }
         Arrays.sort(seen, 0, count);
-        final long token = switch (rule) {
+        long token = switch (rule) {
             case EXACTLY -> grant.fence.agreed();
             case AT_LEAST -> seen[count - (quorum - (nodeCount - count))];
             case MAX_WITHOUT_RAISE -> seen[count - 1];
@@ -186,7 +186,7 @@ final class OverlappingGrants {
         }
     }
 
-    private void hold(final Grant grant, final long token) {
+    private void hold(Grant grant, long token) {
         grant.phase = Phase.HELD;
         if (!tokens.add(token)) {
             violation = token + " was given twice";

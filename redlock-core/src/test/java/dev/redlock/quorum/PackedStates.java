@@ -14,7 +14,7 @@ final class PackedStates {
         allocate(1 << INITIAL_SLOTS_BITS);
     }
 
-    private void allocate(final int slots) {
+    private void allocate(int slots) {
         firsts = new long[slots];
         seconds = new long[slots];
         mask = slots - 1;
@@ -25,7 +25,7 @@ final class PackedStates {
     }
 
     /** Adds a state; false if it was there. */
-    boolean add(final long first, final long second) {
+    boolean add(long first, long second) {
         if (!put(first, second)) {
             return false;
         }
@@ -35,7 +35,7 @@ final class PackedStates {
         return true;
     }
 
-    private boolean put(final long first, final long second) {
+    private boolean put(long first, long second) {
         int slot = (int) mixed(first, second) & mask;
         while (firsts[slot] != 0) {
             if (firsts[slot] == first && seconds[slot] == second) {
@@ -49,8 +49,8 @@ final class PackedStates {
     }
 
     private void grow() {
-        final long[] oldFirsts = firsts;
-        final long[] oldSeconds = seconds;
+        long[] oldFirsts = firsts;
+        long[] oldSeconds = seconds;
         allocate(Math.multiplyExact(oldFirsts.length, 2));
         for (int i = 0; i < oldFirsts.length; i++) {
             if (oldFirsts[i] != 0) {
@@ -60,7 +60,7 @@ final class PackedStates {
     }
 
     /** The finishing step of SplittableRandom. */
-    private static long mixed(final long first, final long second) {
+    private static long mixed(long first, long second) {
         long z = first * 0x9E3779B97F4A7C15L + second;
         z = (z ^ z >>> 30) * 0xBF58476D1CE4E5B9L;
         z = (z ^ z >>> 27) * 0x94D049BB133111EBL;

@@ -18,7 +18,7 @@ final class RoundOracle {
     private final int[] weight;
     private final byte[] ends;
 
-    RoundOracle(final int nodeCount) {
+    RoundOracle(int nodeCount) {
         this.nodeCount = nodeCount;
         this.weight = new int[nodeCount + 1];
         weight[0] = 1;
@@ -37,21 +37,21 @@ final class RoundOracle {
         return stateCount() - 1;
     }
 
-    int digit(final int state, final int nodeIndex) {
+    int digit(int state, int nodeIndex) {
         return state / weight[nodeIndex] % BASE;
     }
 
-    int with(final int state, final int nodeIndex, final int digit) {
+    int with(int state, int nodeIndex, int digit) {
         return state + (digit - digit(state, nodeIndex)) * weight[nodeIndex];
     }
 
     /** The state after a vote of a node that is pending. */
-    int afterVote(final int state, final int nodeIndex, final Vote vote) {
+    int afterVote(int state, int nodeIndex, Vote vote) {
         return state + (vote.ordinal() - PENDING) * weight[nodeIndex];
     }
 
     /** The only right decision in a state. */
-    Decision decision(final int state) {
+    Decision decision(int state) {
         return switch (endsOf(state)) {
             case CAN_WIN -> Decision.WON;
             case CAN_LOSE -> isReachableWithoutRefusals(state) ? Decision.CONTENDED : Decision.NO_QUORUM;
@@ -60,7 +60,7 @@ final class RoundOracle {
     }
 
     /** Refusals are the reason if a quorum would still be possible without them. */
-    private boolean isReachableWithoutRefusals(final int state) {
+    private boolean isReachableWithoutRefusals(int state) {
         int without = state;
         for (int i = 0; i < nodeCount; i++) {
             if (digit(state, i) == Vote.REFUSED.ordinal()) {
@@ -70,18 +70,18 @@ final class RoundOracle {
         return (endsOf(without) & CAN_WIN) != 0;
     }
 
-    private byte endsOf(final int state) {
+    private byte endsOf(int state) {
         if (ends[state] == NOT_KNOWN) {
             ends[state] = computeEnds(state);
         }
         return ends[state];
     }
 
-    private byte computeEnds(final int state) {
+    private byte computeEnds(int state) {
         for (int i = 0; i < nodeCount; i++) {
             if (digit(state, i) == PENDING) {
                 byte found = NOT_KNOWN;
-                for (final Vote vote : Vote.values()) {
+                for (Vote vote : Vote.values()) {
                     found |= endsOf(with(state, i, vote.ordinal()));
                 }
                 return found;
@@ -91,7 +91,7 @@ final class RoundOracle {
     }
 
     /** All votes are in: more than half of the nodes granted. */
-    private boolean isWon(final int state) {
+    private boolean isWon(int state) {
         int grants = 0;
         for (int i = 0; i < nodeCount; i++) {
             grants += digit(state, i) == Vote.GRANTED.ordinal() ? 1 : 0;

@@ -15,21 +15,21 @@ class RoundProperties {
     private static final Vote[] VOTES = Vote.values();
 
     @Property(tries = 3_000)
-    void agreesWithPlainCounting(@ForAll @IntRange(min = 1, max = 63) final int nodeCount,
-            @ForAll final long seed) {
-        final SplittableRandom random = new SplittableRandom(seed);
-        final int[] order = shuffled(nodeCount, random);
-        final int[] weights = {random.nextInt(1, 20), random.nextInt(0, 10), random.nextInt(0, 5),
+    void agreesWithPlainCounting(@ForAll @IntRange(min = 1, max = 63) int nodeCount,
+            @ForAll long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        int[] order = shuffled(nodeCount, random);
+        int[] weights = {random.nextInt(1, 20), random.nextInt(0, 10), random.nextInt(0, 5),
             random.nextInt(0, 5)};
-        final Round round = new Round(nodeCount);
-        final int[] counts = new int[VOTES.length];
+        Round round = new Round(nodeCount);
+        int[] counts = new int[VOTES.length];
         Decision before = round.decision();
         assertEquals(Decision.OPEN, before);
-        for (final int node : order) {
-            final int vote = draw(weights, random);
+        for (int node : order) {
+            int vote = draw(weights, random);
             counts[vote]++;
             assertTrue(round.onVote(node, VOTES[vote]));
-            final Decision now = round.decision();
+            Decision now = round.decision();
             assertEquals(expected(nodeCount, counts), now, round::toString);
             assertTrue(before == Decision.OPEN || before == now
                     || before == Decision.CONTENDED && now == Decision.NO_QUORUM, before + " became " + now);
@@ -40,10 +40,10 @@ class RoundProperties {
     }
 
     /** From the words of the algorithm: q grants, or fewer than q still possible; blamed on refusals if they tip it. */
-    private static Decision expected(final int nodeCount, final int[] counts) {
-        final int needed = (nodeCount + 2) / 2;
-        final int silent = counts[2] + counts[3];
-        final int stillPossible = nodeCount - counts[1] - silent;
+    private static Decision expected(int nodeCount, int[] counts) {
+        int needed = (nodeCount + 2) / 2;
+        int silent = counts[2] + counts[3];
+        int stillPossible = nodeCount - counts[1] - silent;
         if (counts[0] >= needed) {
             return Decision.WON;
         }
@@ -53,7 +53,7 @@ class RoundProperties {
         return nodeCount - silent >= needed ? Decision.CONTENDED : Decision.NO_QUORUM;
     }
 
-    private static int draw(final int[] weights, final SplittableRandom random) {
+    private static int draw(int[] weights, SplittableRandom random) {
         int left = random.nextInt(weights[0] + weights[1] + weights[2] + weights[3]);
         int vote = 0;
         while (left >= weights[vote]) {
@@ -62,10 +62,10 @@ class RoundProperties {
         return vote;
     }
 
-    private static int[] shuffled(final int count, final SplittableRandom random) {
-        final int[] order = new int[count];
+    private static int[] shuffled(int count, SplittableRandom random) {
+        int[] order = new int[count];
         for (int i = 0; i < count; i++) {
-            final int j = random.nextInt(i + 1);
+            int j = random.nextInt(i + 1);
             order[i] = order[j];
             order[j] = i;
         }
@@ -73,10 +73,10 @@ class RoundProperties {
     }
 
     @Property(tries = 500)
-    void aTimeoutMakesEveryPendingVoteUnknown(@ForAll @IntRange(min = 1, max = 63) final int nodeCount,
-            @ForAll final long granting) {
-        final Round round = new Round(nodeCount);
-        final long mask = granting & Quorum.allOf(nodeCount);
+    void aTimeoutMakesEveryPendingVoteUnknown(@ForAll @IntRange(min = 1, max = 63) int nodeCount,
+            @ForAll long granting) {
+        Round round = new Round(nodeCount);
+        long mask = granting & Quorum.allOf(nodeCount);
         for (int node = 0; node < nodeCount; node++) {
             if ((mask & 1L << node) != 0) {
                 round.onVote(node, Vote.GRANTED);
@@ -86,13 +86,13 @@ class RoundProperties {
         round.onTimeout();
         assertEquals(mask, round.granted());
         assertEquals(Quorum.allOf(nodeCount) & ~mask, round.unknown());
-        final boolean isMajority = 2 * Long.bitCount(mask) > nodeCount;
+        boolean isMajority = 2 * Long.bitCount(mask) > nodeCount;
         assertEquals(isMajority ? Decision.WON : Decision.NO_QUORUM, round.decision());
     }
 
     @Example
     void theLargestRoundUsesEveryBitButTheSign() {
-        final Round round = new Round(63);
+        Round round = new Round(63);
         assertEquals(Long.MAX_VALUE, round.pending());
         assertTrue(round.onVote(62, Vote.GRANTED));
         assertEquals(1L << 62, round.granted());

@@ -23,18 +23,18 @@ class RoundTest {
      */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7})
-    void decidesAtTheFirstVoteThatMakesItCertain(final int nodeCount) {
-        final RoundOracle oracle = new RoundOracle(nodeCount);
-        final Round round = new Round(nodeCount);
+    void decidesAtTheFirstVoteThatMakesItCertain(int nodeCount) {
+        RoundOracle oracle = new RoundOracle(nodeCount);
+        Round round = new Round(nodeCount);
         for (int state = 0; state < oracle.stateCount(); state++) {
-            final Decision expected = oracle.decision(state);
+            Decision expected = oracle.decision(state);
             play(round, oracle, state, -1);
             assertState(oracle, state, round, expected);
             for (int last = 0; last < nodeCount; last++) {
-                final int vote = oracle.digit(state, last);
+                int vote = oracle.digit(state, last);
                 if (vote != RoundOracle.PENDING) {
                     play(round, oracle, state, last);
-                    final Decision before = round.decision();
+                    Decision before = round.decision();
                     assertTrue(round.onVote(last, VOTES[vote]));
                     assertState(oracle, state, round, expected);
                     assertStands(before, expected);
@@ -49,11 +49,11 @@ class RoundTest {
      */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7})
-    void decidesTheSameInEveryOrder(final int nodeCount) {
-        final RoundOracle oracle = new RoundOracle(nodeCount);
-        final Decision[] decisions = new Decision[oracle.stateCount()];
+    void decidesTheSameInEveryOrder(int nodeCount) {
+        RoundOracle oracle = new RoundOracle(nodeCount);
+        Decision[] decisions = new Decision[oracle.stateCount()];
         Arrays.setAll(decisions, oracle::decision);
-        final long orders = IntStream.range(0, nodeCount * VOTES.length)
+        long orders = IntStream.range(0, nodeCount * VOTES.length)
                 .parallel()
                 .mapToLong(first -> new Orders(oracle, decisions, nodeCount).playFrom(first / VOTES.length,
                         VOTES[first % VOTES.length]))
@@ -74,7 +74,7 @@ class RoundTest {
         private final Vote[] votes;
         private final int nodeCount;
 
-        Orders(final RoundOracle oracle, final Decision[] decisions, final int nodeCount) {
+        Orders(RoundOracle oracle, Decision[] decisions, int nodeCount) {
             this.oracle = oracle;
             this.decisions = decisions;
             this.nodeCount = nodeCount;
@@ -83,36 +83,36 @@ class RoundTest {
             this.votes = new Vote[nodeCount];
         }
 
-        long playFrom(final int node, final Vote vote) {
+        long playFrom(int node, Vote vote) {
             return play(0, (1 << nodeCount) - 1, oracle.allPending(), Decision.OPEN, node, vote);
         }
 
         /** Plays one more vote, then every order of those that are left. */
-        private long play(final int depth, final int pending, final int state, final Decision before, final int node,
-                final Vote vote) {
+        private long play(int depth, int pending, int state, Decision before, int node,
+                Vote vote) {
             nodes[depth] = node;
             votes[depth] = vote;
-            final int next = oracle.afterVote(state, node, vote);
+            int next = oracle.afterVote(state, node, vote);
             replay(depth + 1);
-            final Decision decision = round.decision();
+            Decision decision = round.decision();
             if (decision != decisions[next]) {
                 throw new AssertionError(round + " says " + decision + ", not " + decisions[next]);
             }
             assertStands(before, decision);
-            final int left = pending & ~(1 << node);
+            int left = pending & ~(1 << node);
             if (left == 0) {
                 return 1;
             }
             long orders = 0;
             for (int rest = left; rest != 0; rest &= rest - 1) {
-                for (final Vote following : VOTES) {
+                for (Vote following : VOTES) {
                     orders += play(depth + 1, left, next, decision, Integer.numberOfTrailingZeros(rest), following);
                 }
             }
             return orders;
         }
 
-        private void replay(final int length) {
+        private void replay(int length) {
             round.reset();
             for (int i = 0; i < length; i++) {
                 round.onVote(nodes[i], votes[i]);
@@ -120,23 +120,23 @@ class RoundTest {
         }
     }
 
-    private static void play(final Round round, final RoundOracle oracle, final int state, final int without) {
+    private static void play(Round round, RoundOracle oracle, int state, int without) {
         round.reset();
         for (int node = 0; node < round.nodeCount(); node++) {
-            final int vote = oracle.digit(state, node);
+            int vote = oracle.digit(state, node);
             if (vote != RoundOracle.PENDING && node != without) {
                 round.onVote(node, VOTES[vote]);
             }
         }
     }
 
-    private static void assertState(final RoundOracle oracle, final int state, final Round round,
-            final Decision expected) {
-        final long[] masks = new long[RoundOracle.PENDING + 1];
+    private static void assertState(RoundOracle oracle, int state, Round round,
+            Decision expected) {
+        long[] masks = new long[RoundOracle.PENDING + 1];
         for (int node = 0; node < round.nodeCount(); node++) {
             masks[oracle.digit(state, node)] |= 1L << node;
         }
-        final boolean isKnown = round.granted() == masks[0] && round.refused() == masks[1]
+        boolean isKnown = round.granted() == masks[0] && round.refused() == masks[1]
                 && round.failed() == masks[2] && round.unknown() == masks[3] && round.pending() == masks[4];
         if (!isKnown || round.decision() != expected) {
             throw new AssertionError(round + " says " + round.decision() + ", not " + expected);
@@ -144,8 +144,8 @@ class RoundTest {
     }
 
     /** A win stays a win and a loss a loss; only its reason may become that nodes are gone. */
-    private static void assertStands(final Decision before, final Decision after) {
-        final boolean stands = before == Decision.OPEN || before == after
+    private static void assertStands(Decision before, Decision after) {
+        boolean stands = before == Decision.OPEN || before == after
                 || before == Decision.CONTENDED && after == Decision.NO_QUORUM;
         if (!stands) {
             throw new AssertionError(before + " became " + after);
@@ -159,9 +159,9 @@ class RoundTest {
 
     @Test
     void aSecondVoteOfANodeIsIgnored() {
-        final Round round = new Round(3);
+        Round round = new Round(3);
         assertTrue(round.onVote(1, Vote.REFUSED));
-        for (final Vote vote : VOTES) {
+        for (Vote vote : VOTES) {
             assertFalse(round.onVote(1, vote), "second vote " + vote);
         }
         assertEquals(0b010, round.refused());
@@ -171,7 +171,7 @@ class RoundTest {
 
     @Test
     void aTimeoutMakesPendingVotesUnknown() {
-        final Round round = new Round(5);
+        Round round = new Round(5);
         round.onVote(0, Vote.GRANTED);
         round.onVote(3, Vote.FAILED);
         round.onTimeout();
@@ -184,7 +184,7 @@ class RoundTest {
 
     @Test
     void aLateVoteReplacesOnlyAnUnknownVote() {
-        final Round round = new Round(3);
+        Round round = new Round(3);
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.FAILED);
         round.onTimeout();
@@ -200,7 +200,7 @@ class RoundTest {
 
     @Test
     void aRevokedGrantStaysUnknown() {
-        final Round round = new Round(3);
+        Round round = new Round(3);
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.GRANTED);
         assertEquals(Decision.WON, round.decision());
@@ -216,7 +216,7 @@ class RoundTest {
 
     @Test
     void revokingANodeWithoutAGrantChangesNothing() {
-        final Round round = new Round(5);
+        Round round = new Round(5);
         round.onVote(0, Vote.REFUSED);
         round.onVote(1, Vote.FAILED);
         for (int node = 0; node < 5; node++) {
@@ -230,7 +230,7 @@ class RoundTest {
 
     @Test
     void onlyRefusalsMakeALossFinal() {
-        final Round round = new Round(5);
+        Round round = new Round(5);
         round.onVote(0, Vote.REFUSED);
         round.onVote(1, Vote.REFUSED);
         round.onVote(2, Vote.UNKNOWN);
@@ -242,7 +242,7 @@ class RoundTest {
 
     @Test
     void resetClearsEveryVote() {
-        final Round round = new Round(4);
+        Round round = new Round(4);
         for (int node = 0; node < 4; node++) {
             round.onVote(node, VOTES[node]);
         }
@@ -264,7 +264,7 @@ class RoundTest {
 
     @Test
     void toStringCountsTheVotes() {
-        final Round round = new Round(7);
+        Round round = new Round(7);
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.GRANTED);
         round.onVote(2, Vote.REFUSED);
@@ -275,7 +275,7 @@ class RoundTest {
 
     @Test
     void rejectsVotesOfNodesOutsideTheRound() {
-        final Round round = new Round(3);
+        Round round = new Round(3);
         assertThrows(AssertionError.class, () -> round.onVote(3, Vote.GRANTED));
         assertThrows(AssertionError.class, () -> round.onVote(-1, Vote.GRANTED));
         assertTrue(round.onVote(0, Vote.FAILED));

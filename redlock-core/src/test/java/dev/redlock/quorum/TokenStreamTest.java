@@ -34,7 +34,7 @@ class TokenStreamTest {
     private static final long SECOND_NS = 1_000_000_000;
     private static final int REFILL = TokenStream.TOKENS_PER_REFILL;
 
-    private static byte[] bytesOf(final Token token) {
+    private static byte[] bytesOf(Token token) {
         return ByteBuffer.allocate(Token.LENGTH)
                 .putLong(token.high())
                 .putLong(token.middle())
@@ -47,12 +47,12 @@ class TokenStreamTest {
         private final FixedSeed seed = new FixedSeed(SEED);
         private Cipher cipher;
 
-        void rekey(final long nowNs, final long wall) throws GeneralSecurityException {
-            final byte[] fresh = new byte[32];
-            final byte[] nonce = new byte[12];
+        void rekey(long nowNs, long wall) throws GeneralSecurityException {
+            byte[] fresh = new byte[32];
+            byte[] nonce = new byte[12];
             seed.nextBytes(fresh);
             seed.nextBytes(nonce);
-            final MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
             digest.update(fresh);
             digest.update(ByteBuffer.allocate(16).putLong(nowNs).putLong(wall).array());
             if (cipher != null) {
@@ -63,41 +63,41 @@ class TokenStreamTest {
                     new ChaCha20ParameterSpec(nonce, 1));
         }
 
-        void assertTokens(final int count, final TokenStream stream, final long nowNs) {
-            final ByteBuffer expected = ByteBuffer.wrap(cipher.update(new byte[count * Token.LENGTH]));
-            final Token token = new Token();
+        void assertTokens(int count, TokenStream stream, long nowNs) {
+            ByteBuffer expected = ByteBuffer.wrap(cipher.update(new byte[count * Token.LENGTH]));
+            Token token = new Token();
             for (int i = 0; i < count; i++) {
                 stream.next(token, nowNs);
-                final byte[] next = new byte[Token.LENGTH];
+                byte[] next = new byte[Token.LENGTH];
                 expected.get(next);
-                final ByteBuffer bytes = ByteBuffer.wrap(next);
+                ByteBuffer bytes = ByteBuffer.wrap(next);
                 bytes.putLong(0, bytes.getLong(0) ^ nowNs);
                 assertArrayEquals(next, bytesOf(token), "token " + i);
             }
         }
     }
 
-    private static TokenStream stream(final SecureRandom seed, final long nowNs, final int refillsPerKey) {
+    private static TokenStream stream(SecureRandom seed, long nowNs, int refillsPerKey) {
         return new TokenStream(seed::nextBytes, () -> WALL, nowNs, refillsPerKey);
     }
 
-    private static TokenStream stream(final SecureRandom seed) {
+    private static TokenStream stream(SecureRandom seed) {
         return stream(seed, NOW_NS, TokenStream.REFILLS_PER_KEY);
     }
 
     @Test
     void drawsTheKeyStreamOfTheJdkXorTheTime() throws GeneralSecurityException {
-        final PlainStream plain = new PlainStream();
+        PlainStream plain = new PlainStream();
         plain.rekey(NOW_NS, WALL);
         plain.assertTokens(10 * REFILL, stream(new FixedSeed(SEED)), NOW_NS);
     }
 
     @Test
     void replacesTheKeyAfterItsLastRefill() throws GeneralSecurityException {
-        final int refills = 3;
-        final FixedSeed seed = new FixedSeed(SEED);
-        final TokenStream stream = stream(seed, NOW_NS, refills);
-        final PlainStream plain = new PlainStream();
+        int refills = 3;
+        FixedSeed seed = new FixedSeed(SEED);
+        TokenStream stream = stream(seed, NOW_NS, refills);
+        PlainStream plain = new PlainStream();
         plain.rekey(NOW_NS, WALL);
         plain.assertTokens(refills * REFILL, stream, NOW_NS);
         assertEquals(2, seed.draws(), "one key and one nonce so far");
@@ -108,10 +108,10 @@ class TokenStreamTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, Long.MAX_VALUE - 5, Long.MIN_VALUE})
-    void replacesTheKeyEachSecond(final long startNs) throws GeneralSecurityException {
-        final FixedSeed seed = new FixedSeed(SEED);
-        final TokenStream stream = stream(seed, startNs, TokenStream.REFILLS_PER_KEY);
-        final PlainStream plain = new PlainStream();
+    void replacesTheKeyEachSecond(long startNs) throws GeneralSecurityException {
+        FixedSeed seed = new FixedSeed(SEED);
+        TokenStream stream = stream(seed, startNs, TokenStream.REFILLS_PER_KEY);
+        PlainStream plain = new PlainStream();
         plain.rekey(startNs, WALL);
         plain.assertTokens(REFILL, stream, startNs + SECOND_NS - 1);
         plain.rekey(startNs + SECOND_NS, WALL);
@@ -121,8 +121,8 @@ class TokenStreamTest {
 
     @Test
     void rekeyReplacesTheKey() throws GeneralSecurityException {
-        final TokenStream stream = stream(new FixedSeed(SEED));
-        final PlainStream plain = new PlainStream();
+        TokenStream stream = stream(new FixedSeed(SEED));
+        PlainStream plain = new PlainStream();
         plain.rekey(NOW_NS, WALL);
         plain.assertTokens(REFILL, stream, NOW_NS);
         stream.rekey();
@@ -133,30 +133,30 @@ class TokenStreamTest {
     /** A copy of the machine may include the kernel's random state. */
     @ParameterizedTest
     @CsvSource({"1, 0, 0", "0, 1, 0", "0, 0, 1"})
-    void aNewKeyDependsOnEachOfItsParts(final long seedDifference, final long nowDifference,
-            final long wallDifference) {
-        final long[] wall = {WALL};
-        final long[] seed = {0};
-        final TokenStream one = new TokenStream(bytes -> Arrays.fill(bytes, (byte) seed[0]), () -> wall[0], NOW_NS);
-        final TokenStream other = new TokenStream(bytes -> Arrays.fill(bytes, (byte) seed[0]), () -> wall[0], NOW_NS);
+    void aNewKeyDependsOnEachOfItsParts(long seedDifference, long nowDifference,
+            long wallDifference) {
+        long[] wall = {WALL};
+        long[] seed = {0};
+        TokenStream one = new TokenStream(bytes -> Arrays.fill(bytes, (byte) seed[0]), () -> wall[0], NOW_NS);
+        TokenStream other = new TokenStream(bytes -> Arrays.fill(bytes, (byte) seed[0]), () -> wall[0], NOW_NS);
         assertEquals(draw(one, NOW_NS), draw(other, NOW_NS), "copies");
         assertNotEquals(draw(one, NOW_NS), draw(other, NOW_NS + 1), "not drawn in the same nanosecond");
         one.rekey();
         other.rekey();
-        final Token first = draw(one, NOW_NS + 1);
+        Token first = draw(one, NOW_NS + 1);
         seed[0] = seedDifference;
         wall[0] += wallDifference;
-        final Token second = draw(other, NOW_NS + 1 + nowDifference);
+        Token second = draw(other, NOW_NS + 1 + nowDifference);
         assertNotEquals(first.middle(), second.middle(), "copies after a new key; the time is in another part");
     }
 
     @Test
     void aNewKeyDependsOnThePreviousKeyStream() {
-        final byte[] seed = {1};
-        final SeedSource source = bytes -> Arrays.fill(bytes, seed[0]);
-        final TokenStream one = new TokenStream(source, () -> WALL, NOW_NS);
+        byte[] seed = {1};
+        SeedSource source = bytes -> Arrays.fill(bytes, seed[0]);
+        TokenStream one = new TokenStream(source, () -> WALL, NOW_NS);
         seed[0] = 2;
-        final TokenStream other = new TokenStream(source, () -> WALL, NOW_NS);
+        TokenStream other = new TokenStream(source, () -> WALL, NOW_NS);
         one.rekey();
         other.rekey();
         assertNotEquals(draw(one, NOW_NS), draw(other, NOW_NS), "new keys from equal seeds at equal times");
@@ -165,15 +165,15 @@ class TokenStreamTest {
     /** The stream continues with the old key and retries a second later. */
     @Test
     void aFailingSeedSourceDoesNotStopTheStream() throws GeneralSecurityException {
-        final FixedSeed seed = new FixedSeed(SEED);
-        final boolean[] isBroken = {false};
-        final TokenStream stream = new TokenStream(bytes -> {
+        FixedSeed seed = new FixedSeed(SEED);
+        boolean[] isBroken = {false};
+        TokenStream stream = new TokenStream(bytes -> {
             if (isBroken[0]) {
                 throw new IllegalStateException("Too many open files");
             }
             seed.nextBytes(bytes);
         }, () -> WALL, NOW_NS);
-        final PlainStream plain = new PlainStream();
+        PlainStream plain = new PlainStream();
         plain.rekey(NOW_NS, WALL);
         plain.assertTokens(REFILL, stream, NOW_NS);
         isBroken[0] = true;
@@ -188,24 +188,24 @@ class TokenStreamTest {
     /** A missing cipher or a blocking source fails at connect and not at the first lock. */
     @Test
     void theConstructorDrawsTheFirstKey() {
-        final FixedSeed seed = new FixedSeed(SEED);
+        FixedSeed seed = new FixedSeed(SEED);
         stream(seed).toString();
         assertEquals(2, seed.draws(), "a key and a nonce");
     }
 
     @Test
     void theRefillsPerKeyAreFarBelowTheBlockCounter() {
-        final long bytesPerKey = (long) TokenStream.REFILLS_PER_KEY * REFILL * Token.LENGTH;
+        long bytesPerKey = (long) TokenStream.REFILLS_PER_KEY * REFILL * Token.LENGTH;
         assertTrue(bytesPerKey < (1L << 32) * 64, "RFC 8439: 2^32 blocks of 64 bytes under one key and nonce");
         assertEquals(20L << 20, bytesPerKey);
     }
 
     @Test
     void noTokenRepeats() {
-        final int count = 1_000_000;
-        final TokenStream stream = stream(new FixedSeed(SEED));
-        final Set<Long> seen = new HashSet<>(2 * count);
-        final Token token = new Token();
+        int count = 1_000_000;
+        TokenStream stream = stream(new FixedSeed(SEED));
+        Set<Long> seen = new HashSet<>(2 * count);
+        Token token = new Token();
         for (int i = 0; i < count; i++) {
             stream.next(token, NOW_NS);
             // 64 of the 160 bits: an accident is as likely as 1 in 37 million, and the seed is fixed.
@@ -218,34 +218,34 @@ class TokenStreamTest {
         assertNotEquals(draw(stream(new FixedSeed(1)), NOW_NS), draw(stream(new FixedSeed(2)), NOW_NS));
     }
 
-    private static Token draw(final TokenStream stream, final long nowNs) {
-        final Token token = new Token();
+    private static Token draw(TokenStream stream, long nowNs) {
+        Token token = new Token();
         stream.next(token, nowNs);
         return token;
     }
 
     @Test
     void aRefillOverwritesUsedTokens() throws ReflectiveOperationException {
-        final TokenStream stream = stream(new FixedSeed(SEED));
-        final Field field = TokenStream.class.getDeclaredField("buffer");
+        TokenStream stream = stream(new FixedSeed(SEED));
+        Field field = TokenStream.class.getDeclaredField("buffer");
         field.setAccessible(true);
-        final byte[] buffer = (byte[]) field.get(stream);
-        final Token token = new Token();
+        byte[] buffer = (byte[]) field.get(stream);
+        Token token = new Token();
         stream.next(token, NOW_NS);
-        final byte[] before = buffer.clone();
+        byte[] before = buffer.clone();
         for (int i = 0; i < REFILL; i++) {
             stream.next(token, NOW_NS);
         }
         for (int i = 0; i < REFILL; i++) {
-            final int at = i * Token.LENGTH;
+            int at = i * Token.LENGTH;
             assertFalse(Arrays.equals(before, at, at + Token.LENGTH, buffer, at, at + Token.LENGTH), "token " + i);
         }
     }
 
     @Test
     void holdsNoCopyOfItsKey() throws ReflectiveOperationException {
-        final List<byte[]> drawn = new ArrayList<>();
-        final TokenStream stream = new TokenStream(bytes -> {
+        List<byte[]> drawn = new ArrayList<>();
+        TokenStream stream = new TokenStream(bytes -> {
             Arrays.fill(bytes, (byte) 7);
             drawn.add(bytes);
         }, () -> WALL, NOW_NS);
@@ -258,9 +258,9 @@ class TokenStreamTest {
 
     @Test
     void theSystemSourceReturnsFreshBytes() {
-        final byte[] one = new byte[32];
-        final byte[] other = new byte[32];
-        final SeedSource source = SeedSource.system();
+        byte[] one = new byte[32];
+        byte[] other = new byte[32];
+        SeedSource source = SeedSource.system();
         source.fill(one);
         source.fill(other);
         assertFalse(Arrays.equals(one, other));
@@ -269,14 +269,14 @@ class TokenStreamTest {
 
     @Test
     void allocatesNothing() {
-        final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        final long id = Thread.currentThread().getId();
-        final TokenStream stream = new TokenStream(SeedSource.system(), System::currentTimeMillis, NOW_NS);
-        final Token token = new Token();
-        final int count = 100_000;
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long id = Thread.currentThread().getId();
+        TokenStream stream = new TokenStream(SeedSource.system(), System::currentTimeMillis, NOW_NS);
+        Token token = new Token();
+        int count = 100_000;
         long best = Long.MAX_VALUE;
         for (int window = 0; window < 20 && best >= count; window++) {
-            final long before = threads.getThreadAllocatedBytes(id);
+            long before = threads.getThreadAllocatedBytes(id);
             for (int i = 0; i < count; i++) {
                 stream.next(token, NOW_NS);
             }

@@ -10,15 +10,15 @@ import org.junit.jupiter.api.Test;
 
 class TokenTest {
 
-    private static Token token(final long high, final long middle, final int low) {
-        final Token token = new Token();
+    private static Token token(long high, long middle, int low) {
+        Token token = new Token();
         token.set(high, middle, low);
         return token;
     }
 
     @Test
     void keepsAllTwentyBytes() {
-        final Token token = token(0x0102030405060708L, 0x1112131415161718L, 0x21222324);
+        Token token = token(0x0102030405060708L, 0x1112131415161718L, 0x21222324);
         assertEquals(0x0102030405060708L, token.high());
         assertEquals(0x1112131415161718L, token.middle());
         assertEquals(0x21222324, token.low());
@@ -27,7 +27,7 @@ class TokenTest {
 
     @Test
     void equalsComparesEveryPart() {
-        final Token token = token(1, 2, 3);
+        Token token = token(1, 2, 3);
         assertEquals(token, token(1, 2, 3));
         assertEquals(token.hashCode(), token(1, 2, 3).hashCode());
         assertNotEquals(token, token(9, 2, 3));
@@ -39,7 +39,7 @@ class TokenTest {
 
     @Test
     void hashCodeDependsOnEveryPart() {
-        final int hash = token(1, 2, 3).hashCode();
+        int hash = token(1, 2, 3).hashCode();
         assertEquals(Long.hashCode(1 ^ 2) ^ 3, hash);
         assertNotEquals(hash, token(1, 2, 4).hashCode());
         assertNotEquals(hash, token(1, 5, 3).hashCode());
@@ -47,8 +47,8 @@ class TokenTest {
 
     @Test
     void aCopyIsEqualAndIndependent() {
-        final Token source = token(1, 2, 3);
-        final Token copy = new Token();
+        Token source = token(1, 2, 3);
+        Token copy = new Token();
         assertSame(copy, copy.copyOf(source));
         assertEquals(source, copy);
         source.set(4, 5, 6);
@@ -57,7 +57,7 @@ class TokenTest {
 
     @Test
     void toStringShowsNoSecret() {
-        final Token token = token(0x0102030405060708L, 0x1112131415161718L, 0x21222324);
+        Token token = token(0x0102030405060708L, 0x1112131415161718L, 0x21222324);
         assertEquals("Token{not shown}", token.toString());
         assertEquals(new Token().toString(), token.toString());
         assertTrue(token.toString().chars().noneMatch(Character::isDigit));

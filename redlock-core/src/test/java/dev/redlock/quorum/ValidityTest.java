@@ -16,10 +16,10 @@ class ValidityTest {
 
     @Test
     void validityIsTtlMinusElapsedMinusDrift() {
-        final long ttlNs = 30_000 * MS;
-        final long t1Ns = 1_000;
-        final long t2Ns = t1Ns + 7 * MS;
-        final long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Drift.DEFAULT.ofNs(ttlNs));
+        long ttlNs = 30_000 * MS;
+        long t1Ns = 1_000;
+        long t2Ns = t1Ns + 7 * MS;
+        long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Drift.DEFAULT.ofNs(ttlNs));
         assertEquals((30_000 - 7 - 302) * MS, Validity.remainingNs(untilNs, t2Ns));
     }
 
@@ -39,19 +39,19 @@ class ValidityTest {
 
     /** System.nanoTime may start anywhere and wrap; only differences count. */
     @Property
-    void doesNotDependOnTheOriginOfTheClock(@ForAll final long t1Ns,
-            @ForAll @LongRange(min = 0, max = 86_400_000_000_000L) final long ttlNs,
-            @ForAll @LongRange(min = 0, max = 90_000_000_000_000L) final long elapsedNs) {
-        final long driftNs = ttlNs / 100 + 2 * MS;
-        final long expected = Math.max(0, Math.max(0, ttlNs - driftNs) - elapsedNs);
-        final long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Drift.DEFAULT.ofNs(ttlNs));
+    void doesNotDependOnTheOriginOfTheClock(@ForAll long t1Ns,
+            @ForAll @LongRange(min = 0, max = 86_400_000_000_000L) long ttlNs,
+            @ForAll @LongRange(min = 0, max = 90_000_000_000_000L) long elapsedNs) {
+        long driftNs = ttlNs / 100 + 2 * MS;
+        long expected = Math.max(0, Math.max(0, ttlNs - driftNs) - elapsedNs);
+        long untilNs = Validity.validUntilNs(t1Ns, ttlNs, Drift.DEFAULT.ofNs(ttlNs));
         assertEquals(expected, Validity.remainingNs(untilNs, t1Ns + elapsedNs));
     }
 
     @Example
     void isRightAcrossTheWrapOfTheClock() {
-        final long t1Ns = Long.MAX_VALUE - 5;
-        final long untilNs = Validity.validUntilNs(t1Ns, 10_000 * MS, 102 * MS);
+        long t1Ns = Long.MAX_VALUE - 5;
+        long untilNs = Validity.validUntilNs(t1Ns, 10_000 * MS, 102 * MS);
         assertEquals(9_898 * MS - 10, Validity.remainingNs(untilNs, t1Ns + 10));
         assertEquals(0, Validity.remainingNs(untilNs, t1Ns + 9_898 * MS));
     }
@@ -60,7 +60,7 @@ class ValidityTest {
     @CsvSource({"0, 0, 0", "1, 2, 3", "9223372036854775807, 0, 9223372036854775807",
         "9223372036854775807, 1, 9223372036854775807", "9223372036854775807, 9223372036854775807, 9223372036854775807",
         "9223372036854775806, 1, 9223372036854775807"})
-    void sumsSaturate(final long aNs, final long bNs, final long sum) {
+    void sumsSaturate(long aNs, long bNs, long sum) {
         assertEquals(sum, Validity.plusSaturating(aNs, bNs));
     }
 }

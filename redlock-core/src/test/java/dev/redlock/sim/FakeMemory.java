@@ -22,7 +22,7 @@ public final class FakeMemory extends AbstractByteBufAllocator {
     }
 
     /** Called at each allocation. */
-    public void usedUpWhile(final BooleanSupplier condition) {
+    public void usedUpWhile(BooleanSupplier condition) {
         isUsedUp = condition;
     }
 
@@ -32,12 +32,12 @@ public final class FakeMemory extends AbstractByteBufAllocator {
     }
 
     @Override
-    protected ByteBuf newHeapBuffer(final int initialCapacity, final int maxCapacity) {
+    protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
         return POOL.heapBuffer(initialCapacity, maxCapacity);
     }
 
     @Override
-    protected ByteBuf newDirectBuffer(final int initialCapacity, final int maxCapacity) {
+    protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
         if (isUsedUp.getAsBoolean()) {
             throw new UsedUp();
         }

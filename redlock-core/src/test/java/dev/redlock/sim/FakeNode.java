@@ -65,7 +65,7 @@ public final class FakeNode {
     public interface Hostility {
 
         /** A connection was opened. */
-        default void onOpened(final Wire wire) {
+        default void onOpened(Wire wire) {
             // Most kinds of hostility start later.
         }
 
@@ -92,12 +92,12 @@ public final class FakeNode {
         void disconnect();
     }
 
-    FakeNode(final Timeline timeline, final EventLoop loop, final LocalAddress place, final String name) {
+    FakeNode(Timeline timeline, EventLoop loop, LocalAddress place, String name) {
         this(timeline, loop, LocalServerChannel.class, place, name);
     }
 
-    FakeNode(final Timeline timeline, final EventLoop loop, final Class<? extends ServerChannel> channelClass,
-            final SocketAddress place, final String name) {
+    FakeNode(Timeline timeline, EventLoop loop, Class<? extends ServerChannel> channelClass,
+            SocketAddress place, String name) {
         this.timeline = timeline;
         this.loop = loop;
         this.channelClass = channelClass;
@@ -120,7 +120,7 @@ public final class FakeNode {
     }
 
     /** Makes the node hostile; null makes it honest again. */
-    public void hostility(final Hostility newHostility) {
+    public void hostility(Hostility newHostility) {
         hostility = newHostility;
     }
 
@@ -128,12 +128,12 @@ public final class FakeNode {
 
     /** Listens. The node accepts connections after the next run of its loop. */
     public void start() {
-        final ServerBootstrap bootstrap = new ServerBootstrap().group(loop)
+        ServerBootstrap bootstrap = new ServerBootstrap().group(loop)
                 .channel(channelClass)
                 .childHandler(new ChannelInitializer<>() {
                     @Override
-                    protected void initChannel(final Channel channel) {
-                        final Link link = new Link(channel);
+                    protected void initChannel(Channel channel) {
+                        Link link = new Link(channel);
                         links.add(link);
                         openedCount++;
                         channel.pipeline().addLast(link);
@@ -164,7 +164,7 @@ public final class FakeNode {
     }
 
     /** Starts a new process at the same address. */
-    public void restart(final boolean isDataKept) {
+    public void restart(boolean isDataKept) {
         if (!isDataKept) {
             redis.loseData();
         }
@@ -180,7 +180,7 @@ public final class FakeNode {
     /** Resumes the process, which executes the requests that have arrived in the meantime. */
     public void resume() {
         isPaused = false;
-        final List<Runnable> arrived = new ArrayList<>(backlog);
+        List<Runnable> arrived = new ArrayList<>(backlog);
         backlog.clear();
         arrived.forEach(Runnable::run);
     }
@@ -188,23 +188,23 @@ public final class FakeNode {
     // ---- faults of the network --------------------------------------------------------------------------------------
 
     /** Sets the delay of each chunk in each direction. */
-    public void delay(final LongSupplier newDelayNs) {
+    public void delay(LongSupplier newDelayNs) {
         delayNs = newDelayNs;
     }
 
     /** Cuts off clients, on old and new connections, until the next call. */
-    public void cutOff(final Predicate<String> client) {
+    public void cutOff(Predicate<String> client) {
         isCutOff = client;
         links.forEach(Link::noteCut);
     }
 
     /** Loses all further requests of this client on its present connections. */
-    public void loseRequests(final Predicate<String> client) {
+    public void loseRequests(Predicate<String> client) {
         links.stream().filter(link -> client.test(link.client)).forEach(link -> link.isDeafToClient = true);
     }
 
     /** Loses all further replies to this client on its present connections. */
-    public void loseReplies(final Predicate<String> client) {
+    public void loseReplies(Predicate<String> client) {
         links.stream().filter(link -> client.test(link.client)).forEach(link -> link.isMute = true);
     }
 
@@ -213,13 +213,13 @@ public final class FakeNode {
         breakConnections(client -> true);
     }
 
-    public void breakConnections(final Predicate<String> client) {
-        final List<Link> broken = links.stream().filter(link -> client.test(link.client)).toList();
+    public void breakConnections(Predicate<String> client) {
+        List<Link> broken = links.stream().filter(link -> client.test(link.client)).toList();
         broken.forEach(Link::end);
     }
 
     /** Sets whether the node executes requests in flight after their client has disconnected. */
-    public void executeLate(final boolean isWanted) {
+    public void executeLate(boolean isWanted) {
         isLateExecuted = isWanted;
     }
 
@@ -227,7 +227,7 @@ public final class FakeNode {
      * A proxy or tunnel between this client and the node holds the requests on its present connections until
      * {@link #letThrough}. The node then executes them, in order, even if the client has disconnected.
      */
-    public void holdBack(final Predicate<String> client) {
+    public void holdBack(Predicate<String> client) {
         links.stream().filter(link -> client.test(link.client)).forEach(link -> {
             link.isHeldBack = true;
             heldBackLinks.add(link);
@@ -240,17 +240,17 @@ public final class FakeNode {
     }
 
     public void letThrough() {
-        final List<Link> open = List.copyOf(heldBackLinks);
+        List<Link> open = List.copyOf(heldBackLinks);
         heldBackLinks.clear();
         open.forEach(Link::letThrough);
     }
 
-    public void timeListener(final TimeListener newListener) {
+    public void timeListener(TimeListener newListener) {
         timeListener = newListener;
     }
 
     /** Runs when replies have reached a client that has not read them. */
-    public void deliveryListener(final Runnable newListener) {
+    public void deliveryListener(Runnable newListener) {
         deliveryListener = newListener;
     }
 
@@ -263,7 +263,7 @@ public final class FakeNode {
     }
 
     /** Sends unsolicited bytes to every client. */
-    public void sendRaw(final String bytes) {
+    public void sendRaw(String bytes) {
         links.forEach(link -> link.sendToClient(Unpooled.copiedBuffer(bytes, StandardCharsets.UTF_8), List.of()));
     }
 
@@ -289,14 +289,14 @@ public final class FakeNode {
         private long arrivesAtNodeNs = Long.MIN_VALUE;
         private long arrivesAtClientNs = Long.MIN_VALUE;
 
-        Link(final Channel channel) {
+        Link(Channel channel) {
             this.channel = channel;
         }
 
         @Override
-        public void channelActive(final ChannelHandlerContext ctx) {
+        public void channelActive(ChannelHandlerContext ctx) {
             if (channel.remoteAddress() instanceof LocalAddress address) {
-                final String whole = String.valueOf(address.id());
+                String whole = String.valueOf(address.id());
                 client = whole.substring(0, whole.indexOf('#'));
             }
             session = redis.connect(client);
@@ -315,21 +315,21 @@ public final class FakeNode {
         }
 
         @Override
-        public void channelRead(final ChannelHandlerContext ctx, final Object msg) {
+        public void channelRead(ChannelHandlerContext ctx, Object msg) {
             // A copy on the heap, because chunks in flight at the end of a run are dropped without a release.
-            final ByteBuf in = (ByteBuf) msg;
-            final ByteBuf bytes = Unpooled.copiedBuffer(in);
+            ByteBuf in = (ByteBuf) msg;
+            ByteBuf bytes = Unpooled.copiedBuffer(in);
             in.release();
             if (isDeafToClient) {
                 return;
             }
-            final long now = timeline.nowNs();
+            long now = timeline.nowNs();
             arrivesAtNodeNs = Math.max(arrivesAtNodeNs, now + delayNs.getAsLong());
             travel(toNode, arrivesAtNodeNs - now, () -> arrive(bytes));
         }
 
         /** Delivers immediately, unless a chunk in this direction is due now and has not arrived. */
-        private void travel(final int[] underWay, final long ns, final Runnable arrival) {
+        private void travel(int[] underWay, long ns, Runnable arrival) {
             if (ns == 0 && underWay[0] == 0) {
                 arrival.run();
                 return;
@@ -341,7 +341,7 @@ public final class FakeNode {
             });
         }
 
-        private void arrive(final ByteBuf bytes) {
+        private void arrive(ByteBuf bytes) {
             if (isHeldBack && !isDeafToClient) {
                 heldBack.add(bytes);
                 return;
@@ -355,9 +355,9 @@ public final class FakeNode {
             }
             unread = Unpooled.wrappedBuffer(unread, bytes);
             parser.parse(unread, reader);
-            final ByteBuf replies = Unpooled.buffer();
-            final List<Runnable> deliveries = new ArrayList<>();
-            for (final RespValue request : requests) {
+            ByteBuf replies = Unpooled.buffer();
+            List<Runnable> deliveries = new ArrayList<>();
+            for (RespValue request : requests) {
                 if (hostility != null) {
                     sendHostileReply(request);
                     continue;
@@ -371,19 +371,19 @@ public final class FakeNode {
             sendToClient(replies, deliveries);
         }
 
-        private void sendHostileReply(final RespValue request) {
-            final ByteBuf honest = Unpooled.buffer();
+        private void sendHostileReply(RespValue request) {
+            ByteBuf honest = Unpooled.buffer();
             session.execute(request).writeTo(honest);
             hostility.onRequest(this, request.elements().stream().map(RespValue::asText).toList(), honest);
         }
 
         @Override
-        public void send(final String bytes) {
+        public void send(String bytes) {
             send(Unpooled.copiedBuffer(bytes, StandardCharsets.ISO_8859_1));
         }
 
         @Override
-        public void send(final ByteBuf bytes) {
+        public void send(ByteBuf bytes) {
             sendToClient(bytes, List.of());
         }
 
@@ -399,11 +399,11 @@ public final class FakeNode {
             heldBack.clear();
         }
 
-        void sendToClient(final ByteBuf bytes, final List<Runnable> deliveries) {
+        void sendToClient(ByteBuf bytes, List<Runnable> deliveries) {
             if (!bytes.isReadable() || isDisconnected || isMute) {
                 return;
             }
-            final long now = timeline.nowNs();
+            long now = timeline.nowNs();
             arrivesAtClientNs = Math.max(arrivesAtClientNs, now + delayNs.getAsLong());
             travel(toClient, arrivesAtClientNs - now, () -> {
                 if (!isEnded && !isDisconnected && !isMute) {
@@ -421,13 +421,13 @@ public final class FakeNode {
         }
 
         @Override
-        public void channelInactive(final ChannelHandlerContext ctx) {
+        public void channelInactive(ChannelHandlerContext ctx) {
             isDisconnected = true;
             links.remove(this);
         }
 
         @Override
-        public void exceptionCaught(final ChannelHandlerContext ctx, final Throwable cause) {
+        public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
             if (cause instanceof IOException) {
                 // A client of a real socket has reset the connection.
                 channel.close();

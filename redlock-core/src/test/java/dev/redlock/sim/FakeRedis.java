@@ -66,7 +66,7 @@ public final class FakeRedis {
         private final String conditionalDelete;
         private final String setOption;
 
-        Kind(final String conditionalDelete, final String setOption) {
+        Kind(String conditionalDelete, String setOption) {
             this.conditionalDelete = conditionalDelete;
             this.setOption = setOption;
         }
@@ -90,21 +90,21 @@ public final class FakeRedis {
         private boolean isResp3;
         private boolean isIn;
 
-        private Session(final String client) {
+        private Session(String client) {
             this.client = client;
         }
 
         /** Executes one request. */
-        public RespValue execute(final RespValue request) {
-            final List<String> words = new ArrayList<>();
-            for (final RespValue element : request.elements()) {
+        public RespValue execute(RespValue request) {
+            List<String> words = new ArrayList<>();
+            for (RespValue element : request.elements()) {
                 words.add(new String(element.asBytes(), StandardCharsets.ISO_8859_1));
             }
             return FakeRedis.this.execute(this, words);
         }
     }
 
-    public FakeRedis(final Timeline timeline, final String name) {
+    public FakeRedis(Timeline timeline, String name) {
         this.timeline = timeline;
         this.name = name;
         this.rateBaseNs = timeline.nowNs();
@@ -129,7 +129,7 @@ public final class FakeRedis {
 
     /** Returns the wall clock, microseconds since the epoch. */
     public long wallUs() {
-        final long elapsedNs = timeline.nowNs() - rateBaseNs;
+        long elapsedNs = timeline.nowNs() - rateBaseNs;
         return rateBaseUs + elapsedNs / 1000 + elapsedNs / 1000 * ratePpm / 1_000_000;
     }
 
@@ -138,19 +138,19 @@ public final class FakeRedis {
     }
 
     /** Makes the clock fast or slow, parts per million. */
-    public void clockRate(final long ppm) {
+    public void clockRate(long ppm) {
         rateBaseUs = wallUs();
         rateBaseNs = timeline.nowNs();
         ratePpm = ppm;
     }
 
     /** Makes the clock jump. */
-    public void clockJump(final long ms) {
+    public void clockJump(long ms) {
         rateBaseUs += ms * 1000;
     }
 
     /** Sets the uptime, as if the process had started earlier. */
-    public void uptime(final long seconds) {
+    public void uptime(long seconds) {
         startSeconds = wallUs() / US_PER_S - seconds;
     }
 
@@ -159,20 +159,20 @@ public final class FakeRedis {
     }
 
     /** Sets the run_id, for example that of another server. */
-    public void runId(final String other) {
+    public void runId(String other) {
         runId = other;
     }
 
     /** Sets a line of INFO: {@code redis_mode:cluster}, or {@code server_mode:cluster} on Valkey. */
-    public void modeField(final String newField) {
+    public void modeField(String newField) {
         modeField = newField;
     }
 
-    public void role(final String newRole) {
+    public void role(String newRole) {
         role = newRole;
     }
 
-    public void password(final String newUser, final String newPassword) {
+    public void password(String newUser, String newPassword) {
         user = newUser;
         password = newPassword;
     }
@@ -183,21 +183,21 @@ public final class FakeRedis {
     }
 
     /** Sets whether an extension to a shorter ttl shortens the key. */
-    public void shortening(final boolean isWanted) {
+    public void shortening(boolean isWanted) {
         mayShorten = isWanted;
     }
 
-    public void kind(final Kind newKind) {
+    public void kind(Kind newKind) {
         kind = newKind;
     }
 
     /** Makes INFO and COMMAND describe another kind of server, as those of a proxy or a fork may do. */
-    public void claims(final Kind otherKind) {
+    public void claims(Kind otherKind) {
         claimedKind = otherKind;
     }
 
     /** Restricts the user to keys with one prefix. */
-    public void permitKeys(final String prefix) {
+    public void permitKeys(String prefix) {
         permittedPrefix = prefix;
     }
 
@@ -207,7 +207,7 @@ public final class FakeRedis {
     }
 
     /** @return the number of executed commands with this name; scripts by the script's name, probes as {@code probe} */
-    public int commandCount(final String command) {
+    public int commandCount(String command) {
         return commandCounts.getOrDefault(command, 0);
     }
 
@@ -216,12 +216,12 @@ public final class FakeRedis {
     }
 
     /** Makes the next {@code count} commands with this name (EVALSHA also by script name) fail with an error. */
-    public void failNext(final String command, final String error, final int count) {
+    public void failNext(String command, String error, int count) {
         injected.add(new InjectedError(command, error, new int[]{count}));
     }
 
     /** Sets the reply to a command for all clients; "INFO server" and the like select one form of it. */
-    public void answer(final String command, final RespValue reply) {
+    public void answer(String command, RespValue reply) {
         answers.put(command, reply);
     }
 
@@ -229,12 +229,12 @@ public final class FakeRedis {
         injected.clear();
     }
 
-    public void listener(final ExecuteListener newListener) {
+    public void listener(ExecuteListener newListener) {
         listener = newListener;
     }
 
     /** Replaces the counter in the reply to each granted fenced acquire. */
-    public void fencedReply(final LongUnaryOperator newReply) {
+    public void fencedReply(LongUnaryOperator newReply) {
         fencedReply = newReply;
     }
 
@@ -250,8 +250,8 @@ public final class FakeRedis {
 
     // ---- keys -------------------------------------------------------------------------------------------------------
 
-    public String get(final String key) {
-        final Key found = keys.get(key);
+    public String get(String key) {
+        Key found = keys.get(key);
         if (found == null) {
             return null;
         }
@@ -264,27 +264,27 @@ public final class FakeRedis {
     }
 
     /** @param ttlMs -1 for no expiry */
-    public void set(final String key, final String value, final long ttlMs) {
+    public void set(String key, String value, long ttlMs) {
         keys.put(key, new Key(value, ttlMs < 0 ? -1 : wallMs() + ttlMs));
     }
 
-    public boolean delete(final String key) {
-        final boolean wasThere = get(key) != null;
+    public boolean delete(String key) {
+        boolean wasThere = get(key) != null;
         keys.remove(key);
         return wasThere;
     }
 
     /** @return milliseconds; -1 without expiry, -2 for a missing key */
-    public long pttl(final String key) {
+    public long pttl(String key) {
         if (get(key) == null) {
             return -2;
         }
-        final long expiresAtMs = keys.get(key).expiresAtMs;
+        long expiresAtMs = keys.get(key).expiresAtMs;
         return expiresAtMs < 0 ? -1 : expiresAtMs - wallMs();
     }
 
     /** @return the counter of a resource without braces; 0 if it is missing */
-    public long counter(final String resource) {
+    public long counter(String resource) {
         return countOf(resource + COUNTER_MARK + ":{" + resource + "}");
     }
 
@@ -300,13 +300,13 @@ public final class FakeRedis {
 
     /** @return the existing keys of locks, without fencing counters */
     public Set<String> keys() {
-        for (final Iterator<Map.Entry<String, Key>> i = keys.entrySet().iterator(); i.hasNext();) {
-            final Key key = i.next().getValue();
+        for (Iterator<Map.Entry<String, Key>> i = keys.entrySet().iterator(); i.hasNext();) {
+            Key key = i.next().getValue();
             if (key.expiresAtMs >= 0 && wallMs() > key.expiresAtMs) {
                 i.remove();
             }
         }
-        final Set<String> locks = new TreeSet<>(keys.keySet());
+        Set<String> locks = new TreeSet<>(keys.keySet());
         locks.removeIf(key -> key.contains(COUNTER_MARK));
         return locks;
     }
@@ -314,20 +314,20 @@ public final class FakeRedis {
     // ---- commands ---------------------------------------------------------------------------------------------------
 
     /** Opens a connection. */
-    public Session connect(final String client) {
+    public Session connect(String client) {
         return new Session(client);
     }
 
-    private RespValue execute(final Session session, final List<String> words) {
-        final String command = words.get(0).toUpperCase(Locale.ROOT);
-        final String script = command.equals("EVALSHA")
+    private RespValue execute(Session session, List<String> words) {
+        String command = words.get(0).toUpperCase(Locale.ROOT);
+        String script = command.equals("EVALSHA")
                 ? ScriptNames.ofSha(words.get(1))
                 : command.equals("EVAL") ? ScriptNames.ofSha(ScriptNames.shaOf(latin(words.get(1)))) : null;
-        final RespValue answer = answers.get(words.size() == 2 ? command + " " + words.get(1) : command);
+        RespValue answer = answers.get(words.size() == 2 ? command + " " + words.get(1) : command);
         if (answer != null) {
             return answer;
         }
-        final String error = takeError(command, script);
+        String error = takeError(command, script);
         if (error != null) {
             return error(error);
         }
@@ -368,13 +368,13 @@ public final class FakeRedis {
     }
 
     /** A conditional command with which a client probes the server. */
-    private static boolean isProbe(final List<String> words) {
+    private static boolean isProbe(List<String> words) {
         return words.size() > 2 && words.get(1).endsWith(PROBE_NAME)
                 && (words.get(2).equals(PROBE_NAME) || words.get(words.size() - 1).equals(PROBE_NAME));
     }
 
     /** A server checks the name of a command before the permissions. */
-    private boolean isKeyForbidden(final String command, final List<String> words) {
+    private boolean isKeyForbidden(String command, List<String> words) {
         return switch (command) {
             case "SET", "GET", "DEL", "PTTL" -> !words.get(1).startsWith(permittedPrefix);
             case "DELEX", "DELIFEQ" ->
@@ -384,8 +384,8 @@ public final class FakeRedis {
         };
     }
 
-    private String takeError(final String command, final String script) {
-        for (final InjectedError candidate : injected) {
+    private String takeError(String command, String script) {
+        for (InjectedError candidate : injected) {
             if (candidate.left[0] > 0 && (candidate.command.equals(command) || candidate.command.equals(script))) {
                 candidate.left[0]--;
                 return candidate.error;
@@ -394,26 +394,26 @@ public final class FakeRedis {
         return null;
     }
 
-    private static RespValue error(final String text) {
+    private static RespValue error(String text) {
         return RespValue.text(RespType.SIMPLE_ERROR, text);
     }
 
-    private static byte[] latin(final String text) {
+    private static byte[] latin(String text) {
         return text.getBytes(StandardCharsets.ISO_8859_1);
     }
 
-    private static RespValue bulkOrNull(final Session session, final String text) {
+    private static RespValue bulkOrNull(Session session, String text) {
         if (text == null) {
             return RespValue.nullOf(session.isResp3 ? RespType.NULL : RespType.BULK_STRING);
         }
         return RespValue.bytes(RespType.BULK_STRING, latin(text));
     }
 
-    private RespValue hello(final Session session, final List<String> words) {
+    private RespValue hello(Session session, List<String> words) {
         if (!isResp3Known) {
             return error("ERR unknown command `HELLO`, with args beginning with: `3`,");
         }
-        final int auth = words.indexOf("AUTH");
+        int auth = words.indexOf("AUTH");
         if (auth > 0) {
             session.isIn = words.get(auth + 1).equals(user) && words.get(auth + 2).equals(password);
             if (!session.isIn) {
@@ -428,17 +428,17 @@ public final class FakeRedis {
                 RespValue.bulk("proto"), RespValue.integer(3), RespValue.bulk("role"), RespValue.bulk(role)));
     }
 
-    private RespValue auth(final Session session, final List<String> words) {
-        final String givenUser = words.size() > 2 ? words.get(1) : "default";
+    private RespValue auth(Session session, List<String> words) {
+        String givenUser = words.size() > 2 ? words.get(1) : "default";
         session.isIn = givenUser.equals(user) && words.get(words.size() - 1).equals(password);
         return session.isIn
                 ? RespValue.text(RespType.SIMPLE_STRING, "OK")
                 : error("WRONGPASS invalid username-password pair or user is disabled.");
     }
 
-    private RespValue info(final Session session, final String section) {
+    private RespValue info(Session session, String section) {
         // The uptime is the difference of two rounded clocks, as in Redis.
-        final String text = section.equals("server")
+        String text = section.equals("server")
                 ? "# Server\r\nredis_version:7.0.15\r\n" + valkeyVersion() + modeField + "\r\nrun_id:" + runId
                         + "\r\nuptime_in_seconds:"
                         + (wallUs() / US_PER_S - startSeconds) + "\r\n"
@@ -454,39 +454,39 @@ public final class FakeRedis {
         };
     }
 
-    private RespValue scriptCommand(final List<String> words) {
+    private RespValue scriptCommand(List<String> words) {
         if (words.get(1).equalsIgnoreCase("FLUSH")) {
             scripts.clear();
             return RespValue.text(RespType.SIMPLE_STRING, "OK");
         }
-        final String sha = ScriptNames.shaOf(latin(words.get(2)));
+        String sha = ScriptNames.shaOf(latin(words.get(2)));
         scripts.add(sha);
         return RespValue.bulk(sha);
     }
 
-    private RespValue evalSha(final Session session, final String script, final List<String> words) {
+    private RespValue evalSha(Session session, String script, List<String> words) {
         if (!scripts.contains(words.get(1))) {
             return error("NOSCRIPT No matching script. Please use EVAL.");
         }
         return run(session, script, words);
     }
 
-    private RespValue eval(final Session session, final String script, final List<String> words) {
+    private RespValue eval(Session session, String script, List<String> words) {
         scripts.add(ScriptNames.shaOf(latin(words.get(1))));
         return run(session, script, words);
     }
 
-    private RespValue run(final Session session, final String script, final List<String> words) {
-        final int keyCount = Integer.parseInt(words.get(2));
+    private RespValue run(Session session, String script, List<String> words) {
+        int keyCount = Integer.parseInt(words.get(2));
         commandCounts.merge(script, 1, Integer::sum);
         if (script.startsWith("release_many")) {
             return releaseMany(session, words.subList(3, 3 + keyCount), words.subList(3 + keyCount, words.size()),
                     script.equals("release_many_fenced"));
         }
-        final String key = words.get(3);
-        final String token = words.get(3 + keyCount);
-        final String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
-        final long reply = switch (script) {
+        String key = words.get(3);
+        String token = words.get(3 + keyCount);
+        String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
+        long reply = switch (script) {
             case "acquire" -> acquire(key, token, Long.parseLong(argument));
             case "release" -> release(key, token);
             case "acquire_fenced" -> acquireFenced(key, words.get(4), token, Long.parseLong(argument),
@@ -500,14 +500,14 @@ public final class FakeRedis {
         return note(session, script, key, token, reply);
     }
 
-    private RespValue releaseMany(final Session session, final List<String> keys, final List<String> arguments,
-            final boolean isFenced) {
-        final int length = isFenced ? keys.size() / 2 : keys.size();
-        final List<RespValue> replies = new ArrayList<>();
+    private RespValue releaseMany(Session session, List<String> keys, List<String> arguments,
+            boolean isFenced) {
+        int length = isFenced ? keys.size() / 2 : keys.size();
+        List<RespValue> replies = new ArrayList<>();
         for (int i = 0; i < length; i++) {
-            final String key = keys.get(i);
-            final String token = arguments.get(i);
-            final long reply = isFenced
+            String key = keys.get(i);
+            String token = arguments.get(i);
+            long reply = isFenced
                     ? releaseFenced(key, keys.get(length + i), token, Long.parseLong(arguments.get(length + i)),
                             Long.parseLong(arguments.get(2 * length)))
                     : release(key, token);
@@ -516,8 +516,8 @@ public final class FakeRedis {
         return RespValue.array(replies.toArray(RespValue[]::new));
     }
 
-    private RespValue note(final Session session, final String verb, final String key, final String token,
-            final long reply) {
+    private RespValue note(Session session, String verb, String key, String token,
+            long reply) {
         if (isLogging) {
             log.add(verb + " " + key + " -> " + reply);
         }
@@ -529,9 +529,9 @@ public final class FakeRedis {
 
     // ---- conditional commands ---------------------------------------------------------------------------------------
 
-    private RespValue commandInfo(final Session session, final List<String> words) {
-        final List<RespValue> found = new ArrayList<>();
-        for (final String name : words.subList(2, words.size())) {
+    private RespValue commandInfo(Session session, List<String> words) {
+        List<RespValue> found = new ArrayList<>();
+        for (String name : words.subList(2, words.size())) {
             found.add(name.equalsIgnoreCase((claimedKind == null ? kind : claimedKind).conditionalDelete)
                     ? RespValue.array(RespValue.bulk(name), RespValue.integer(-2))
                     : RespValue.nullOf(session.isResp3 ? RespType.NULL : RespType.ARRAY));
@@ -540,15 +540,15 @@ public final class FakeRedis {
     }
 
     /** {@code DELEX key IFEQ token} or {@code DELIFEQ key token}. */
-    private RespValue conditionalDelete(final Session session, final String command, final List<String> words) {
+    private RespValue conditionalDelete(Session session, String command, List<String> words) {
         if (!command.equals(kind.conditionalDelete)) {
             return error("ERR unknown command '" + command + "'");
         }
-        final boolean isRedis = command.equals("DELEX");
+        boolean isRedis = command.equals("DELEX");
         if (words.size() != (isRedis ? 4 : 3) || isRedis && !words.get(2).equals("IFEQ")) {
             return error("ERR syntax error");
         }
-        final String token = words.get(words.size() - 1);
+        String token = words.get(words.size() - 1);
         if (isProbe(words)) {
             return RespValue.integer(release(words.get(1), token));
         }
@@ -557,7 +557,7 @@ public final class FakeRedis {
     }
 
     /** {@code SET key token IFEQ token PX ttl}. */
-    private RespValue setIfEqual(final Session session, final List<String> words) {
+    private RespValue setIfEqual(Session session, List<String> words) {
         if (isEachSetOptionTaken) {
             set(words.get(1), words.get(2), Long.parseLong(words.get(6)));
             return RespValue.text(RespType.SIMPLE_STRING, "OK");
@@ -569,7 +569,7 @@ public final class FakeRedis {
             return bulkOrNull(session, null);
         }
         commandCounts.merge("SET IFEQ", 1, Integer::sum);
-        final boolean isOurs = words.get(4).equals(get(words.get(1)));
+        boolean isOurs = words.get(4).equals(get(words.get(1)));
         if (isOurs) {
             renew(words.get(1), words.get(2), Long.parseLong(words.get(6)));
         }
@@ -577,11 +577,11 @@ public final class FakeRedis {
         return isOurs ? RespValue.text(RespType.SIMPLE_STRING, "OK") : bulkOrNull(session, null);
     }
 
-    private RespValue set(final Session session, final List<String> words) {
+    private RespValue set(Session session, List<String> words) {
         if (words.size() > 3 && words.get(3).equals("IFEQ")) {
             return setIfEqual(session, words);
         }
-        final RespValue reply = plainSet(session, words);
+        RespValue reply = plainSet(session, words);
         if (words.size() == 6 && words.get(2).length() == 20 && !reply.isError()) {
             commandCounts.merge("SET NX", 1, Integer::sum);
             note(session, "acquire", words.get(1), words.get(2), reply.isNull() ? 0 : 1);
@@ -589,35 +589,35 @@ public final class FakeRedis {
         return reply;
     }
 
-    private long acquire(final String key, final String token, final long ttlMs) {
+    private long acquire(String key, String token, long ttlMs) {
         if (get(key) == null) {
             set(key, token, ttlMs);
             return 1;
         }
-        final long left = pttl(key);
+        long left = pttl(key);
         return left == -1 ? -9_007_199_254_740_991L : -left;
     }
 
-    private long acquireFenced(final String key, final String counter, final String token, final long ttlMs,
-            final long counterTtlMs) {
+    private long acquireFenced(String key, String counter, String token, long ttlMs,
+            long counterTtlMs) {
         if (get(key) == null && get(counter) != null && Long.parseLong(get(counter)) >= COUNTER_MAX) {
             return COUNTER_ENDED;
         }
-        final long reply = acquire(key, token, ttlMs);
+        long reply = acquire(key, token, ttlMs);
         if (reply != 1) {
             return reply;
         }
-        final long value = get(counter) == null ? counterSeed() : Long.parseLong(get(counter)) + 1;
+        long value = get(counter) == null ? counterSeed() : Long.parseLong(get(counter)) + 1;
         set(counter, Long.toString(value), counterTtlMs);
         return fencedReply.applyAsLong(value);
     }
 
-    private long countOf(final String counter) {
+    private long countOf(String counter) {
         return get(counter) == null ? 0 : Long.parseLong(get(counter));
     }
 
-    private long raise(final String key, final String counter, final String token, final long value,
-            final long counterTtlMs) {
+    private long raise(String key, String counter, String token, long value,
+            long counterTtlMs) {
         if (!token.equals(get(key)) || countOf(counter) > value) {
             return 0;
         }
@@ -625,20 +625,20 @@ public final class FakeRedis {
         return 1;
     }
 
-    private long releaseFenced(final String key, final String counter, final String token, final long highest,
-            final long counterTtlMs) {
+    private long releaseFenced(String key, String counter, String token, long highest,
+            long counterTtlMs) {
         if (get(counter) != null && countOf(counter) < highest) {
             set(counter, Long.toString(highest), counterTtlMs);
         }
         return release(key, token);
     }
 
-    private long release(final String key, final String token) {
+    private long release(String key, String token) {
         return token.equals(get(key)) && delete(key) ? 1 : 0;
     }
 
-    private long extend(final String key, final String token, final long ttlMs) {
-        final String holder = get(key);
+    private long extend(String key, String token, long ttlMs) {
+        String holder = get(key);
         if (holder == null) {
             set(key, token, ttlMs);
             return 2;
@@ -650,13 +650,13 @@ public final class FakeRedis {
         return 1;
     }
 
-    private void renew(final String key, final String token, final long ttlMs) {
+    private void renew(String key, String token, long ttlMs) {
         if (mayShorten || pttl(key) < ttlMs) {
             set(key, token, ttlMs);
         }
     }
 
-    private RespValue plainSet(final Session session, final List<String> words) {
+    private RespValue plainSet(Session session, List<String> words) {
         boolean isOnlyIfAbsent = false;
         long ttlMs = -1;
         for (int i = 3; i < words.size(); i++) {

@@ -56,7 +56,7 @@ public final class FakeTransport implements IoTransport {
         }
 
         @Override
-        protected void doWrite(final ChannelOutboundBuffer in) throws Exception {
+        protected void doWrite(ChannelOutboundBuffer in) throws Exception {
             attr(SEND_LISTENER).get().run();
             super.doWrite(in);
             attr(SEND_LISTENER).get().run();
@@ -69,38 +69,38 @@ public final class FakeTransport implements IoTransport {
      * @param client name of the client, unique in the process
      * @param places address of each node by its {@code host:port}; may change
      */
-    FakeTransport(final String client, final Map<String, LocalAddress> places) {
+    FakeTransport(String client, Map<String, LocalAddress> places) {
         this.client = client;
         this.places = places;
     }
 
     /** Sets the channel class of further connections. */
-    public void channelClass(final Class<? extends Channel> newClass) {
+    public void channelClass(Class<? extends Channel> newClass) {
         channelClass = newClass;
     }
 
     /** Sets a listener that runs whenever the client uses the socket of a node: at writability checks and writes. */
-    public void sendListener(final Runnable newListener) {
+    public void sendListener(Runnable newListener) {
         sendListener = newListener;
     }
 
     /** Makes the next lookup throw, as on a machine without a free thread. */
-    public void throwAtNextLookup(final Error thrown) {
+    public void throwAtNextLookup(Error thrown) {
         thrownAtNextLookup = thrown;
     }
 
     /** Sets the allocator for commands and replies; call it before the client connects. */
-    public void allocator(final ByteBufAllocator newAllocator) {
+    public void allocator(ByteBufAllocator newAllocator) {
         allocator = newAllocator;
     }
 
     /** Replaces the delivery of lookup replies, for example by a late, repeated or missing one. */
-    public void resolver(final Resolver newResolver) {
+    public void resolver(Resolver newResolver) {
         resolver = newResolver;
     }
 
     /** The message of the exception for an unknown host, from its name. */
-    public void unknownHostText(final UnaryOperator<String> newText) {
+    public void unknownHostText(UnaryOperator<String> newText) {
         unknownHostText = newText;
     }
 
@@ -124,27 +124,27 @@ public final class FakeTransport implements IoTransport {
     }
 
     @Override
-    public Class<? extends Channel> channelClass(final NodeAddress address) {
+    public Class<? extends Channel> channelClass(NodeAddress address) {
         return channelClass;
     }
 
     @Override
-    public void tune(final Bootstrap bootstrap, final NodeAddress address, final int userTimeoutMs) {
+    public void tune(Bootstrap bootstrap, NodeAddress address, int userTimeoutMs) {
         bootstrap.option(ChannelOption.ALLOCATOR, allocator);
         bootstrap.localAddress(new LocalAddress(client + "#" + connectionCount++));
         bootstrap.attr(SEND_LISTENER, () -> sendListener.run());
     }
 
     @Override
-    public void resolve(final NodeAddress address, final EventLoop loop,
-            final BiConsumer<SocketAddress, Throwable> answer) {
+    public void resolve(NodeAddress address, EventLoop loop,
+            BiConsumer<SocketAddress, Throwable> answer) {
         lookupCount++;
-        final Error thrown = thrownAtNextLookup;
+        Error thrown = thrownAtNextLookup;
         if (thrown != null) {
             thrownAtNextLookup = null;
             throw thrown;
         }
-        final LocalAddress place = places.get(address.toString());
+        LocalAddress place = places.get(address.toString());
         loop.execute(() -> resolver.resolve(place, found -> answer.accept(found,
                 found == null ? new UnknownHostException(unknownHostText.apply(address.host())) : null)));
     }

@@ -27,10 +27,10 @@ public final class LiveNodes implements AutoCloseable, Timeline {
     private final Map<String, LocalAddress> places = new LinkedHashMap<>();
     private int clientCount;
 
-    public LiveNodes(final int count) {
+    public LiveNodes(int count) {
         for (int i = 0; i < count; i++) {
-            final LocalAddress place = new LocalAddress(world + "/node-" + i);
-            final FakeNode node = new FakeNode(this, nodeLoop, place, "node-" + i);
+            LocalAddress place = new LocalAddress(world + "/node-" + i);
+            FakeNode node = new FakeNode(this, nodeLoop, place, "node-" + i);
             places.put("node-" + i + ":1", place);
             nodes.add(node);
             onLoop(() -> {
@@ -55,26 +55,26 @@ public final class LiveNodes implements AutoCloseable, Timeline {
     }
 
     /** Runs a task on the nodes' thread and waits for it. */
-    public <T> T onLoop(final Callable<T> task) {
+    public <T> T onLoop(Callable<T> task) {
         return nodeLoop.submit(task).syncUninterruptibly().getNow();
     }
 
-    public FakeNode node(final int index) {
+    public FakeNode node(int index) {
         return nodes.get(index);
     }
 
-    public NodeAccess access(final int index) {
-        final FakeRedis redis = nodes.get(index).redis();
+    public NodeAccess access(int index) {
+        FakeRedis redis = nodes.get(index).redis();
         return new NodeAccess() {
             @Override
-            public String get(final String key) {
+            public String get(String key) {
                 return onLoop(() -> redis.get(key));
             }
 
             @Override
-            public boolean setIfAbsent(final String key, final String value, final long ttlMs) {
+            public boolean setIfAbsent(String key, String value, long ttlMs) {
                 return onLoop(() -> {
-                    final boolean isFree = redis.get(key) == null;
+                    boolean isFree = redis.get(key) == null;
                     if (isFree) {
                         redis.set(key, value, ttlMs);
                     }
@@ -83,12 +83,12 @@ public final class LiveNodes implements AutoCloseable, Timeline {
             }
 
             @Override
-            public boolean delete(final String key) {
+            public boolean delete(String key) {
                 return onLoop(() -> redis.delete(key));
             }
 
             @Override
-            public long pttl(final String key) {
+            public long pttl(String key) {
                 return onLoop(() -> redis.pttl(key));
             }
         };
@@ -100,7 +100,7 @@ public final class LiveNodes implements AutoCloseable, Timeline {
     }
 
     @Override
-    public void after(final long delayNs, final Runnable task) {
+    public void after(long delayNs, Runnable task) {
         nodeLoop.schedule(task, delayNs, TimeUnit.NANOSECONDS);
     }
 

@@ -18,21 +18,21 @@ public final class ScarceAllocator extends AbstractByteBufAllocator {
     private int failedCount;
 
     /** Sets which allocations fail, by their number; the first one is 0. */
-    public void failIf(final IntPredicate failing) {
+    public void failIf(IntPredicate failing) {
         isFailing = failing;
     }
 
-    public void exhausted(final boolean isExhausted) {
+    public void exhausted(boolean isExhausted) {
         isFailing = number -> isExhausted;
     }
 
     /** Sets the exception of a failing allocation. */
-    public void thrown(final Supplier<Throwable> newThrown) {
+    public void thrown(Supplier<Throwable> newThrown) {
         thrown = newThrown;
     }
 
     /** Sets a task that runs before the exception. */
-    public void onFailure(final Runnable task) {
+    public void onFailure(Runnable task) {
         onFailure = task;
     }
 
@@ -50,16 +50,16 @@ public final class ScarceAllocator extends AbstractByteBufAllocator {
     }
 
     @Override
-    protected ByteBuf newHeapBuffer(final int initialCapacity, final int maxCapacity) {
+    protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
         return Unpooled.buffer(initialCapacity, maxCapacity);
     }
 
     @Override
-    protected ByteBuf newDirectBuffer(final int initialCapacity, final int maxCapacity) {
+    protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
         if (isFailing.test(askedCount++)) {
             failedCount++;
             onFailure.run();
-            final Throwable failure = thrown.get();
+            Throwable failure = thrown.get();
             if (failure instanceof Error error) {
                 throw error;
             }

@@ -37,10 +37,10 @@ final class SimClient {
     private long turnEndedCount;
     private int retriesInTurn;
 
-    SimClient(final Simulation simulation, final String name, final SplittableRandom random) {
+    SimClient(Simulation simulation, String name, SplittableRandom random) {
         this.simulation = simulation;
-        final SimPlan plan = simulation.plan;
-        final RedlockContext context = new RedlockContext().nodes(simulation.world.addresses())
+        SimPlan plan = simulation.plan;
+        RedlockContext context = new RedlockContext().nodes(simulation.world.addresses())
                 .maxTtl(Duration.ofMillis(plan.maxTtlMs))
                 .restartGuard(plan.guard)
                 .clockSampleMs(plan.clockSampleMs)
@@ -109,7 +109,7 @@ final class SimClient {
     }
 
     /** Runs application code now, or as soon as the process can; never after its end. */
-    void run(final Runnable task) {
+    void run(Runnable task) {
         process.call(() -> {
             if (!isGone) {
                 guard(task);
@@ -118,7 +118,7 @@ final class SimClient {
     }
 
     /** Runs a task after the process has read everything that has arrived by now; never after its end. */
-    void whenIdle(final Runnable task) {
+    void whenIdle(Runnable task) {
         process.whenIdle(() -> {
             if (!isGone) {
                 task.run();
@@ -127,10 +127,10 @@ final class SimClient {
     }
 
     /** Calls of the client throw only for wrong arguments and wrong use, and workers make neither. */
-    private void guard(final Runnable task) {
+    private void guard(Runnable task) {
         try {
             task.run();
-        } catch (final RuntimeException | OutOfMemoryError e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             simulation.violate(name() + " got an exception: " + e);
         }
     }
@@ -151,28 +151,28 @@ final class SimClient {
 
     // ---- what goes wrong in the process -----------------------------------------------------------------------------
 
-    private boolean isNow(final long untilNs) {
+    private boolean isNow(long untilNs) {
         return untilNs - simulation.world.nowNs() > 0;
     }
 
-    void slow(final long untilNs) {
+    void slow(long untilNs) {
         slowUntilNs = untilNs;
     }
 
-    void withoutMemory(final long untilNs) {
+    void withoutMemory(long untilNs) {
         withoutMemoryUntilNs = untilNs;
     }
 
-    void throwing(final long untilNs) {
+    void throwing(long untilNs) {
         throwingUntilNs = untilNs;
     }
 
-    void eager(final long untilNs) {
+    void eager(long untilNs) {
         eagerUntilNs = untilNs;
     }
 
     void recover() {
-        final long nowNs = simulation.world.nowNs();
+        long nowNs = simulation.world.nowNs();
         slow(nowNs);
         withoutMemory(nowNs);
         throwing(nowNs);
@@ -184,7 +184,7 @@ final class SimClient {
         if (!process.isBusy() || isStalling || isGone || !isNow(slowUntilNs)) {
             return;
         }
-        final int chance = random.nextInt(2_000);
+        int chance = random.nextInt(2_000);
         if (chance < 4) {
             stall(1_000_000L * (1 + random.nextInt(chance == 0 ? 1_500 : 150)));
         } else if (chance < 400) {
@@ -192,7 +192,7 @@ final class SimClient {
         }
     }
 
-    private void stall(final long ns) {
+    private void stall(long ns) {
         isStalling = true;
         halt();
         process.stall(ns);
@@ -201,7 +201,7 @@ final class SimClient {
     }
 
     /** Called at the end of a callback. */
-    void maybeThrow(final String what) {
+    void maybeThrow(String what) {
         if (isNow(throwingUntilNs) && random.nextInt(3) == 0) {
             simulation.count("THROWN");
             throw new SimFault(what);
@@ -244,10 +244,10 @@ final class SimClient {
     }
 
     /** Closes the client and checks that it ends, with the operations of its workers. */
-    void close(final Runnable closed) {
+    void close(Runnable closed) {
         isClosing = true;
-        final long startNs = simulation.world.nowNs();
-        final long pausedBeforeNs = pausedNs();
+        long startNs = simulation.world.nowNs();
+        long pausedBeforeNs = pausedNs();
         closeReport = process.engine().close(Duration.ofSeconds(1));
         simulation.whenClosed(this, startNs, pausedBeforeNs, closed);
     }
@@ -255,7 +255,7 @@ final class SimClient {
     /** In the middle of a turn, the states of a client are incomplete. */
     private void checkStates() {
         if (!process.isBusy()) {
-            final List<Lease> leases = workers.stream().map(SimWorker::lease).filter(Objects::nonNull).toList();
+            List<Lease> leases = workers.stream().map(SimWorker::lease).filter(Objects::nonNull).toList();
             process.engine()
                     .engine()
                     .stateViolations(leases)
@@ -264,16 +264,16 @@ final class SimClient {
     }
 
     /** Checks the operations, the states and the memory of the client. */
-    void check(final long nowNs) {
-        for (final SimWorker worker : workers) {
+    void check(long nowNs) {
+        for (SimWorker worker : workers) {
             worker.check(nowNs);
         }
         checkStates();
         // A claim is in use until every node has replied; the requests of each node are limited.
-        final SimPlan plan = simulation.plan;
+        SimPlan plan = simulation.plan;
         // A batch of releases is one request for up to 64 claims; only immediate retries fill one.
-        final int perRequest = plan.faults.contains(SimPlan.Fault.RETRY_AT_ONCE) ? 64 : 1;
-        final int attemptsMax = plan.nodeCount * plan.nodeInFlightMax * perRequest + workers.size();
+        int perRequest = plan.faults.contains(SimPlan.Fault.RETRY_AT_ONCE) ? 64 : 1;
+        int attemptsMax = plan.nodeCount * plan.nodeInFlightMax * perRequest + workers.size();
         if (process.engine().claimsOut() > attemptsMax) {
             simulation
                     .violate(name() + " has " + process.engine().claimsOut() + " claims in use, more than "

@@ -47,7 +47,7 @@ final class SimClocks {
         private long deceivedNs;
     }
 
-    SimClocks(final int nodeCount, final long maxTtlMs) {
+    SimClocks(int nodeCount, long maxTtlMs) {
         nodes = new Node[nodeCount];
         for (int i = 0; i < nodeCount; i++) {
             nodes[i] = new Node();
@@ -56,7 +56,7 @@ final class SimClocks {
         neededUptimeNs = (maxTtlMs + maxTtlMs / 100 + 1_002) * 1_000_000;
     }
 
-    void onStep(final int node, final long ms, final long nowNs) {
+    void onStep(int node, long ms, long nowNs) {
         nodes[node].steppedMs += ms;
         if (ms > 0) {
             nodes[node].jumpedNs = nowNs;
@@ -64,20 +64,20 @@ final class SimClocks {
         }
     }
 
-    void onEmptied(final int node, final long nowNs, final boolean isUptimeWrong) {
+    void onEmptied(int node, long nowNs, boolean isUptimeWrong) {
         nodes[node].emptiedNs = nowNs;
         nodes[node].isUptimeWrong = isUptimeWrong;
     }
 
-    long steppedMs(final int node) {
+    long steppedMs(int node) {
         return nodes[node].steppedMs;
     }
 
     /** A client has read a TIME reply of a node. */
-    void onTimeReply(final String client, final int index, final long executedNs, final long steppedMs,
-            final long nowNs) {
-        final Sight[] all = sights.computeIfAbsent(client, any -> new Sight[nodes.length]);
-        final Sight sight = all[index];
+    void onTimeReply(String client, int index, long executedNs, long steppedMs,
+            long nowNs) {
+        Sight[] all = sights.computeIfAbsent(client, any -> new Sight[nodes.length]);
+        Sight sight = all[index];
         if (sight == null) {
             all[index] = firstSight(nodes[index], executedNs, steppedMs);
         } else {
@@ -90,8 +90,8 @@ final class SimClocks {
         }
     }
 
-    private Sight firstSight(final Node node, final long executedNs, final long steppedMs) {
-        final Sight sight = new Sight();
+    private Sight firstSight(Node node, long executedNs, long steppedMs) {
+        Sight sight = new Sight();
         sight.steppedMs = steppedMs;
         sight.isDeceived = node.emptiedNs != Long.MIN_VALUE
                 && (node.isUptimeWrong || node.jumpedNs >= node.emptiedNs)
@@ -101,9 +101,9 @@ final class SimClocks {
     }
 
     /** Returns whether no client could avoid the overlap of two leases that are valid now. */
-    boolean isExcused(final String one, final long oneSinceNs, final String other, final long otherSinceNs) {
-        final long sinceNs = Math.min(oneSinceNs, otherSinceNs);
-        for (final Jump jump : jumps) {
+    boolean isExcused(String one, long oneSinceNs, String other, long otherSinceNs) {
+        long sinceNs = Math.min(oneSinceNs, otherSinceNs);
+        for (Jump jump : jumps) {
             if (jump.atNs >= sinceNs && !couldKnow(one, jump) && !couldKnow(other, jump)) {
                 return true;
             }
@@ -111,25 +111,25 @@ final class SimClocks {
         return isDeceived(one, otherSinceNs) || isDeceived(other, oneSinceNs);
     }
 
-    private boolean couldKnow(final String client, final Jump jump) {
-        final Sight[] all = sights.get(client);
+    private boolean couldKnow(String client, Jump jump) {
+        Sight[] all = sights.get(client);
         return all != null && all[jump.node] != null && all[jump.node].knownUntilNs >= jump.atNs;
     }
 
     /** Returns whether a client has detected a clock jump of a node, so that earlier grants do not count. */
-    boolean isRevoked(final String client, final int node, final long grantedNs) {
-        final Sight[] all = sights.get(client);
-        final Sight sight = all == null ? null : all[node];
+    boolean isRevoked(String client, int node, long grantedNs) {
+        Sight[] all = sights.get(client);
+        Sight sight = all == null ? null : all[node];
         return sight != null && sight.hasDetected && grantedNs - sight.detectedNs < maxTtlNs;
     }
 
     /**
      * Returns whether the client first connected to a node that had lost the other's key and reported a long uptime.
      */
-    private boolean isDeceived(final String client, final long otherSinceNs) {
-        final Sight[] all = sights.get(client);
+    private boolean isDeceived(String client, long otherSinceNs) {
+        Sight[] all = sights.get(client);
         if (all != null) {
-            for (final Sight sight : all) {
+            for (Sight sight : all) {
                 if (sight != null && sight.isDeceived && otherSinceNs <= sight.deceivedNs) {
                     return true;
                 }

@@ -27,7 +27,7 @@ final class SimGrants {
         boolean isRevoked(int node, long grantedNs);
     }
 
-    SimGrants(final int nodeCount) {
+    SimGrants(int nodeCount) {
         quorum = nodeCount / 2 + 1;
         for (int i = 0; i < nodeCount; i++) {
             nodes.add(new HashMap<>());
@@ -35,16 +35,16 @@ final class SimGrants {
     }
 
     /** A node has executed a command; a key that an extension sets again is not a grant. */
-    void onExecuted(final int node, final String verb, final String token, final long reply, final long nowNs) {
+    void onExecuted(int node, String verb, String token, long reply, long nowNs) {
         if (verb.startsWith("acquire") && reply > 0 || verb.equals("extend") && reply == 1) {
-            final Grant grant = nodes.get(node).computeIfAbsent(token, any -> new Grant());
+            Grant grant = nodes.get(node).computeIfAbsent(token, any -> new Grant());
             grant.heldAt = ++sequence;
             grant.heldNs = nowNs;
         }
     }
 
-    void onLost(final int node, final String token) {
-        final Grant grant = nodes.get(node).get(token);
+    void onLost(int node, String token) {
+        Grant grant = nodes.get(node).get(token);
         if (grant != null) {
             grant.lostAt = ++sequence;
         }
@@ -56,16 +56,16 @@ final class SimGrants {
     }
 
     /** Counts the nodes that have held a token at some time after a moment. */
-    int heldCount(final String token, final long since) {
+    int heldCount(String token, long since) {
         int count = 0;
-        for (final Map<String, Grant> node : nodes) {
-            final Grant grant = node.get(token);
+        for (Map<String, Grant> node : nodes) {
+            Grant grant = node.get(token);
             count += grant != null && grant.heldAt > since ? 1 : 0;
         }
         return count;
     }
 
-    boolean isQuorum(final int count) {
+    boolean isQuorum(int count) {
         return count >= quorum;
     }
 
@@ -73,13 +73,13 @@ final class SimGrants {
      * Returns whether lost keys explain two holders: each has the grants of a quorum of trusted nodes, and on every
      * node that granted both, the key of one of them was lost.
      */
-    boolean isExplained(final String one, final Revocations ones, final String other, final Revocations others) {
+    boolean isExplained(String one, Revocations ones, String other, Revocations others) {
         int oneCount = 0;
         int otherCount = 0;
         boolean isAnyLost = false;
         for (int i = 0; i < nodes.size(); i++) {
-            final Grant first = trusted(i, one, ones);
-            final Grant second = trusted(i, other, others);
+            Grant first = trusted(i, one, ones);
+            Grant second = trusted(i, other, others);
             if (first != null && second != null && !isLost(first) && !isLost(second)) {
                 return false;
             }
@@ -90,12 +90,12 @@ final class SimGrants {
         return isAnyLost && isQuorum(oneCount) && isQuorum(otherCount);
     }
 
-    private Grant trusted(final int node, final String token, final Revocations revoke) {
-        final Grant grant = nodes.get(node).get(token);
+    private Grant trusted(int node, String token, Revocations revoke) {
+        Grant grant = nodes.get(node).get(token);
         return grant == null || revoke.isRevoked(node, grant.heldNs) ? null : grant;
     }
 
-    private static boolean isLost(final Grant grant) {
+    private static boolean isLost(Grant grant) {
         return grant.lostAt > grant.heldAt;
     }
 }

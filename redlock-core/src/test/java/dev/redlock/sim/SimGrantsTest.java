@@ -28,15 +28,15 @@ class SimGrantsTest {
         "ax,  axe, b,  false, a lost key without a grant explains nothing",
         "axb, ajb, a,  true,  a revoked grant does not count",
         "axb, ajb, '', false, so its quorum is missing"})
-    void lostKeysExplainTwoHolders(final String first, final String second, final String third,
-            final boolean isExplained, final String why) {
+    void lostKeysExplainTwoHolders(String first, String second, String third,
+            boolean isExplained, String why) {
         assertEquals(isExplained, explained(first, second, third), why);
     }
 
-    private static boolean explained(final String... nodes) {
-        final SimGrants grants = new SimGrants(3);
+    private static boolean explained(String... nodes) {
+        SimGrants grants = new SimGrants(3);
         for (int i = 0; i < 3; i++) {
-            for (final char event : nodes[i].toCharArray()) {
+            for (char event : nodes[i].toCharArray()) {
                 switch (event) {
                     case 'a', 'b' -> grants.onExecuted(i, "acquire", String.valueOf(event), 1, 0);
                     case 'x' -> grants.onLost(i, "a");

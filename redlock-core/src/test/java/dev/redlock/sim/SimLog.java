@@ -14,21 +14,21 @@ final class SimLog extends Handler implements AutoCloseable {
     private final Simulation simulation;
     private final Level levelBefore = ENGINE.getLevel();
 
-    SimLog(final Simulation simulation) {
+    SimLog(Simulation simulation) {
         this.simulation = simulation;
         // Other tests may have changed the level, and the log is a part of the run.
         ENGINE.setLevel(Level.INFO);
-        for (final Logger logger : new Logger[]{ENGINE, NETTY}) {
+        for (Logger logger : new Logger[]{ENGINE, NETTY}) {
             logger.setUseParentHandlers(false);
             logger.addHandler(this);
         }
     }
 
     @Override
-    public void publish(final LogRecord message) {
-        final boolean isGrave = message.getLevel().intValue() >= Level.WARNING.intValue();
+    public void publish(LogRecord message) {
+        boolean isGrave = message.getLevel().intValue() >= Level.WARNING.intValue();
         if (isGrave && message.getThrown() != null && !SimFault.isMeant(message.getThrown())) {
-            final StackTraceElement[] stack = message.getThrown().getStackTrace();
+            StackTraceElement[] stack = message.getThrown().getStackTrace();
             simulation.violate("logged: " + message.getMessage() + " " + message.getThrown() + " at "
                     + (stack.length == 0 ? "" : stack[0]));
         }
@@ -44,7 +44,7 @@ final class SimLog extends Handler implements AutoCloseable {
 
     @Override
     public void close() {
-        for (final Logger logger : new Logger[]{ENGINE, NETTY}) {
+        for (Logger logger : new Logger[]{ENGINE, NETTY}) {
             logger.removeHandler(this);
             logger.setUseParentHandlers(true);
         }

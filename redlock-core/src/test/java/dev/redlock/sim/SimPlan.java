@@ -91,14 +91,14 @@ public final class SimPlan {
     /** The command mode of each client, in turn; the default if the list is empty. */
     final List<CommandMode> commands = new ArrayList<>();
 
-    private SimPlan(final long seed) {
+    private SimPlan(long seed) {
         this.seed = seed;
     }
 
     /** Returns a run under the assumptions of the algorithm, with a random choice of faults. */
-    public static SimPlan of(final long seed) {
-        final SplittableRandom random = new SplittableRandom(seed ^ 0x51AB);
-        final SimPlan plan = new SimPlan(seed);
+    public static SimPlan of(long seed) {
+        SplittableRandom random = new SplittableRandom(seed ^ 0x51AB);
+        SimPlan plan = new SimPlan(seed);
         plan.nodeCount = List.of(1, 2, 3, 3, 3, 4, 5, 5, 5, 7).get(random.nextInt(10));
         plan.clientCount = 2 + random.nextInt(3);
         plan.resourceCount = 1 + random.nextInt(3);
@@ -108,7 +108,7 @@ public final class SimPlan {
         plan.delayUsMax = random.nextInt(4) == 0 ? 20_000 : 1_000;
         plan.isTidy = random.nextInt(3) == 0;
         plan.faults = EnumSet.noneOf(Fault.class);
-        for (final Fault fault : plan.isTidy ? TIDY : ASSUMED) {
+        for (Fault fault : plan.isTidy ? TIDY : ASSUMED) {
             if (random.nextInt(3) > 0) {
                 plan.faults.add(fault);
             }
@@ -138,13 +138,13 @@ public final class SimPlan {
         return plan;
     }
 
-    private static <T> T drawn(final SplittableRandom random, final T[] values) {
+    private static <T> T drawn(SplittableRandom random, T[] values) {
         return values[random.nextInt(values.length)];
     }
 
     /** Returns a run with three nodes and the given faults only. */
-    public static SimPlan only(final long seed, final Fault... faults) {
-        final SimPlan plan = new SimPlan(seed);
+    public static SimPlan only(long seed, Fault... faults) {
+        SimPlan plan = new SimPlan(seed);
         plan.nodeCount = 3;
         plan.clientCount = 3;
         plan.resourceCount = 1;
@@ -160,7 +160,7 @@ public final class SimPlan {
         return plan;
     }
 
-    boolean isAnyOf(final Fault... candidates) {
+    boolean isAnyOf(Fault... candidates) {
         return List.of(candidates).stream().anyMatch(faults::contains);
     }
 

@@ -23,7 +23,7 @@ final class SimWatchdog implements AutoCloseable {
      *
      * @param lastResort what to do if the run cannot be stopped, because it does not even read the clock
      */
-    SimWatchdog(final Simulation simulation, final PrintStream out, final Runnable lastResort) {
+    SimWatchdog(Simulation simulation, PrintStream out, Runnable lastResort) {
         this.simulation = simulation;
         this.out = out;
         this.lastResort = lastResort;
@@ -39,7 +39,7 @@ final class SimWatchdog implements AutoCloseable {
         try {
             while (!isClosed) {
                 wait(pollMs);
-                final long now = simulation.world.stepCount();
+                long now = simulation.world.stepCount();
                 polls = now == seen ? polls + 1 : 0;
                 seen = now;
                 if (polls >= POLLS && !isClosed) {
@@ -48,22 +48,22 @@ final class SimWatchdog implements AutoCloseable {
                     isAborted = true;
                 }
             }
-        } catch (final InterruptedException e) {
+        } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private void giveUp(final boolean isAborted) {
+    private void giveUp(boolean isAborted) {
         if (isAborted) {
             out.println("the run cannot be stopped");
             lastResort.run();
             return;
         }
-        final String what = "no event for " + simulation.plan.stuckMs + " ms of real time";
+        String what = "no event for " + simulation.plan.stuckMs + " ms of real time";
         out.println(what + "\n" + simulation.report());
-        for (final Map.Entry<Thread, StackTraceElement[]> one : Thread.getAllStackTraces().entrySet()) {
+        for (Map.Entry<Thread, StackTraceElement[]> one : Thread.getAllStackTraces().entrySet()) {
             out.println(one.getKey());
-            for (final StackTraceElement line : one.getValue()) {
+            for (StackTraceElement line : one.getValue()) {
                 out.println("    at " + line);
             }
         }

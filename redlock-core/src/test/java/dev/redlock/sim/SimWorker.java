@@ -41,8 +41,8 @@ final class SimWorker implements LeaseListener {
     private String token = "";
     private long extendedSince;
 
-    SimWorker(final Simulation simulation, final SimClient client, final String resource, final int index,
-            final SplittableRandom random) {
+    SimWorker(Simulation simulation, SimClient client, String resource, int index,
+            SplittableRandom random) {
         this.simulation = simulation;
         this.client = client;
         this.resource = resource;
@@ -86,8 +86,8 @@ final class SimWorker implements LeaseListener {
     }
 
     /** Runs a task in this worker's process, which may be paused or ended by then. */
-    private void later(final long ms, final Runnable task) {
-        final int expectedRound = round;
+    private void later(long ms, Runnable task) {
+        int expectedRound = round;
         simulation.world.after(ms * MS, () -> client.run(() -> {
             if (expectedRound == round) {
                 task.run();
@@ -95,7 +95,7 @@ final class SimWorker implements LeaseListener {
         }));
     }
 
-    private void startOperation(final Doing next, final long newLimitNs) {
+    private void startOperation(Doing next, long newLimitNs) {
         doing = next;
         startedNs = simulation.world.nowNs();
         pausedAtStartNs = client.pausedNs();
@@ -103,11 +103,11 @@ final class SimWorker implements LeaseListener {
     }
 
     /** Every operation has to end in time, not counting the pauses of its process. */
-    void check(final long nowNs) {
+    void check(long nowNs) {
         if (doing == Doing.IDLE || doing == Doing.HOLDING) {
             return;
         }
-        final long tookNs = nowNs - startedNs - (client.pausedNs() - pausedAtStartNs);
+        long tookNs = nowNs - startedNs - (client.pausedNs() - pausedAtStartNs);
         if (tookNs > limitNs) {
             limitNs = Long.MAX_VALUE;
             simulation.violate(name + " is " + doing + " for " + tookNs / MS + " ms, longer than allowed: " + lease);
@@ -122,13 +122,13 @@ final class SimWorker implements LeaseListener {
         acquire(false);
     }
 
-    private void acquire(final boolean isImmediate) {
+    private void acquire(boolean isImmediate) {
         if (doing != Doing.IDLE || client.isClosing() || simulation.isQuiescing()) {
             return;
         }
-        final SimPlan plan = simulation.plan;
+        SimPlan plan = simulation.plan;
         ttlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
-        final long waitMs = isImmediate || random.nextBoolean() ? 0 : random.nextInt(2000);
+        long waitMs = isImmediate || random.nextBoolean() ? 0 : random.nextInt(2000);
         AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs))
                 .waitUpTo(Duration.ofMillis(waitMs))
                 .listener(this);
@@ -153,8 +153,8 @@ final class SimWorker implements LeaseListener {
         startOperation(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced || waitMs == 0 ? 2 : 1));
         acquireStartNs = simulation.world.nowNs();
         round++;
-        final int thisRound = round;
-        final ResourceKey key = client.redlock().key(resource);
+        int thisRound = round;
+        ResourceKey key = client.redlock().key(resource);
         client.redlock().acquire(key, options, lease, outcome -> onOutcome(thisRound, outcome));
         if (random.nextInt(8) == 0) {
             later(random.nextInt(30), this::cancel);
@@ -169,7 +169,7 @@ final class SimWorker implements LeaseListener {
         }
     }
 
-    private void onOutcome(final int expectedRound, final AcquireOutcome outcome) {
+    private void onOutcome(int expectedRound, AcquireOutcome outcome) {
         simulation.trace(name + " " + outcome.kind() + " " + outcome.attemptCount());
         if (doing != Doing.ACQUIRING || expectedRound != round) {
             simulation.violate(name + " got a second outcome: " + outcome);
@@ -202,7 +202,7 @@ final class SimWorker implements LeaseListener {
         client.maybeThrow("an acquire callback");
     }
 
-    private void holdFor(final long ms) {
+    private void holdFor(long ms) {
         later(simulation.plan.isTidy ? Math.min(ms, 3_000) : ms, this::afterHold);
     }
 
@@ -210,8 +210,8 @@ final class SimWorker implements LeaseListener {
         if (doing != Doing.HOLDING) {
             return;
         }
-        final int choice = random.nextInt(10);
-        final boolean isOver = lease.state().isFinal() && random.nextInt(4) > 0;
+        int choice = random.nextInt(10);
+        boolean isOver = lease.state().isFinal() && random.nextInt(4) > 0;
         if (!isOver && choice < simulation.plan.extendTenths && simulation.plan.isExtending
                 && !simulation.isQuiescing()) {
             extend();
@@ -224,16 +224,16 @@ final class SimWorker implements LeaseListener {
     }
 
     private void extend() {
-        final SimPlan plan = simulation.plan;
-        final long newTtlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
+        SimPlan plan = simulation.plan;
+        long newTtlMs = plan.ttlMsMin + random.nextInt(plan.ttlMsMax - plan.ttlMsMin + 1);
         // An automatic extension in progress ends first.
         startOperation(Doing.EXTENDING, 100 * MS);
         extendedSince = simulation.grants.now();
-        final int thisRound = round;
+        int thisRound = round;
         lease.extend(newTtlMs, (extended, outcome) -> onExtended(thisRound, outcome));
     }
 
-    private void onExtended(final int expectedRound, final ExtendOutcome outcome) {
+    private void onExtended(int expectedRound, ExtendOutcome outcome) {
         simulation.trace(name + " " + outcome);
         simulation.count(outcome.name());
         if (doing != Doing.EXTENDING || expectedRound != round) {
@@ -255,11 +255,11 @@ final class SimWorker implements LeaseListener {
             return;
         }
         startOperation(Doing.RELEASING, nodeTimeoutNs() + 50 * MS);
-        final int thisRound = round;
+        int thisRound = round;
         lease.release((released, outcome) -> onReleased(thisRound, outcome));
     }
 
-    private void onReleased(final int expectedRound, final ReleaseOutcome outcome) {
+    private void onReleased(int expectedRound, ReleaseOutcome outcome) {
         simulation.trace(name + " released " + outcome);
         simulation.count("RELEASE_" + outcome.name());
         if (doing != Doing.RELEASING || expectedRound != round) {
@@ -280,7 +280,7 @@ final class SimWorker implements LeaseListener {
     }
 
     @Override
-    public void onLost(final Lease lost, final LeaseState state) {
+    public void onLost(Lease lost, LeaseState state) {
         simulation.trace(name + " " + state);
         simulation.count(state.name());
         if (lost.isHeld() || lost.state() != state) {

@@ -62,7 +62,7 @@ public final class Simulation {
     private record Closing(SimClient client, long startNs, long pausedBeforeNs, Runnable closed) {
     }
 
-    public Simulation(final SimPlan plan) {
+    public Simulation(SimPlan plan) {
         this.plan = plan;
         this.random = new SplittableRandom(plan.seed);
         this.world = new VirtualWorld(plan.nodeCount);
@@ -78,9 +78,9 @@ public final class Simulation {
         world.observer(this::check);
     }
 
-    private void setUpNode(final int index) {
-        final FakeNode node = world.node(index);
-        final Set<String> released = new HashSet<>();
+    private void setUpNode(int index) {
+        FakeNode node = world.node(index);
+        Set<String> released = new HashSet<>();
         releasedTokens.add(released);
         node.executeLate(plan.isLateExecuted);
         node.redis().shortening(plan.isShorteningOnNodes);
@@ -89,15 +89,15 @@ public final class Simulation {
             node.redis().kind(plan.kinds.get(index));
         }
         node.timeListener(link -> {
-            final long executedNs = world.nowNs();
-            final long steppedMs = clocks.steppedMs(index);
+            long executedNs = world.nowNs();
+            long steppedMs = clocks.steppedMs(index);
             return () -> onTimeReply(link, index, executedNs, steppedMs);
         });
         node.redis().listener((client, command, reply) -> onExecuted(index, released, command, reply));
     }
 
-    private void usualDelay(final FakeNode node) {
-        final int usMax = plan.delayUsMax;
+    private void usualDelay(FakeNode node) {
+        int usMax = plan.delayUsMax;
         node.delay(() -> 10_000 + random.nextInt(usMax) * 1000L);
     }
 
@@ -108,8 +108,8 @@ public final class Simulation {
     // ---- events of the parts ---------------------------------------------------------------------------------------
 
     /** On one connection, no command of a token is executed after its release. */
-    private void onExecuted(final int index, final Set<String> released, final String command, final String reply) {
-        final String token = command.substring(command.length() - 20);
+    private void onExecuted(int index, Set<String> released, String command, String reply) {
+        String token = command.substring(command.length() - 20);
         trace("node " + index + " " + command.substring(0, command.length() - 21) + " " + token.hashCode() + " -> "
                 + reply);
         grants.onExecuted(index, command.substring(0, command.indexOf(' ')), token, Long.parseLong(reply),
@@ -123,15 +123,15 @@ public final class Simulation {
     }
 
     /** A paused client reads the reply after it resumes, and a client in the middle of a turn after that turn. */
-    private void onTimeReply(final String link, final int index, final long executedNs, final long steppedMs) {
-        for (final SimClient client : clients) {
+    private void onTimeReply(String link, int index, long executedNs, long steppedMs) {
+        for (SimClient client : clients) {
             if (client.process().isNamed(link)) {
                 client.whenIdle(() -> clocks.onTimeReply(client.name(), index, executedNs, steppedMs, world.nowNs()));
             }
         }
     }
 
-    void trace(final String line) {
+    void trace(String line) {
         if (isOver) {
             return;
         }
@@ -142,13 +142,13 @@ public final class Simulation {
         }
     }
 
-    void count(final String what) {
+    void count(String what) {
         if (!isOver) {
             counts.merge(what, 1, Integer::sum);
         }
     }
 
-    void violate(final String what) {
+    void violate(String what) {
         if (!isOver && violations.size() < VIOLATIONS_MAX) {
             violations.add(String.format("at %.3f ms: %s", world.nowNs() / 1e6, what));
             trace("VIOLATION " + what);
@@ -160,9 +160,9 @@ public final class Simulation {
     }
 
     /** A worker whose process lost a lock sometimes releases the other locks of that process. */
-    void onLost(final SimWorker loser) {
+    void onLost(SimWorker loser) {
         if (random.nextInt(3) == 0) {
-            for (final SimClient client : clients) {
+            for (SimClient client : clients) {
                 if (client.workers().contains(loser)) {
                     client.workers().stream().filter(worker -> worker != loser).forEach(SimWorker::onOtherLeaseLost);
                 }
@@ -175,13 +175,13 @@ public final class Simulation {
      * no token repeats, as long as no node loses its counter. Without overlapping holders, tokens grow in the order of
      * the decisions; two holders may overlap until a clock jump is detectable.
      */
-    void onFenced(final SimWorker worker, final long fencingToken, final long startNs) {
+    void onFenced(SimWorker worker, long fencingToken, long startNs) {
         trace(worker.name + " fencing token " + fencingToken);
         count("FENCED");
-        final List<Fenced> all = fencingTokens.computeIfAbsent(worker.resource, resource -> new ArrayList<>());
-        final boolean isOverlapPossible = plan.isGrantOrderOpen();
-        for (final Fenced before : plan.isDataLost() ? List.<Fenced>of() : all) {
-            final boolean isBefore = !isOverlapPossible || before.decidedNs - startNs < 0;
+        List<Fenced> all = fencingTokens.computeIfAbsent(worker.resource, resource -> new ArrayList<>());
+        boolean isOverlapPossible = plan.isGrantOrderOpen();
+        for (Fenced before : plan.isDataLost() ? List.<Fenced>of() : all) {
+            boolean isBefore = !isOverlapPossible || before.decidedNs - startNs < 0;
             if (before.token == fencingToken || isBefore && before.token > fencingToken) {
                 violate(worker + " got fencing token " + fencingToken + " after " + before.token);
             }
@@ -190,15 +190,15 @@ public final class Simulation {
     }
 
     /** A lock or an extension needs a quorum of nodes that have granted it since a moment. */
-    void checkGranted(final SimWorker worker, final long since) {
-        final int count = grants.heldCount(worker.token(), since);
+    void checkGranted(SimWorker worker, long since) {
+        int count = grants.heldCount(worker.token(), since);
         if (!grants.isQuorum(count)) {
             violate(worker + " holds by " + count + " of " + plan.nodeCount + " nodes");
         }
     }
 
     /** If every node replies, a refused extension after lost keys ends the lease. */
-    void checkNotExtended(final SimWorker worker, final long since) {
+    void checkNotExtended(SimWorker worker, long since) {
         if (plan.isOnlyKeyLoss() && !grants.isQuorum(grants.heldCount(worker.token(), since))) {
             violate(worker + " is not lost although a majority of its keys is");
         }
@@ -212,35 +212,35 @@ public final class Simulation {
         }
     }
 
-    void whenClosed(final SimClient client, final long startNs, final long pausedBeforeNs, final Runnable closed) {
+    void whenClosed(SimClient client, long startNs, long pausedBeforeNs, Runnable closed) {
         closings.add(new Closing(client, startNs, pausedBeforeNs, closed));
     }
 
     // ---- checks -----------------------------------------------------------------------------------------------------
 
     private void check() {
-        final long nowNs = world.nowNs();
+        long nowNs = world.nowNs();
         for (int r = 0; r < plan.resourceCount; r++) {
             checkAlone("resource-" + r);
         }
-        for (final SimClient client : clients) {
+        for (SimClient client : clients) {
             if (!client.isGone()) {
                 client.check(nowNs);
             }
         }
-        for (final Closing closing : List.copyOf(closings)) {
+        for (Closing closing : List.copyOf(closings)) {
             checkClosing(closing, nowNs);
         }
     }
 
-    private void checkAlone(final String resource) {
-        final List<SimWorker> inside = new ArrayList<>(1);
-        for (final SimClient client : clients) {
-            for (final SimWorker worker : client.workers()) {
+    private void checkAlone(String resource) {
+        List<SimWorker> inside = new ArrayList<>(1);
+        for (SimClient client : clients) {
+            for (SimWorker worker : client.workers()) {
                 if (client.isGone() || !worker.resource.equals(resource) || !worker.isInside()) {
                     continue;
                 }
-                for (final SimWorker other : inside) {
+                for (SimWorker other : inside) {
                     checkPair(other, worker);
                 }
                 inside.add(worker);
@@ -248,7 +248,7 @@ public final class Simulation {
         }
     }
 
-    private void checkPair(final SimWorker one, final SimWorker other) {
+    private void checkPair(SimWorker one, SimWorker other) {
         if (clocks.isExcused(one.client.name(), one.sinceNs(), other.client.name(), other.sinceNs())) {
             count("EXCUSED");
         } else if (plan.isKeyLossExcused && grants.isExplained(one.token(), revocationsOf(one), other.token(),
@@ -259,13 +259,13 @@ public final class Simulation {
         }
     }
 
-    private SimGrants.Revocations revocationsOf(final SimWorker worker) {
+    private SimGrants.Revocations revocationsOf(SimWorker worker) {
         return (node, grantedNs) -> clocks.isRevoked(worker.client.name(), node, grantedNs);
     }
 
-    private void checkClosing(final Closing closing, final long nowNs) {
-        final SimClient client = closing.client();
-        final boolean isDone = client.workers().stream().allMatch(SimWorker::isSettledForGood)
+    private void checkClosing(Closing closing, long nowNs) {
+        SimClient client = closing.client();
+        boolean isDone = client.workers().stream().allMatch(SimWorker::isSettledForGood)
                 && client.isClosed();
         if (isDone) {
             closings.remove(closing);
@@ -286,17 +286,17 @@ public final class Simulation {
     private void scheduleFault() {
         world.after((plan.faultPeriodMs / 2 + random.nextInt(plan.faultPeriodMs)) * MS, () -> {
             if (!isQuiescing) {
-                final List<Fault> faults = List.copyOf(plan.faults);
+                List<Fault> faults = List.copyOf(plan.faults);
                 inject(faults.get(random.nextInt(faults.size())));
                 scheduleFault();
             }
         });
     }
 
-    private void inject(final Fault fault) {
-        final int index = random.nextInt(plan.nodeCount);
-        final FakeNode node = world.node(index);
-        final SimClient client = clients.get(random.nextInt(clients.size()));
+    private void inject(Fault fault) {
+        int index = random.nextInt(plan.nodeCount);
+        FakeNode node = world.node(index);
+        SimClient client = clients.get(random.nextInt(clients.size()));
         trace("FAULT " + fault + " " + node + " " + client.name());
         switch (fault) {
             case BREAK -> node.breakConnections(one(client));
@@ -310,13 +310,13 @@ public final class Simulation {
             case REBOOT_KEEP, REBOOT_LOSE -> reboot(index, fault == Fault.REBOOT_KEEP);
             case PAUSE_NODE -> pause(node);
             case SLOW -> {
-                final int msMax = 1 + random.nextInt(100);
+                int msMax = 1 + random.nextInt(100);
                 node.delay(() -> random.nextInt(msMax * 1000) * 1000L);
                 after(100 + random.nextInt(2000), () -> usualDelay(node));
             }
             case CLOCK_RATE -> node.redis().clockRate(random.nextInt(8001) - 4000);
             case CLOCK_BACK -> {
-                final int ms = random.nextInt(3000);
+                int ms = random.nextInt(3000);
                 setBackMs += ms;
                 step(index, -ms);
             }
@@ -330,7 +330,7 @@ public final class Simulation {
                 }
             }
             case LATE_REQUESTS -> {
-                final int disconnectMs = 1 + random.nextInt(random.nextBoolean() ? 100 : 3000);
+                int disconnectMs = 1 + random.nextInt(random.nextBoolean() ? 100 : 3000);
                 node.holdBack(one(client));
                 after(disconnectMs, node::disconnectHeldBack);
                 after(disconnectMs + random.nextInt(random.nextBoolean() ? 500 : 6000), node::letThrough);
@@ -365,9 +365,9 @@ public final class Simulation {
     }
 
     /** Deletes the key of a lock, whatever its holder. */
-    private void loseKey(final int index, final String resource) {
-        final FakeRedis redis = world.node(index).redis();
-        final String token = redis.get(resource);
+    private void loseKey(int index, String resource) {
+        FakeRedis redis = world.node(index).redis();
+        String token = redis.get(resource);
         if (token != null) {
             grants.onLost(index, token);
             redis.delete(resource);
@@ -378,7 +378,7 @@ public final class Simulation {
     /** Models a time service that corrects machines, with at most one step per machine between two clock samples. */
     private void smallSteps() {
         for (int i = 0; i < plan.nodeCount; i++) {
-            final boolean isSampled = world.nowNs() - smallStepsNs[i] > 1_500 * MS;
+            boolean isSampled = world.nowNs() - smallStepsNs[i] > 1_500 * MS;
             if (isSampled && random.nextInt(3) > 0) {
                 smallStepsNs[i] = world.nowNs();
                 world.node(i).redis().clockJump(1 + random.nextInt(plan.smallStepMsMax));
@@ -390,27 +390,27 @@ public final class Simulation {
     private void loseCounters() {
         long greatest = 0;
         for (int r = 0; r < plan.resourceCount; r++) {
-            for (final FakeNode node : world.nodes()) {
+            for (FakeNode node : world.nodes()) {
                 greatest = Math.max(greatest, node.redis().counter("resource-" + r));
             }
         }
-        for (final FakeNode node : world.nodes()) {
+        for (FakeNode node : world.nodes()) {
             if (!plan.isCounterLossSafe || node.redis().counterSeed() > greatest) {
                 node.redis().loseCounters();
             }
         }
     }
 
-    private java.util.function.Predicate<String> one(final SimClient client) {
+    private java.util.function.Predicate<String> one(SimClient client) {
         return random.nextInt(4) == 0 ? name -> true : client.process()::isNamed;
     }
 
-    private void after(final int ms, final Runnable task) {
+    private void after(int ms, Runnable task) {
         world.after(ms * MS, task);
     }
 
-    private void crash(final int index, final boolean isDataKept) {
-        final FakeNode node = world.node(index);
+    private void crash(int index, boolean isDataKept) {
+        FakeNode node = world.node(index);
         if (node.isUp()) {
             node.crash();
             after(1 + random.nextInt(1000), () -> {
@@ -425,8 +425,8 @@ public final class Simulation {
     }
 
     /** Reboots one machine, or all of them after a power failure. */
-    private void reboot(final int index, final boolean isDataKept) {
-        final boolean isEveryNode = random.nextInt(3) == 0;
+    private void reboot(int index, boolean isDataKept) {
+        boolean isEveryNode = random.nextInt(3) == 0;
         for (int i = 0; i < plan.nodeCount; i++) {
             if ((isEveryNode || i == index) && world.node(i).isUp()) {
                 reboot(i, 1 + random.nextInt(1500), isDataKept);
@@ -434,8 +434,8 @@ public final class Simulation {
         }
     }
 
-    private void reboot(final int index, final int downMs, final boolean isDataKept) {
-        final FakeNode node = world.node(index);
+    private void reboot(int index, int downMs, boolean isDataKept) {
+        FakeNode node = world.node(index);
         node.crash();
         if (isDataKept) {
             step(index, 60_000 + random.nextInt(3_600_000));
@@ -453,7 +453,7 @@ public final class Simulation {
         });
     }
 
-    private void pause(final FakeNode node) {
+    private void pause(FakeNode node) {
         if (!node.isPaused()) {
             node.pause();
             after(1 + random.nextInt(random.nextInt(3) == 0 ? 4000 : 150), () -> {
@@ -465,14 +465,14 @@ public final class Simulation {
     }
 
     /** Makes one clock or all clocks jump; rarely again before the nodes vote again. */
-    private void jumpForward(final int index) {
+    private void jumpForward(int index) {
         if (hasJumped && world.nowNs() - lastJumpNs < 2L * plan.maxTtlMs * MS && random.nextInt(4) > 0) {
             return;
         }
         hasJumped = true;
         lastJumpNs = world.nowNs();
-        final int ms = 60_000 + random.nextInt(3_600_000);
-        final boolean isEveryClock = random.nextInt(3) == 0;
+        int ms = 60_000 + random.nextInt(3_600_000);
+        boolean isEveryClock = random.nextInt(3) == 0;
         for (int i = 0; i < plan.nodeCount; i++) {
             if (isEveryClock || i == index) {
                 step(i, ms);
@@ -480,13 +480,13 @@ public final class Simulation {
         }
     }
 
-    private void step(final int index, final int ms) {
+    private void step(int index, int ms) {
         trace("clock of node " + index + " by " + ms + " ms");
         world.node(index).redis().clockJump(ms);
         clocks.onStep(index, ms, world.nowNs());
     }
 
-    private void closeAndReplace(final SimClient client) {
+    private void closeAndReplace(SimClient client) {
         if (!client.isClosing()) {
             client.run(() -> {
                 if (!client.isClosing()) {
@@ -512,9 +512,9 @@ public final class Simulation {
      * @param out        where a run that hangs is described
      * @param lastResort what to do if it cannot be stopped
      */
-    Simulation run(final PrintStream out, final Runnable lastResort) {
-        final SimLog log = new SimLog(this);
-        final SimWatchdog watchdog = new SimWatchdog(this, out, lastResort);
+    Simulation run(PrintStream out, Runnable lastResort) {
+        SimLog log = new SimLog(this);
+        SimWatchdog watchdog = new SimWatchdog(this, out, lastResort);
         try {
             // Every client has to connect to every node before the first fault, because the clock watch and the restart
             // guard need a first contact.
@@ -524,7 +524,7 @@ public final class Simulation {
             }
             world.runMs(plan.workMs);
             quiesce();
-        } catch (final RuntimeException | Error e) {
+        } catch (RuntimeException | Error e) {
             violations.add("the run itself failed: " + e);
             throw new AssertionError(report(), e);
         } finally {
@@ -539,7 +539,7 @@ public final class Simulation {
     private void quiesce() {
         isQuiescing = true;
         trace("PEACE");
-        for (final FakeNode node : world.nodes()) {
+        for (FakeNode node : world.nodes()) {
             node.cutOff(name -> false);
             usualDelay(node);
             node.redis().clearErrors();
@@ -555,10 +555,10 @@ public final class Simulation {
         clients.forEach(SimClient::recover);
         clients.forEach(SimClient::resume);
         // Reconnects take two seconds to detect a dead connection, one second of delay, and the handshake.
-        final long tidyMs = 6_000;
-        final long idleMs = plan.isTidy ? tidyMs + 4_000 : 2L * plan.maxTtlMs + 4_000;
+        long tidyMs = 6_000;
+        long idleMs = plan.isTidy ? tidyMs + 4_000 : 2L * plan.maxTtlMs + 4_000;
         world.runMs(idleMs);
-        for (final SimClient client : clients) {
+        for (SimClient client : clients) {
             client.workers()
                     .stream()
                     .filter(worker -> !worker.isIdle())
@@ -576,7 +576,7 @@ public final class Simulation {
         world.runMs(1_500);
     }
 
-    private void checkEngine(final SimClient client) {
+    private void checkEngine(SimClient client) {
         if (client.process().engine().claimsOut() != 0 || client.process().engine().heldCount() != 0) {
             violate(client.name() + " keeps " + client.process().engine().claimsOut() + " claims and "
                     + client.process().engine().heldCount() + " leases at the end");
@@ -593,7 +593,7 @@ public final class Simulation {
     }
 
     private void checkKeys() {
-        for (final FakeNode node : world.nodes()) {
+        for (FakeNode node : world.nodes()) {
             if (!node.redis().keys().isEmpty()) {
                 violate("keys are left on " + node + ": " + node.redis().keys());
             }
@@ -627,7 +627,7 @@ public final class Simulation {
 
     /** Returns the plan, the violations and the end of the trace. */
     public String report() {
-        final StringBuilder text = new StringBuilder(plan + "\n" + String.join("\n", violations) + "\n" + counts);
+        StringBuilder text = new StringBuilder(plan + "\n" + String.join("\n", violations) + "\n" + counts);
         trace.forEach(line -> text.append('\n').append(line));
         return text.toString();
     }

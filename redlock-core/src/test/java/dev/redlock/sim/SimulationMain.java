@@ -9,29 +9,29 @@ public final class SimulationMain {
     private SimulationMain() {
     }
 
-    public static void main(final String[] arguments) {
+    public static void main(String[] arguments) {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
-        final Long one = Long.getLong("sim.seed");
+        Long one = Long.getLong("sim.seed");
         if (one != null) {
             System.out.println(new Simulation(SimPlan.of(one)).run().report());
             return;
         }
-        final long startNs = System.nanoTime();
-        final long endNs = startNs + Long.getLong("sim.seconds", 60) * 1_000_000_000L;
-        final SplittableRandom seeds = new SplittableRandom(Long.getLong("sim.first", System.nanoTime()));
+        long startNs = System.nanoTime();
+        long endNs = startNs + Long.getLong("sim.seconds", 60) * 1_000_000_000L;
+        SplittableRandom seeds = new SplittableRandom(Long.getLong("sim.first", System.nanoTime()));
         long runs = 0;
         long failures = 0;
         long events = 0;
         while (endNs - System.nanoTime() > 0 && failures < Long.getLong("sim.failures", 5)) {
-            final long seed = seeds.nextLong();
+            long seed = seeds.nextLong();
             try {
-                final Simulation simulation = new Simulation(SimPlan.of(seed)).run();
+                Simulation simulation = new Simulation(SimPlan.of(seed)).run();
                 events += simulation.traceCount();
                 if (!simulation.isClean()) {
                     failures++;
                     System.out.println(simulation.plan + "\n  " + String.join("\n  ", simulation.violations()));
                 }
-            } catch (final AssertionError e) {
+            } catch (AssertionError e) {
                 failures++;
                 System.out.println(e.getMessage());
                 e.printStackTrace(System.out);

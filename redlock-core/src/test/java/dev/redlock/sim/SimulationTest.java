@@ -46,9 +46,9 @@ class SimulationTest {
 
     @Test
     void everySeedRunsClean() {
-        final List<String> failures = new ArrayList<>();
+        List<String> failures = new ArrayList<>();
         for (int seed = 1; seed <= SEEDS; seed++) {
-            final Simulation simulation = new Simulation(SimPlan.of(seed)).run();
+            Simulation simulation = new Simulation(SimPlan.of(seed)).run();
             if (!simulation.isClean()) {
                 failures.add(simulation.plan + "\n  " + String.join("\n  ", simulation.violations()));
             }
@@ -59,9 +59,9 @@ class SimulationTest {
 
     @Test
     void aSeedReplaysARunExactly() {
-        for (final long seed : new long[]{7, 42, 1234}) {
-            final Simulation first = new Simulation(SimPlan.of(seed)).run();
-            final Simulation second = new Simulation(SimPlan.of(seed)).run();
+        for (long seed : new long[]{7, 42, 1234}) {
+            Simulation first = new Simulation(SimPlan.of(seed)).run();
+            Simulation second = new Simulation(SimPlan.of(seed)).run();
             assertTrue(first.traceCount() > 100, () -> "a run has events: " + first.plan);
             assertEquals(first.traceCount(), second.traceCount(), () -> "number of events of " + first.plan);
             assertEquals(first.traceHash(), second.traceHash(), () -> "trace of " + first.plan);
@@ -74,7 +74,7 @@ class SimulationTest {
     /** Otherwise hours of random seeds, or many clients on one loop, would run out of memory. */
     @Test
     void aRunLeavesNoObjects() {
-        final List<WeakReference<Simulation>> runs = new ArrayList<>();
+        List<WeakReference<Simulation>> runs = new ArrayList<>();
         for (int seed = 1; seed <= 5; seed++) {
             runs.add(new WeakReference<>(new Simulation(SimPlan.of(seed)).run()));
         }
@@ -87,9 +87,9 @@ class SimulationTest {
     /** A killed client frees no buffer, and a run kills many. */
     @Test
     void aRunLeavesNoDirectMemory() {
-        final long before = PooledByteBufAllocator.DEFAULT.pinnedDirectMemory();
+        long before = PooledByteBufAllocator.DEFAULT.pinnedDirectMemory();
         for (int seed = 1; seed <= 3; seed++) {
-            final SimPlan plan = SimPlan.only(seed, Fault.KILL_CLIENT, Fault.PAUSE_CLIENT, Fault.BREAK);
+            SimPlan plan = SimPlan.only(seed, Fault.KILL_CLIENT, Fault.PAUSE_CLIENT, Fault.BREAK);
             plan.faultPeriodMs = 100;
             new Simulation(plan).run();
         }
@@ -98,7 +98,7 @@ class SimulationTest {
 
     @Test
     void withoutRestartGuardDataLossCausesTwoHolders() {
-        final Consumer<SimPlan> frequent = plan -> plan.faultPeriodMs = 200;
+        Consumer<SimPlan> frequent = plan -> plan.faultPeriodMs = 200;
         assertEquals(0, overlaps(frequent, Fault.CRASH_LOSE), "with the guard");
         assertTrue(isOverlapFound(frequent.andThen(plan -> plan.guard = RestartGuardMode.OFF), Fault.CRASH_LOSE),
                 "without the guard the known violation has to appear");
@@ -106,7 +106,7 @@ class SimulationTest {
 
     @Test
     void withoutClockWatchClockJumpsCauseTwoHolders() {
-        final Consumer<SimPlan> usual = plan -> {
+        Consumer<SimPlan> usual = plan -> {
         };
         assertEquals(0, overlaps(usual, Fault.CLOCK_FORWARD), "with the watch, after the first sample");
         assertEquals(0, overlaps(usual.andThen(plan -> plan.isFenced = true), Fault.CLOCK_FORWARD), "fenced too");
@@ -117,7 +117,7 @@ class SimulationTest {
     /** The restart guard is off, because nodes keep their data; the clock watch detects that keys have expired. */
     @Test
     void machinesThatRebootWithAnotherTimeCauseNoViolation() {
-        final Consumer<SimPlan> unguarded = plan -> {
+        Consumer<SimPlan> unguarded = plan -> {
             plan.guard = RestartGuardMode.OFF;
             plan.faultPeriodMs = 2_000;
         };
@@ -128,7 +128,7 @@ class SimulationTest {
 
     @Test
     void machinesThatSetTheirClocksAfterTheStartCauseNoViolation() {
-        final Consumer<SimPlan> seldom = plan -> plan.faultPeriodMs = 2_000;
+        Consumer<SimPlan> seldom = plan -> plan.faultPeriodMs = 2_000;
         assertEquals(0, overlaps(seldom, Fault.REBOOT_LOSE), "with the guard, although uptimes are wrong");
         assertTrue(isOverlapFound(seldom.andThen(plan -> plan.guard = RestartGuardMode.OFF), Fault.REBOOT_LOSE),
                 "without the guard the known violation has to appear");
@@ -136,7 +136,7 @@ class SimulationTest {
 
     @Test
     void ignoringValidityCausesTwoHolders() {
-        final Consumer<SimPlan> slow = plan -> {
+        Consumer<SimPlan> slow = plan -> {
             plan.delayUsMax = 40_000;
             plan.isExtending = false;
         };
@@ -148,9 +148,9 @@ class SimulationTest {
     /** Faults that break mutual exclusion do not affect fencing tokens, as long as counters stay. */
     @Test
     void fencingTokensGrowEvenWithTwoHolders() {
-        final Fault[] faults = {Fault.CLOCK_FORWARD, Fault.CLOCK_BACK, Fault.CLOCK_RATE, Fault.CRASH_KEEP,
+        Fault[] faults = {Fault.CLOCK_FORWARD, Fault.CLOCK_BACK, Fault.CLOCK_RATE, Fault.CRASH_KEEP,
             Fault.PAUSE_CLIENT, Fault.KILL_CLIENT, Fault.BREAK, Fault.LOSE_REPLIES, Fault.SLOW};
-        final Consumer<SimPlan> unguarded = plan -> {
+        Consumer<SimPlan> unguarded = plan -> {
             plan.guard = RestartGuardMode.OFF;
             plan.clockSampleMs = 0;
             plan.isFenced = true;
@@ -164,14 +164,14 @@ class SimulationTest {
 
     @Test
     void lostCountersAreSafeWhileTheClockSeedIsAheadOfThem() {
-        final Consumer<SimPlan> fenced = plan -> {
+        Consumer<SimPlan> fenced = plan -> {
             plan.isFenced = true;
             plan.isOverlapExpected = true;
             plan.workMs = 8_000;
         };
-        final Fault[] faults = {Fault.LOSE_COUNTERS, Fault.CRASH_KEEP, Fault.PAUSE_CLIENT, Fault.CLOCK_RATE};
+        Fault[] faults = {Fault.LOSE_COUNTERS, Fault.CRASH_KEEP, Fault.PAUSE_CLIENT, Fault.CLOCK_RATE};
         assertEquals(0, violations("got fencing token", fenced, faults), "the condition of the documentation holds");
-        final Consumer<SimPlan> careless = fenced.andThen(plan -> {
+        Consumer<SimPlan> careless = fenced.andThen(plan -> {
             plan.isCounterLossSafe = false;
             plan.faultPeriodMs = 100;
             plan.guard = RestartGuardMode.OFF;
@@ -186,7 +186,7 @@ class SimulationTest {
     /** Also in the middle of a turn: the client reads the clock after the last step that may take time. */
     @Test
     void timeThatPassesWithinATurnCausesNoViolation() {
-        final Consumer<SimPlan> slow = plan -> {
+        Consumer<SimPlan> slow = plan -> {
             plan.faultPeriodMs = 150;
             plan.isExtending = false;
             plan.ttlMsMin = 100;
@@ -203,7 +203,7 @@ class SimulationTest {
      */
     @Test
     void requestsExecutedLateCauseNoViolation() {
-        final Consumer<SimPlan> late = plan -> {
+        Consumer<SimPlan> late = plan -> {
             // One node, which decides alone, and holders that extend often.
             plan.nodeCount = 1;
             plan.resourceCount = 5;
@@ -218,8 +218,8 @@ class SimulationTest {
 
     @Test
     void lostKeysCauseOnlyOverlapsThatTheyExplain() {
-        final Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 100;
-        final Fault[] faults = {Fault.LOSE_KEY, Fault.FLUSH_ALL};
+        Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 100;
+        Fault[] faults = {Fault.LOSE_KEY, Fault.FLUSH_ALL};
         assertEquals(0, violations("", often, faults),
                 "every overlap is explained, and every extension detects the loss");
         assertTrue(isCounted("EXPLAINED_BY_LOST_KEYS", often, faults), "overlaps occur");
@@ -231,7 +231,7 @@ class SimulationTest {
     /** The clock watch cannot detect steps within the drift rate, so the validity has to allow for them. */
     @Test
     void clockStepsBelowTheDetectionLimitCauseNoViolation() {
-        final Consumer<SimPlan> small = plan -> {
+        Consumer<SimPlan> small = plan -> {
             plan.faultPeriodMs = 100;
             plan.clientCount = 4;
             plan.resourceCount = 3;
@@ -250,20 +250,20 @@ class SimulationTest {
 
     @Test
     void anAllocatorThatThrowsCostsOnlyLocks() {
-        final Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
+        Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
         assertNoViolation("", often, Fault.NO_MEMORY, Fault.BREAK, Fault.CLOCK_FORWARD);
     }
 
     @Test
     void logHandlersThatThrowCostNothing() {
-        final Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
+        Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
         assertNoViolation("", often, Fault.THROWING_LOG, Fault.BREAK, Fault.CRASH_KEEP);
         assertTrue(isCounted("LOG_THREW", often, Fault.THROWING_LOG, Fault.BREAK, Fault.CRASH_KEEP), "it has thrown");
     }
 
     @Test
     void callbacksThatThrowCostNothing() {
-        final Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
+        Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
         assertEquals(0, violations("", often, Fault.THROWING_CALLBACKS, Fault.BREAK), "violations");
         assertTrue(isCounted("THROWN", often, Fault.THROWING_CALLBACKS, Fault.BREAK), "they have thrown");
     }
@@ -271,11 +271,11 @@ class SimulationTest {
     /** A caller without a quorum retries before its callback returns, and so starves the sockets of its loop. */
     @Test
     void anOutageEndsDespiteImmediateRetries() {
-        final Consumer<SimPlan> often = plan -> {
+        Consumer<SimPlan> often = plan -> {
             plan.faultPeriodMs = 200;
             plan.workMs = 4_000;
         };
-        final Fault[] faults = {Fault.RETRY_AT_ONCE, Fault.BREAK, Fault.CRASH_KEEP};
+        Fault[] faults = {Fault.RETRY_AT_ONCE, Fault.BREAK, Fault.CRASH_KEEP};
         assertNoViolation("a turn that does not end", often, faults);
         assertTrue(isCounted("RETRIED_AT_ONCE", often, faults), "they have tried");
     }
@@ -283,24 +283,24 @@ class SimulationTest {
     /** Otherwise a build would hang forever, without the seed. */
     @Test
     void aStuckRunIsReportedAndFails() {
-        final Simulation simulation = stuck(world -> {
+        Simulation simulation = stuck(world -> {
             while (true) {
                 world.nowNs();
             }
         });
-        final ByteArrayOutputStream text = new ByteArrayOutputStream();
-        final AssertionError thrown = assertThrows(AssertionError.class, () -> simulation
+        ByteArrayOutputStream text = new ByteArrayOutputStream();
+        AssertionError thrown = assertThrows(AssertionError.class, () -> simulation
                 .run(new PrintStream(text, true, StandardCharsets.UTF_8), () -> fail("it can be stopped")));
         assertTrue(thrown.getMessage().contains("no event for 40 ms"), thrown.getMessage());
-        for (final String part : List.of("no event for 40 ms", "seed 11: ", "node 0 acquire", getClass().getName())) {
+        for (String part : List.of("no event for 40 ms", "seed 11: ", "node 0 acquire", getClass().getName())) {
             assertTrue(text.toString(StandardCharsets.UTF_8).contains(part), () -> part + " in " + text);
         }
     }
 
     @Test
     void aStuckRunThatDoesNotReadTheClockIsHalted() {
-        final AtomicBoolean isStopped = new AtomicBoolean();
-        final Simulation simulation = stuck(world -> {
+        AtomicBoolean isStopped = new AtomicBoolean();
+        Simulation simulation = stuck(world -> {
             while (!isStopped.get()) {
                 Thread.onSpinWait();
             }
@@ -310,44 +310,44 @@ class SimulationTest {
         assertTrue(isStopped.get(), "the last resort");
     }
 
-    private static Simulation stuck(final Consumer<VirtualWorld> loop) {
-        final SimPlan plan = SimPlan.only(11);
+    private static Simulation stuck(Consumer<VirtualWorld> loop) {
+        SimPlan plan = SimPlan.only(11);
         plan.stuckMs = 40;
-        final Simulation simulation = new Simulation(plan);
+        Simulation simulation = new Simulation(plan);
         simulation.world.after(1_000_000_000, () -> loop.accept(simulation.world));
         return simulation;
     }
 
-    private static void assertNoViolation(final String kind, final Consumer<SimPlan> change, final Fault... faults) {
+    private static void assertNoViolation(String kind, Consumer<SimPlan> change, Fault... faults) {
         assertEquals(0, violations(kind, change, faults), () -> "violations under " + faults[0]);
     }
 
-    private static long overlaps(final Consumer<SimPlan> change, final Fault... faults) {
+    private static long overlaps(Consumer<SimPlan> change, Fault... faults) {
         return violations("two hold", change, faults);
     }
 
-    private static boolean isOverlapFound(final Consumer<SimPlan> change, final Fault... faults) {
+    private static boolean isOverlapFound(Consumer<SimPlan> change, Fault... faults) {
         return isFound("two hold", change, faults);
     }
 
     /** Counts the violations whose text contains a string. */
-    private static long violations(final String kind, final Consumer<SimPlan> change, final Fault... faults) {
+    private static long violations(String kind, Consumer<SimPlan> change, Fault... faults) {
         return runs(change, faults).mapToLong(run -> run.violations().stream().filter(v -> v.contains(kind)).count())
                 .sum();
     }
 
     /** Returns 1 if there is a violation, 0 otherwise. */
-    private static boolean isFound(final String kind, final Consumer<SimPlan> change, final Fault... faults) {
+    private static boolean isFound(String kind, Consumer<SimPlan> change, Fault... faults) {
         return runs(change, faults).anyMatch(run -> run.violations().stream().anyMatch(v -> v.contains(kind)));
     }
 
-    private static boolean isCounted(final String what, final Consumer<SimPlan> change, final Fault... faults) {
+    private static boolean isCounted(String what, Consumer<SimPlan> change, Fault... faults) {
         return runs(change, faults).anyMatch(run -> run.counts().containsKey(what));
     }
 
-    private static Stream<Simulation> runs(final Consumer<SimPlan> change, final Fault... faults) {
+    private static Stream<Simulation> runs(Consumer<SimPlan> change, Fault... faults) {
         return LongStream.rangeClosed(1, SEEDS_OF_A_PROOF).mapToObj(seed -> {
-            final SimPlan plan = SimPlan.only(seed, faults);
+            SimPlan plan = SimPlan.only(seed, faults);
             change.accept(plan);
             return new Simulation(plan).run();
         });

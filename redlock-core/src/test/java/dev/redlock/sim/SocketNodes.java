@@ -20,11 +20,11 @@ public final class SocketNodes implements AutoCloseable {
     private final List<EventLoop> loops = new ArrayList<>();
     private final List<FakeNode> nodes = new ArrayList<>();
 
-    public SocketNodes(final int count) {
+    public SocketNodes(int count) {
         group = new MultiThreadIoEventLoopGroup(count, NioIoHandler.newFactory());
         for (int i = 0; i < count; i++) {
-            final EventLoop loop = group.next();
-            final FakeNode node = new FakeNode(new RealTime(loop), loop, NioServerSocketChannel.class,
+            EventLoop loop = group.next();
+            FakeNode node = new FakeNode(new RealTime(loop), loop, NioServerSocketChannel.class,
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "node-" + i);
             loops.add(loop);
             nodes.add(node);
@@ -43,7 +43,7 @@ public final class SocketNodes implements AutoCloseable {
         }
 
         @Override
-        public void after(final long delayNs, final Runnable task) {
+        public void after(long delayNs, Runnable task) {
             loop.schedule(task, delayNs, TimeUnit.NANOSECONDS);
         }
     }
@@ -55,19 +55,19 @@ public final class SocketNodes implements AutoCloseable {
                 .toArray(String[]::new);
     }
 
-    public FakeNode node(final int index) {
+    public FakeNode node(int index) {
         return nodes.get(index);
     }
 
     /** Runs a task on a node's thread and waits for it. */
-    public <T> T onLoop(final int index, final Callable<T> task) {
+    public <T> T onLoop(int index, Callable<T> task) {
         return loops.get(index).submit(task).syncUninterruptibly().getNow();
     }
 
     @Override
     public void close() {
         for (int i = 0; i < nodes.size(); i++) {
-            final FakeNode node = nodes.get(i);
+            FakeNode node = nodes.get(i);
             onLoop(i, () -> {
                 node.crash();
                 return null;

@@ -48,7 +48,7 @@ public final class VirtualWorld implements Timeline {
 
     private record Event(long dueNs, long sequence, Runnable task) implements Comparable<Event> {
         @Override
-        public int compareTo(final Event other) {
+        public int compareTo(Event other) {
             return dueNs != other.dueNs ? Long.compare(dueNs, other.dueNs) : Long.compare(sequence, other.sequence);
         }
     }
@@ -57,7 +57,7 @@ public final class VirtualWorld implements Timeline {
     private static final class Loop extends ManualIoEventLoop {
         private boolean isRunning;
 
-        Loop(final MockTicker ticker) {
+        Loop(MockTicker ticker) {
             super(null, Thread.currentThread(), LocalIoHandler.newFactory(), ticker);
         }
 
@@ -96,8 +96,8 @@ public final class VirtualWorld implements Timeline {
         private boolean isKilled;
         private long turnCount;
 
-        private Client(final String name, final RedlockContext context, final long seed,
-                final ByteBufAllocator allocator) {
+        private Client(String name, RedlockContext context, long seed,
+                ByteBufAllocator allocator) {
             this.name = name;
             this.transport = new FakeTransport(world + "/" + name, places);
             this.transport.allocator(allocator == null ? memory : allocator);
@@ -112,7 +112,7 @@ public final class VirtualWorld implements Timeline {
         }
 
         /** Sets a task that runs before the client reads its clock, and so in the middle of a turn. */
-        public void clockListener(final Runnable newListener) {
+        public void clockListener(Runnable newListener) {
             clockListener = newListener;
         }
 
@@ -121,7 +121,7 @@ public final class VirtualWorld implements Timeline {
         }
 
         /** The name by which nodes identify it. */
-        public boolean isNamed(final String linkName) {
+        public boolean isNamed(String linkName) {
             return linkName.equals(world + "/" + name);
         }
 
@@ -146,13 +146,13 @@ public final class VirtualWorld implements Timeline {
          * Runs application code on the client's loop: now, or as soon as the process runs and has ended its current
          * turn.
          */
-        public void call(final Runnable task) {
+        public void call(Runnable task) {
             calls.add(task);
             turn();
         }
 
         /** Runs a task after the process has read everything that has arrived by now. */
-        public void whenIdle(final Runnable task) {
+        public void whenIdle(Runnable task) {
             idleTasks.add(task);
         }
 
@@ -170,7 +170,7 @@ public final class VirtualWorld implements Timeline {
          * Lets time pass in the middle of a turn of this client, while the rest of the world continues; at least until
          * the client is not paused.
          */
-        public void stall(final long ns) {
+        public void stall(long ns) {
             runUntilNs(nowNs() + ns);
             while (isPaused) {
                 runUntilNs(nowNs() + MS);
@@ -227,9 +227,9 @@ public final class VirtualWorld implements Timeline {
     }
 
     /** Creates a world with nodes that listen. */
-    public VirtualWorld(final int nodeCount) {
+    public VirtualWorld(int nodeCount) {
         for (int i = 0; i < nodeCount; i++) {
-            final LocalAddress place = new LocalAddress(world + "/node-" + i);
+            LocalAddress place = new LocalAddress(world + "/node-" + i);
             places.put("node-" + i + ":1", place);
             nodes.add(new FakeNode(this, nodeLoop, place, "node-" + i));
             nodes.get(i).start();
@@ -240,7 +240,7 @@ public final class VirtualWorld implements Timeline {
     // ---- processes
     // ---------------------------------------------------------------------------------------------------
 
-    public FakeNode node(final int index) {
+    public FakeNode node(int index) {
         return nodes.get(index);
     }
 
@@ -253,26 +253,26 @@ public final class VirtualWorld implements Timeline {
     }
 
     /** Moves the name of a node to another node; it is unreachable if that one does not listen. */
-    public void moveName(final int index, final int toIndex) {
+    public void moveName(int index, int toIndex) {
         places.put("node-" + index + ":1", nodes.get(toIndex).place());
     }
 
     /** Creates a client process over all nodes, which starts to connect. */
-    public Client newClient(final String name, final RedlockContext context, final long seed) {
+    public Client newClient(String name, RedlockContext context, long seed) {
         return newClient(name, context, seed, null);
     }
 
     /** As above, with an allocator; null for the memory that a test may use up. */
-    public Client newClient(final String name, final RedlockContext context, final long seed,
-            final ByteBufAllocator allocator) {
-        final Client client = new Client(name, context, seed, allocator);
+    public Client newClient(String name, RedlockContext context, long seed,
+            ByteBufAllocator allocator) {
+        Client client = new Client(name, context, seed, allocator);
         clients.add(client);
         client.engine().open();
         return client;
     }
 
     /** Sets a task that runs after each turn, when no work is left at the present time. */
-    public void observer(final Runnable newObserver) {
+    public void observer(Runnable newObserver) {
         observer = newObserver;
     }
 
@@ -292,21 +292,21 @@ public final class VirtualWorld implements Timeline {
     }
 
     /** Makes every further read of the clock throw this; callable from any thread. */
-    public void abort(final Error error) {
+    public void abort(Error error) {
         abortion = error;
     }
 
     @Override
-    public void after(final long delayNs, final Runnable task) {
+    public void after(long delayNs, Runnable task) {
         events.add(new Event(nowNs() + delayNs, eventCount++, task));
     }
 
-    public void runMs(final long ms) {
+    public void runMs(long ms) {
         runUntilNs(nowNs() + ms * MS);
     }
 
     /** Runs everything that is due up to a time, and sets the clock to it. */
-    public void runUntilNs(final long endNs) {
+    public void runUntilNs(long endNs) {
         settle();
         while (step(endNs)) {
             settle();
@@ -314,8 +314,8 @@ public final class VirtualWorld implements Timeline {
     }
 
     /** Runs until a condition holds; fails if it does not within virtual time. */
-    public void await(final String what, final long limitMs, final BooleanSupplier condition) {
-        final long endNs = nowNs() + limitMs * MS;
+    public void await(String what, long limitMs, BooleanSupplier condition) {
+        long endNs = nowNs() + limitMs * MS;
         settle();
         while (!condition.getAsBoolean()) {
             if (!step(endNs)) {
@@ -326,11 +326,11 @@ public final class VirtualWorld implements Timeline {
     }
 
     /** Moves time to the next event, up to a limit, and runs the event; returns false at the limit. */
-    private boolean step(final long endNs) {
-        final long now = nowNs();
+    private boolean step(long endNs) {
+        long now = nowNs();
         long next = events.isEmpty() ? Long.MAX_VALUE : events.peek().dueNs;
         next = Math.min(next, wakeNs(nodeLoop, now));
-        for (final Client client : clients) {
+        for (Client client : clients) {
             next = client.isPaused || client.isBusy ? next : Math.min(next, wakeNs(client.loop, now));
         }
         stepCount++;
@@ -339,7 +339,7 @@ public final class VirtualWorld implements Timeline {
             return false;
         }
         advance(next - now);
-        final Event event = events.peek();
+        Event event = events.peek();
         if (event != null && event.dueNs <= nowNs()) {
             events.poll().task.run();
         }
@@ -347,16 +347,16 @@ public final class VirtualWorld implements Timeline {
     }
 
     /** Lets time pass in the middle of a turn, without other events. */
-    public void pass(final long ns) {
+    public void pass(long ns) {
         advance(ns);
     }
 
-    private static long wakeNs(final Loop loop, final long now) {
-        final long delayNs = loop.delayNs();
+    private static long wakeNs(Loop loop, long now) {
+        long delayNs = loop.delayNs();
         return delayNs < 0 ? Long.MAX_VALUE : now + delayNs;
     }
 
-    private void advance(final long ns) {
+    private void advance(long ns) {
         if (ns > 0) {
             ticker.advance(ns, TimeUnit.NANOSECONDS);
         }
@@ -406,7 +406,7 @@ public final class VirtualWorld implements Timeline {
 
     /** Reads of the clock by the observer pass no time. */
     private void observe() {
-        final boolean wasObserving = isObserving;
+        boolean wasObserving = isObserving;
         isObserving = true;
         try {
             observer.run();

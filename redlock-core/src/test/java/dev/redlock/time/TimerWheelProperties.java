@@ -31,19 +31,19 @@ class TimerWheelProperties {
         private boolean isPolling;
         private long nowNs;
 
-        World(final long originNs, final long seed) {
+        World(long originNs, long seed) {
             this.originNs = originNs;
             this.nowNs = originNs;
             this.random = new SplittableRandom(seed);
             this.wheel = new TimerWheel(originNs, deadlineNs -> {
             });
             for (int i = 0; i < TIMERS; i++) {
-                final int id = i;
+                int id = i;
                 timers[i] = new DeadlineTimer(atNs -> onDeadline(id, atNs));
             }
         }
 
-        private void onDeadline(final int id, final long atNs) {
+        private void onDeadline(int id, long atNs) {
             assertTrue(isPolling);
             assertEquals(nowNs, atNs);
             assertTrue(isStarted[id], "a stopped timer fired");
@@ -62,18 +62,18 @@ class TimerWheelProperties {
             return random.nextLong(REACHES_NS[random.nextInt(REACHES_NS.length)]);
         }
 
-        private void start(final int id) {
+        private void start(int id) {
             deadlines[id] = nowNs + reach() - (random.nextInt(8) == 0 ? MS : 0);
             isStarted[id] = true;
             wheel.start(timers[id], deadlines[id]);
         }
 
-        private void stop(final int id) {
+        private void stop(int id) {
             isStarted[id] = false;
             wheel.stop(timers[id]);
         }
 
-        private void poll(final long atNs) {
+        private void poll(long atNs) {
             nowNs = atNs;
             fired.clear();
             isPolling = true;
@@ -82,17 +82,17 @@ class TimerWheelProperties {
         }
 
         /** A timer that was due before the poll and is started after it was started again by a handler. */
-        private void pollAndCheck(final long atNs) {
-            final List<Integer> due = new ArrayList<>();
+        private void pollAndCheck(long atNs) {
+            List<Integer> due = new ArrayList<>();
             for (int i = 0; i < TIMERS; i++) {
                 if (isStarted[i] && deadlines[i] - atNs <= 0) {
                     due.add(i);
                 }
             }
-            final long[] before = deadlines.clone();
+            long[] before = deadlines.clone();
             poll(atNs);
-            for (final int id : due) {
-                final boolean isMoved = isStarted[id] && (deadlines[id] != before[id] || fired.contains(id));
+            for (int id : due) {
+                boolean isMoved = isStarted[id] && (deadlines[id] != before[id] || fired.contains(id));
                 assertTrue(!isStarted[id] || isMoved, "timer " + id + " was due and is still waiting");
             }
         }
@@ -116,7 +116,7 @@ class TimerWheelProperties {
                 case 2 -> stop(random.nextInt(TIMERS));
                 case 3 -> pollAndCheck(nowNs + reach());
                 default -> {
-                    final long wakeAtNs = wheel.wakeAtNs();
+                    long wakeAtNs = wheel.wakeAtNs();
                     if (wheel.startedCount() > 0 && wakeAtNs - nowNs > 0) {
                         pollAndCheck(wakeAtNs);
                     }
@@ -131,8 +131,8 @@ class TimerWheelProperties {
     }
 
     @Property(tries = 400)
-    void agreesWithAListOfDeadlines(@ForAll final long originNs, @ForAll final long seed) {
-        final World world = new World(originNs, seed);
+    void agreesWithAListOfDeadlines(@ForAll long originNs, @ForAll long seed) {
+        World world = new World(originNs, seed);
         for (int i = 0; i < STEPS; i++) {
             world.step();
             world.check();
@@ -141,21 +141,21 @@ class TimerWheelProperties {
 
     /** Polls at the wake times only: each handler is called at its deadline, with few polls. */
     @Property(tries = 200)
-    void pollsAtTheWakeTimesAreSufficientAndFew(@ForAll final long originNs, @ForAll final long seed) {
-        final SplittableRandom random = new SplittableRandom(seed);
-        final long[] lateNs = new long[1];
-        final TimerWheel wheel = new TimerWheel(originNs, deadlineNs -> {
+    void pollsAtTheWakeTimesAreSufficientAndFew(@ForAll long originNs, @ForAll long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        long[] lateNs = new long[1];
+        TimerWheel wheel = new TimerWheel(originNs, deadlineNs -> {
         });
-        final List<DeadlineTimer> timers = new ArrayList<>();
+        List<DeadlineTimer> timers = new ArrayList<>();
         for (int i = 0; i < TIMERS; i++) {
-            final long deadlineNs = originNs + random.nextLong(REACHES_NS[random.nextInt(REACHES_NS.length)]);
+            long deadlineNs = originNs + random.nextLong(REACHES_NS[random.nextInt(REACHES_NS.length)]);
             timers.add(new DeadlineTimer(nowNs -> lateNs[0] = Math.max(lateNs[0], nowNs - deadlineNs)));
             wheel.start(timers.get(i), deadlineNs);
         }
         int wakeUps = 0;
         long nowNs = originNs;
         while (wheel.startedCount() > 0) {
-            final long wakeAtNs = wheel.wakeAtNs();
+            long wakeAtNs = wheel.wakeAtNs();
             assertTrue(wakeAtNs - nowNs > 0 || wakeUps == 0, "time must pass between two wake-ups");
             nowNs = wakeAtNs - nowNs > 0 ? wakeAtNs : nowNs;
             wheel.poll(nowNs);

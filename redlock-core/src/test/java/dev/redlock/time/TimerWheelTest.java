@@ -20,22 +20,22 @@ class TimerWheelTest {
     private final List<Long> starts = new ArrayList<>();
     private final List<String> fired = new ArrayList<>();
 
-    private TimerWheel wheel(final long nowNs) {
+    private TimerWheel wheel(long nowNs) {
         return new TimerWheel(nowNs, starts::add);
     }
 
-    private DeadlineTimer timer(final String name) {
+    private DeadlineTimer timer(String name) {
         return new DeadlineTimer(nowNs -> fired.add(name));
     }
 
     @ParameterizedTest
     @ValueSource(longs = {0, 12_345_678_901L, -5, Long.MAX_VALUE - 10, Long.MIN_VALUE})
-    void expiresAtTheDeadlineAndNotBefore(final long originNs) {
-        for (final long delayNs : new long[]{0, 1, MS, (1 << 20) - 1, 1 << 20, 511L << 20, 512L << 20, SECOND,
+    void expiresAtTheDeadlineAndNotBefore(long originNs) {
+        for (long delayNs : new long[]{0, 1, MS, (1 << 20) - 1, 1 << 20, 511L << 20, 512L << 20, SECOND,
             513L << 20, 60 * SECOND, 511L << 29, 512L << 29, 24 * 3600 * SECOND}) {
             fired.clear();
-            final TimerWheel wheel = wheel(originNs);
-            final DeadlineTimer timer = timer("a");
+            TimerWheel wheel = wheel(originNs);
+            DeadlineTimer timer = timer("a");
             wheel.start(timer, originNs + delayNs);
             assertTrue(timer.isStarted());
             if (delayNs > 0) {
@@ -51,8 +51,8 @@ class TimerWheelTest {
 
     @Test
     void reportsEachStart() {
-        final TimerWheel wheel = wheel(100);
-        final DeadlineTimer timer = timer("a");
+        TimerWheel wheel = wheel(100);
+        DeadlineTimer timer = timer("a");
         wheel.start(timer, 200);
         wheel.start(timer, 150);
         assertEquals(List.of(200L, 150L), starts);
@@ -62,9 +62,9 @@ class TimerWheelTest {
 
     @Test
     void aStoppedTimerDoesNotExpire() {
-        final TimerWheel wheel = wheel(0);
-        final DeadlineTimer near = timer("near");
-        final DeadlineTimer far = timer("far");
+        TimerWheel wheel = wheel(0);
+        DeadlineTimer near = timer("near");
+        DeadlineTimer far = timer("far");
         wheel.start(near, MS);
         wheel.start(far, 100 * SECOND);
         wheel.stop(near);
@@ -78,9 +78,9 @@ class TimerWheelTest {
     /** Like the timers of a lock: started, stopped and started again long before the deadline. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void aTimerThatIsPostponedRepeatedlyExpiresOnceAtItsLastDeadline(final boolean isStoppedInBetween) {
-        final TimerWheel wheel = wheel(0);
-        final DeadlineTimer timer = timer("a");
+    void aTimerThatIsPostponedRepeatedlyExpiresOnceAtItsLastDeadline(boolean isStoppedInBetween) {
+        TimerWheel wheel = wheel(0);
+        DeadlineTimer timer = timer("a");
         long nowNs = 0;
         for (int i = 0; i < 1_000; i++) {
             wheel.start(timer, nowNs + 50 * MS);
@@ -99,8 +99,8 @@ class TimerWheelTest {
 
     @Test
     void aStoppedTimerCanBeStartedForAnEarlierDeadline() {
-        final TimerWheel wheel = wheel(0);
-        final DeadlineTimer timer = timer("a");
+        TimerWheel wheel = wheel(0);
+        DeadlineTimer timer = timer("a");
         wheel.start(timer, 100 * SECOND);
         wheel.stop(timer);
         wheel.start(timer, 3 * MS);
@@ -112,9 +112,9 @@ class TimerWheelTest {
     /** The wheel removes it, and does not wake up for it again. */
     @Test
     void aStoppedTimerIsRemovedWhenTheWheelReachesIt() {
-        final TimerWheel wheel = wheel(0);
-        final DeadlineTimer near = timer("near");
-        final DeadlineTimer far = timer("far");
+        TimerWheel wheel = wheel(0);
+        DeadlineTimer near = timer("near");
+        DeadlineTimer far = timer("far");
         wheel.start(near, MS);
         wheel.start(far, 100 * SECOND);
         wheel.stop(near);
@@ -128,8 +128,8 @@ class TimerWheelTest {
 
     @Test
     void movesToANewDeadline() {
-        final TimerWheel wheel = wheel(0);
-        final DeadlineTimer timer = timer("a");
+        TimerWheel wheel = wheel(0);
+        DeadlineTimer timer = timer("a");
         wheel.start(timer, SECOND);
         wheel.start(timer, 3 * SECOND);
         assertEquals(0, wheel.poll(2 * SECOND));
@@ -140,7 +140,7 @@ class TimerWheelTest {
 
     @Test
     void aDeadlineInThePastIsDueAtTheNextPoll() {
-        final TimerWheel wheel = wheel(10 * SECOND);
+        TimerWheel wheel = wheel(10 * SECOND);
         wheel.poll(20 * SECOND);
         wheel.start(timer("past"), 5 * SECOND);
         wheel.start(timer("before the wheel"), -SECOND);
@@ -150,8 +150,8 @@ class TimerWheelTest {
 
     @Test
     void aHandlerMayStartItsTimerAgain() {
-        final TimerWheel wheel = wheel(0);
-        final DeadlineTimer[] timer = new DeadlineTimer[1];
+        TimerWheel wheel = wheel(0);
+        DeadlineTimer[] timer = new DeadlineTimer[1];
         timer[0] = new DeadlineTimer(nowNs -> {
             fired.add("at " + nowNs);
             wheel.start(timer[0], nowNs);
@@ -165,9 +165,9 @@ class TimerWheelTest {
 
     @Test
     void aHandlerMayStopAnotherDueTimer() {
-        final TimerWheel wheel = wheel(0);
-        final DeadlineTimer second = timer("second");
-        final DeadlineTimer first = new DeadlineTimer(nowNs -> {
+        TimerWheel wheel = wheel(0);
+        DeadlineTimer second = timer("second");
+        DeadlineTimer first = new DeadlineTimer(nowNs -> {
             fired.add("first");
             wheel.stop(second);
         });
@@ -180,8 +180,8 @@ class TimerWheelTest {
 
     @Test
     void aHandlerMayPostponeAnotherDueTimer() {
-        final TimerWheel wheel = wheel(0);
-        final DeadlineTimer second = timer("second");
+        TimerWheel wheel = wheel(0);
+        DeadlineTimer second = timer("second");
         wheel.start(new DeadlineTimer(nowNs -> wheel.start(second, 100 * SECOND)), MS);
         wheel.start(second, MS);
         assertEquals(1, wheel.poll(2 * MS));
@@ -193,7 +193,7 @@ class TimerWheelTest {
     /** One in the same spoke, one in a later spoke of the same poll, one from the coarse wheel, one still to come. */
     @Test
     void aHandlerThatThrowsDoesNotDelayOtherTimers() {
-        final TimerWheel wheel = wheel(0);
+        TimerWheel wheel = wheel(0);
         wheel.start(new DeadlineTimer(nowNs -> {
             throw new IllegalStateException("a bug in a handler");
         }), MS);
@@ -214,12 +214,12 @@ class TimerWheelTest {
 
     @Test
     void timersAfterAHandlerThatThrewCanBeStoppedAndPostponed() {
-        final TimerWheel wheel = wheel(0);
+        TimerWheel wheel = wheel(0);
         wheel.start(new DeadlineTimer(nowNs -> {
             throw new IllegalStateException("a bug in a handler");
         }), MS);
-        final DeadlineTimer stopped = timer("stopped");
-        final DeadlineTimer moved = timer("moved");
+        DeadlineTimer stopped = timer("stopped");
+        DeadlineTimer moved = timer("moved");
         wheel.start(stopped, 2 * MS);
         wheel.start(moved, 3 * MS);
         assertThrows(IllegalStateException.class, () -> wheel.poll(5 * MS));
@@ -232,7 +232,7 @@ class TimerWheelTest {
 
     @Test
     void timersOfOneTickExpireByTheNanosecond() {
-        final TimerWheel wheel = wheel(0);
+        TimerWheel wheel = wheel(0);
         wheel.start(timer("late"), 900);
         wheel.start(timer("early"), 100);
         wheel.start(timer("middle"), 500);
@@ -247,7 +247,7 @@ class TimerWheelTest {
 
     @Test
     void anEmptyWheelNeedsNoWakeUp() {
-        final TimerWheel wheel = wheel(1_000);
+        TimerWheel wheel = wheel(1_000);
         assertTrue(wheel.wakeAtNs() > 100L * 365 * 24 * 3600 * SECOND);
         wheel.start(timer("a"), 2_000);
         assertEquals(2_000, wheel.wakeAtNs());
@@ -257,8 +257,8 @@ class TimerWheelTest {
 
     @Test
     void theWakeTimeOfAFarTimerIsTheStartOfItsHalfSecond() {
-        final TimerWheel wheel = wheel(0);
-        final long deadlineNs = 7 * (1L << 29) + 12_345;
+        TimerWheel wheel = wheel(0);
+        long deadlineNs = 7 * (1L << 29) + 12_345;
         wheel.start(timer("far"), deadlineNs);
         assertEquals(7L << 29, wheel.wakeAtNs());
         assertEquals(0, wheel.poll(7L << 29));
@@ -268,11 +268,11 @@ class TimerWheelTest {
 
     @Test
     void theWakeTimeIsThatOfTheNearTimer() {
-        final TimerWheel wheel = wheel(0);
+        TimerWheel wheel = wheel(0);
         wheel.start(timer("far"), 100 * SECOND);
         wheel.start(timer("near"), 3 * MS);
         assertEquals(3 * MS, wheel.wakeAtNs());
-        final DeadlineTimer sooner = timer("coarse, yet sooner than a fine one");
+        DeadlineTimer sooner = timer("coarse, yet sooner than a fine one");
         wheel.poll((1L << 29) - 2 * MS);
         wheel.start(sooner, (1L << 29) + 513 * (1L << 20));
         wheel.start(timer("fine"), (1L << 29) + 500 * (1L << 20));
@@ -282,7 +282,7 @@ class TimerWheelTest {
     /** The first tick that the fine wheel has no spoke for must not share the spoke of the current one. */
     @Test
     void aTimerOneRevolutionAheadDoesNotHideANearOne() {
-        final TimerWheel wheel = wheel(0);
+        TimerWheel wheel = wheel(0);
         wheel.start(timer("one turn ahead"), 512L << 20);
         wheel.start(timer("near"), 5L << 20);
         assertEquals(5L << 20, wheel.wakeAtNs());
@@ -292,8 +292,8 @@ class TimerWheelTest {
 
     @Test
     void afterAJumpOfYearsEachTimerExpiresOnce() {
-        final TimerWheel wheel = wheel(0);
-        final int count = 5_000;
+        TimerWheel wheel = wheel(0);
+        int count = 5_000;
         for (int i = 0; i < count; i++) {
             wheel.start(timer("t"), i * 137L * MS);
         }
@@ -306,7 +306,7 @@ class TimerWheelTest {
 
     @Test
     void anEarlierTimeChangesNothing() {
-        final TimerWheel wheel = wheel(10 * SECOND);
+        TimerWheel wheel = wheel(10 * SECOND);
         wheel.poll(20 * SECOND);
         wheel.start(timer("a"), 21 * SECOND);
         assertEquals(0, wheel.poll(15 * SECOND));
@@ -316,8 +316,8 @@ class TimerWheelTest {
 
     @Test
     void theSystemClockIsNanoTime() {
-        final long before = System.nanoTime();
-        final long now = NanoClock.system().nanoTime();
+        long before = System.nanoTime();
+        long now = NanoClock.system().nanoTime();
         assertTrue(now - before >= 0);
         assertTrue(System.nanoTime() - now >= 0);
     }

@@ -40,12 +40,12 @@ class NettyTransportTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void takesTheFirstThatIsNotRefusedAndSaysWhy(final boolean needsUnixSockets) {
-        final StringBuilder refusals = new StringBuilder();
-        for (final NettyTransport transport : NettyTransport.values()) {
-            final String refusal = transport.refusal(needsUnixSockets);
+    void takesTheFirstThatIsNotRefusedAndSaysWhy(boolean needsUnixSockets) {
+        StringBuilder refusals = new StringBuilder();
+        for (NettyTransport transport : NettyTransport.values()) {
+            String refusal = transport.refusal(needsUnixSockets);
             if (refusal == null) {
-                final NettyTransport.Choice choice = NettyTransport.best(needsUnixSockets);
+                NettyTransport.Choice choice = NettyTransport.best(needsUnixSockets);
                 assertSame(transport, choice.transport());
                 assertEquals(transport + (refusals.isEmpty() ? "" : " (" + refusals + ")"), choice.description());
                 return;
@@ -53,22 +53,22 @@ class NettyTransportTest {
             refusals.append(refusals.isEmpty() ? "" : "; ").append(transport).append(": ").append(refusal);
         }
         assertTrue(needsUnixSockets, "NIO is everywhere");
-        final IllegalStateException e = assertThrows(IllegalStateException.class, () -> NettyTransport.best(true));
+        IllegalStateException e = assertThrows(IllegalStateException.class, () -> NettyTransport.best(true));
         assertEquals("no transport can be used (" + refusals + ")", e.getMessage());
     }
 
     @ParameterizedTest
     @CsvSource({"Linux,EPOLL", "Mac OS X,KQUEUE", "Windows 11,NIO", "FreeBSD,NIO"})
-    void theTransportOfTheOperatingSystemNeedsNoWarning(final String osName, final NettyTransport best) {
+    void theTransportOfTheOperatingSystemNeedsNoWarning(String osName, NettyTransport best) {
         assertSame(best, NettyTransport.bestOf(osName));
-        final NettyTransport.Choice choice = NettyTransport.best(best, other -> other == best ? null : "not here");
+        NettyTransport.Choice choice = NettyTransport.best(best, other -> other == best ? null : "not here");
         assertSame(best, choice.transport());
         assertNull(choice.warning());
     }
 
     @Test
     void aLesserTransportIsAWarningWithTheReason() {
-        final NettyTransport.Choice choice = NettyTransport.best(NettyTransport.EPOLL,
+        NettyTransport.Choice choice = NettyTransport.best(NettyTransport.EPOLL,
                 transport -> transport == NettyTransport.NIO ? null : "no " + transport + " library");
         assertSame(NettyTransport.NIO, choice.transport());
         assertEquals("TransportKind.AUTO chose NIO, not EPOLL: no EPOLL library; set transport(TransportKind.NIO) to"
@@ -86,14 +86,14 @@ class NettyTransportTest {
 
     @ParameterizedTest
     @EnumSource(NettyTransport.class)
-    void aRefusalIsOneLine(final NettyTransport transport) {
-        final String refusal = transport.refusal(true);
+    void aRefusalIsOneLine(NettyTransport transport) {
+        String refusal = transport.refusal(true);
         assertTrue(refusal == null || !refusal.isBlank() && refusal.indexOf('\n') < 0, refusal);
     }
 
     @ParameterizedTest
     @EnumSource(NettyTransport.class)
-    void knowsItsChannels(final NettyTransport transport) {
+    void knowsItsChannels(NettyTransport transport) {
         assertNotNull(transport.channelClass(TCP));
         if (transport == NettyTransport.EPOLL || transport == NettyTransport.KQUEUE) {
             assertTrue(transport.channelClass(UNIX).getSimpleName().contains("DomainSocket"));
@@ -112,7 +112,7 @@ class NettyTransportTest {
 
     @ParameterizedTest
     @EnumSource(NettyTransport.class)
-    void tellsWhatAGivenLoopRuns(final NettyTransport transport) {
+    void tellsWhatAGivenLoopRuns(NettyTransport transport) {
         Assumptions.assumeTrue(transport.refusal(false) == null, transport + " cannot run here");
         withLoop(new MultiThreadIoEventLoopGroup(1, transport.newIoHandlerFactory()),
                 loop -> assertSame(transport, NettyTransport.of(loop)));
@@ -121,14 +121,14 @@ class NettyTransportTest {
     /** Asked of the socket itself: a dead peer is given up in bounded time where the transport can say so. */
     @ParameterizedTest
     @EnumSource(NettyTransport.class)
-    void socketsAreKeptAliveAndGiveUpAnUnansweringPeer(final NettyTransport transport) {
+    void socketsAreKeptAliveAndGiveUpAnUnansweringPeer(NettyTransport transport) {
         Assumptions.assumeTrue(transport.refusal(false) == null, transport + " cannot run here");
         withLoop(new MultiThreadIoEventLoopGroup(1, transport.newIoHandlerFactory()), loop -> {
-            final Bootstrap bootstrap = new Bootstrap().group(loop)
+            Bootstrap bootstrap = new Bootstrap().group(loop)
                     .channel(transport.channelClass(TCP))
                     .handler(new ChannelInboundHandlerAdapter());
             transport.tune(bootstrap, TCP, 2_345);
-            final Channel channel = bootstrap.register().syncUninterruptibly().channel();
+            Channel channel = bootstrap.register().syncUninterruptibly().channel();
             assertEquals(true, channel.config().getOption(ChannelOption.SO_KEEPALIVE));
             assertEquals(true, channel.config().getOption(ChannelOption.TCP_NODELAY));
             if (transport == NettyTransport.EPOLL) {
@@ -142,7 +142,7 @@ class NettyTransportTest {
 
     @Test
     void refusesALoopThatRunsNoneOfThem() {
-        final DefaultEventLoop loop = new DefaultEventLoop();
+        DefaultEventLoop loop = new DefaultEventLoop();
         try {
             assertEquals(
                     "event loop io.netty.channel.DefaultEventLoop runs no known transport: create it with"
@@ -153,7 +153,7 @@ class NettyTransportTest {
         }
     }
 
-    private static void withLoop(final MultiThreadIoEventLoopGroup group, final LoopTest test) {
+    private static void withLoop(MultiThreadIoEventLoopGroup group, LoopTest test) {
         try {
             test.run((EventLoop) group.next());
         } finally {
@@ -161,8 +161,8 @@ class NettyTransportTest {
         }
     }
 
-    private static Object resolved(final NodeAddress address) {
-        final CompletableFuture<Object> answer = new CompletableFuture<>();
+    private static Object resolved(NodeAddress address) {
+        CompletableFuture<Object> answer = new CompletableFuture<>();
         withLoop(new MultiThreadIoEventLoopGroup(1, NettyTransport.NIO.newIoHandlerFactory()), loop -> {
             loop.execute(() -> NettyTransport.NIO.resolve(address, loop, (found, failure) -> answer
                     .complete(loop.inEventLoop() ? found == null ? failure : found : "not on the loop")));
@@ -173,7 +173,7 @@ class NettyTransportTest {
 
     @Test
     void looksAddressesUpAndAnswersOnTheLoop() {
-        final SocketAddress tcp = (SocketAddress) resolved(TCP);
+        SocketAddress tcp = (SocketAddress) resolved(TCP);
         assertEquals(new InetSocketAddress("127.0.0.1", 6379), tcp);
         assertEquals(new DomainSocketAddress("/run/redis.sock"), resolved(UNIX));
     }
@@ -186,9 +186,9 @@ class NettyTransportTest {
 
     @Test
     void whateverALookUpThrowsIsItsAnswer() {
-        for (final Throwable thrown : List.of(new IllegalStateException("a bug, thrown by a test"),
+        for (Throwable thrown : List.of(new IllegalStateException("a bug, thrown by a test"),
                 new OutOfMemoryError("no thread, thrown by a test"), new IOException("a file, thrown by a test"))) {
-            final List<Object> answers = new ArrayList<>();
+            List<Object> answers = new ArrayList<>();
             NettyTransport.lookUp(() -> {
                 if (thrown instanceof Error error) {
                     throw error;
@@ -202,7 +202,7 @@ class NettyTransportTest {
     /** The thread of the look-up is nobody's: an exception would end up on the process's standard error. */
     @Test
     void anAnswerThatTheLoopRejectsIsDropped() {
-        final List<Object> answers = new ArrayList<>();
+        List<Object> answers = new ArrayList<>();
         NettyTransport.lookUp(() -> new InetSocketAddress(1), task -> {
             throw new RejectedExecutionException("a full queue, thrown by a test");
         }, (found, failure) -> answers.add(found));

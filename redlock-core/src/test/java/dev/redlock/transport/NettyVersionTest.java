@@ -19,7 +19,7 @@ class NettyVersionTest {
     @CsvSource({"4.2.18.Final,false", "4.2.2.Final,false", "4.2.1.Final,true", "4.2.0.RC1,true", "4.1.121.Final,true",
         "3.10.6.Final,true", "5.0.0.Alpha1,false", "4.10.0.Final,false", "4.2.2-SNAPSHOT,false", "4.2,false",
         "unspecified,false", "'',false", "99999999999.1,false"})
-    void comparesNumbersAndPassesWhatIsNone(final String version, final boolean isTooOld) {
+    void comparesNumbersAndPassesWhatIsNone(String version, boolean isTooOld) {
         assertEquals(isTooOld, NettyVersion.isTooOld(version));
     }
 
@@ -59,7 +59,7 @@ class NettyVersionTest {
         private final String version;
         private final Set<String> packages;
 
-        MergedJar(final String vendor, final String version, final Set<String> packages) {
+        MergedJar(String vendor, String version, Set<String> packages) {
             super(ClassLoader.getPlatformClassLoader());
             this.vendor = vendor;
             this.version = version;
@@ -67,8 +67,8 @@ class NettyVersionTest {
         }
 
         @Override
-        protected Class<?> findClass(final String name) throws ClassNotFoundException {
-            final String owner = name.substring(0, name.lastIndexOf('.'));
+        protected Class<?> findClass(String name) throws ClassNotFoundException {
+            String owner = name.substring(0, name.lastIndexOf('.'));
             if (getDefinedPackage(owner) == null && (packages.isEmpty() || packages.contains(owner))) {
                 definePackage(owner, null, null, null, "an application", version, vendor, null);
             }
@@ -77,9 +77,9 @@ class NettyVersionTest {
                 if (in == null) {
                     throw new ClassNotFoundException(name);
                 }
-                final byte[] bytes = in.readAllBytes();
+                byte[] bytes = in.readAllBytes();
                 return defineClass(name, bytes, 0, bytes.length);
-            } catch (final IOException e) {
+            } catch (IOException e) {
                 throw new ClassNotFoundException(name, e);
             }
         }

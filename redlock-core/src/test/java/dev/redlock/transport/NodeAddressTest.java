@@ -25,8 +25,8 @@ class NodeAddressTest {
         "redis://localhost, localhost, 6379, localhost:6379", "redis://localhost:7000, localhost, 7000, localhost:7000",
         "redis://localhost:7000/, localhost, 7000, localhost:7000",
         "redis://localhost:7000/0, localhost, 7000, localhost:7000", "redis://[fe80::1]:7, fe80::1, 7, [fe80::1]:7"})
-    void readsTcpAddresses(final String text, final String host, final int port, final String shown) {
-        final NodeAddress address = NodeAddress.parse(text);
+    void readsTcpAddresses(String text, String host, int port, String shown) {
+        NodeAddress address = NodeAddress.parse(text);
         assertEquals(host, address.host());
         assertEquals(port, address.port());
         assertEquals(shown, address.toString());
@@ -39,7 +39,7 @@ class NodeAddressTest {
 
     @Test
     void readsUnixSockets() {
-        final NodeAddress address = NodeAddress.parse("unix:///run/redis/redis.sock");
+        NodeAddress address = NodeAddress.parse("unix:///run/redis/redis.sock");
         assertTrue(address.isUnixSocket());
         assertEquals("/run/redis/redis.sock", address.path());
         assertNull(address.host());
@@ -53,8 +53,8 @@ class NodeAddressTest {
         "redis://a%3Ann:s%3Ax%25+y@h:1, a:nn, s:x%+y", "redis://%C3%A9:%F0%9F%94%92@h:1, \u00e9, \ud83d\udd12",
         "redis://\u00e9:\u20ac@h:1, \u00e9, \u20ac", "redis://%3A:secret@h:1, :, secret",
         "redis://ann:@h:1, ann, ''"})
-    void readsUserAndPassword(final String text, final String user, final String password) {
-        final NodeAddress address = NodeAddress.parse(text);
+    void readsUserAndPassword(String text, String user, String password) {
+        NodeAddress address = NodeAddress.parse(text);
         assertEquals(user, address.user());
         assertEquals(password, address.password());
         assertEquals("h:1", address.toString());
@@ -109,8 +109,8 @@ class NodeAddressTest {
         "redis://ann:sec%FFret@h:1       | redis://...  | user or password is not UTF-8",
         "ann:secret                      | ann...       | port must be a number from 1 to 65535",
         "http://ann:secret@localhost:1   | http://...   | scheme http is unknown"})
-    void refusesWhatIsMalformed(final String text, final String shown, final String rule) {
-        final IllegalArgumentException e = assertThrows(IllegalArgumentException.class, () -> NodeAddress.parse(text));
+    void refusesWhatIsMalformed(String text, String shown, String rule) {
+        IllegalArgumentException e = assertThrows(IllegalArgumentException.class, () -> NodeAddress.parse(text));
         assertEquals("node address \"" + shown + "\" is malformed: " + rule + FORMS, e.getMessage());
         assertNull(e.getCause(), "its message would repeat the text");
     }
@@ -118,9 +118,9 @@ class NodeAddressTest {
     /** A line break or an escape sequence in a host or a path would stand in each log line about the node. */
     @ParameterizedTest
     @ValueSource(strings = {"\n", "\u001b", "\u007f", "\u0085", "\u2028", "\u2029", "\u202e", "\u2066", "\ud800"})
-    void refusesWhatCannotBeShown(final String text) {
+    void refusesWhatCannotBeShown(String text) {
         assertThrows(IllegalArgumentException.class, () -> NodeAddress.parse("a" + text + "b:1"));
-        final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
+        IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
                 () -> NodeAddress.parse("unix:///a" + text + "b"));
         assertEquals("node address \"unix://...\" is malformed: path has a control character" + FORMS, e.getMessage());
     }
@@ -128,7 +128,7 @@ class NodeAddressTest {
     @Test
     void refusesWhatIsTooLong() {
         assertEquals(255, NodeAddress.parse("h".repeat(255) + ":1").host().length());
-        final IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
+        IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
                 () -> NodeAddress.parse("h".repeat(256) + ":1"));
         assertEquals(
                 "node address \"" + "h".repeat(64) + "...\" is malformed: host is longer than 255 characters" + FORMS,
@@ -152,26 +152,26 @@ class NodeAddressTest {
      * belongs around it may be missing.
      */
     @Property(tries = 5_000)
-    void aPasswordIsNeverRepeated(@ForAll final long seed) {
-        final SplittableRandom random = new SplittableRandom(seed);
-        final String template = AROUND[random.nextInt(AROUND.length)];
-        final boolean hasHost = template.contains("@");
-        final StringBuilder secret = new StringBuilder();
+    void aPasswordIsNeverRepeated(@ForAll long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        String template = AROUND[random.nextInt(AROUND.length)];
+        boolean hasHost = template.contains("@");
+        StringBuilder secret = new StringBuilder();
         for (int i = random.nextInt(1, 9); i > 0; i--) {
-            final String piece = PIECES[random.nextInt(PIECES.length)];
+            String piece = PIECES[random.nextInt(PIECES.length)];
             // Without a host behind it, what follows an @ cannot be told from a host.
             secret.append(hasHost || !piece.equals("@") ? piece : ":").append("QZqz".charAt(random.nextInt(4)));
         }
-        final String text = template.replace("*", secret);
+        String text = template.replace("*", secret);
         try {
             assertNoSecret(NodeAddress.parse(text).toString(), text);
-        } catch (final IllegalArgumentException e) {
+        } catch (IllegalArgumentException e) {
             assertNoSecret(e.toString(), text);
             assertNull(e.getCause(), text);
         }
     }
 
-    private static void assertNoSecret(final String shown, final String text) {
+    private static void assertNoSecret(String shown, String text) {
         assertTrue(shown.chars().noneMatch(c -> "QZqz".indexOf(c) >= 0), text + " was shown: " + shown);
     }
 
@@ -183,7 +183,7 @@ class NodeAddressTest {
 
     @Test
     void isEqualByPlaceWhoeverWeAreThere() {
-        final NodeAddress address = NodeAddress.parse("LocalHost:1");
+        NodeAddress address = NodeAddress.parse("LocalHost:1");
         assertEquals(address, NodeAddress.parse("localhost:1"));
         assertEquals(address.hashCode(), NodeAddress.parse("localhost:1").hashCode());
         assertEquals(address, NodeAddress.parse("redis://ann:secret@localhost:1"));

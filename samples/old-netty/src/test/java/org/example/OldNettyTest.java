@@ -27,9 +27,9 @@ class OldNettyTest {
 
     @Test
     void soDoesAClientOnGivenEventLoops() {
-        final NioEventLoopGroup group = new NioEventLoopGroup(1);
+        NioEventLoopGroup group = new NioEventLoopGroup(1);
         try {
-            final RedlockContext context = new RedlockContext().nodes("127.0.0.1:1").eventLoops(group.next());
+            RedlockContext context = new RedlockContext().nodes("127.0.0.1:1").eventLoops(group.next());
             assertEquals(MESSAGE,
                     assertThrows(IllegalStateException.class, () -> Redlock.connect(context)).getMessage());
         } finally {

@@ -52,7 +52,7 @@ class InstallationTest {
         nodes = new SocketNodes(3);
         modules = Page.of("docs/start/modules.md");
         jars = List.of(Files.readString(Path.of("target", "runtime-class-path")).strip().split(File.pathSeparator));
-        final Path sources = Files.createDirectories(folder.resolve("sources"));
+        Path sources = Files.createDirectories(folder.resolve("sources"));
         Files.writeString(sources.resolve("module-info.java"), modules.block("text", "module shop"));
         String firstLock = Page.of("docs/start/first-lock.md").block("java", "class FirstLock");
         for (int i = 0; i < 3; i++) {
@@ -60,12 +60,12 @@ class InstallationTest {
         }
         Files.writeString(sources.resolve("FirstLock.java"), "package shop;\n" + firstLock);
         Files.writeString(sources.resolve("Check.java"), CHECK.replace("NODE", nodes.addresses()[0]));
-        final Path lib = Files.createDirectories(folder.resolve("target/lib"));
-        for (final String jar : jars) {
+        Path lib = Files.createDirectories(folder.resolve("target/lib"));
+        for (String jar : jars) {
             addTo(lib, Path.of(jar));
         }
         // The BOM of Netty gives native libraries the scope "runtime", so Maven compiles without them.
-        final String compilePath = jars.stream()
+        String compilePath = jars.stream()
                 .filter(jar -> !jar.matches(".*-(linux|osx)-[a-z0-9_]+\\.jar"))
                 .collect(Collectors.joining(File.pathSeparator));
         run("javac", "--release", "17", "-Xlint:all", "-Werror", "-p", compilePath, "-d",
@@ -74,7 +74,7 @@ class InstallationTest {
     }
 
     /** Before the package phase, a module of the reactor is a folder of classes. */
-    private static void addTo(final Path lib, final Path entry) throws IOException {
+    private static void addTo(Path lib, Path entry) throws IOException {
         if (Files.isDirectory(entry)) {
             run("jar", "--create", "--file",
                     lib.resolve(entry.getParent().getParent().getFileName() + ".jar").toString(), "-C",
@@ -84,8 +84,8 @@ class InstallationTest {
         }
     }
 
-    private static void run(final String tool, final String... args) {
-        final PrintWriter out = new PrintWriter(System.err, true);
+    private static void run(String tool, String... args) {
+        PrintWriter out = new PrintWriter(System.err, true);
         assertEquals(0, ToolProvider.findFirst(tool).orElseThrow().run(out, out, args),
                 () -> tool + " " + String.join(" ", args));
     }
@@ -97,30 +97,30 @@ class InstallationTest {
 
     @Test
     void thePomHasTheBlocksOfThePage() throws IOException {
-        final Page readme = Page.of("README.md");
-        final String pom = withoutIndentation(Files.readString(Path.of("pom.xml")));
+        Page readme = Page.of("README.md");
+        String pom = withoutIndentation(Files.readString(Path.of("pom.xml")));
         assertTrue(pom.contains(withoutIndentation(readme.block("xml", "redlock-core"))), "the dependency");
-        final String management = withoutIndentation(readme.block("xml", "netty-bom"));
-        final String netty = management.substring(management.indexOf("<!--"), management.indexOf("</dependencies>"));
+        String management = withoutIndentation(readme.block("xml", "netty-bom"));
+        String netty = management.substring(management.indexOf("<!--"), management.indexOf("</dependencies>"));
         assertTrue(pom.contains(netty), netty);
         assertTrue(pom.indexOf("netty-bom") < pom.indexOf("<artifactId>spring-boot-dependencies"), "it is the first");
         assertTrue(readme.block("kotlin", "netty.version").contains("\"4.2.18.Final\""));
     }
 
-    private static String withoutIndentation(final String xml) {
+    private static String withoutIndentation(String xml) {
         return xml.lines().map(String::strip).collect(Collectors.joining("\n"));
     }
 
     @Test
     void takesALockOnTheClassPath() throws Exception {
-        final Program program = onClassPath(jar -> true, enableNativeAccess("on the class path"));
+        Program program = onClassPath(jar -> true, enableNativeAccess("on the class path"));
         assertHeldOver("EPOLL", program);
         assertEquals("", program.err());
     }
 
     @Test
     void takesALockOnTheModulePath() throws Exception {
-        final Program program = check("java -p", enableNativeAccess("on the module path"));
+        Program program = check("java -p", enableNativeAccess("on the module path"));
         assertHeldOver("EPOLL", program);
         assertEquals("", program.err());
     }
@@ -128,7 +128,7 @@ class InstallationTest {
     @Test
     void takesALockInAnImage() throws Exception {
         Program.run(folder, Program.words(line("jlink -p")));
-        final Program program = check("target/image/bin/java", enableNativeAccess("on the module path"));
+        Program program = check("target/image/bin/java", enableNativeAccess("on the module path"));
         assertHeldOver("EPOLL", program);
         assertEquals("", program.err());
     }
@@ -137,7 +137,7 @@ class InstallationTest {
     @Test
     void aMissingTransportIsAWarningWithTheReason() throws Exception {
         Assumptions.assumeTrue(isLinux(), "the best transport is epoll on Linux only");
-        final Program program = onClassPath(
+        Program program = onClassPath(
                 jar -> !jar.contains("-native-epoll") && !jar.contains("classes-io_uring") && !jar.contains("kqueue"),
                 enableNativeAccess("on the class path"));
         assertHeldOver("NIO (EPOLL: its native library META-INF/native/libnetty_transport_native_epoll_", program);
@@ -151,20 +151,20 @@ class InstallationTest {
     @Test
     void withoutNativeAccessTheClientUsesNio() throws Exception {
         Assumptions.assumeTrue(Runtime.version().feature() >= 24 && isLinux(), "older JDKs do not restrict the access");
-        final Program program = onClassPath(jar -> true, "--illegal-native-access=deny");
+        Program program = onClassPath(jar -> true, "--illegal-native-access=deny");
         assertHeldOver("NIO (EPOLL: ", program);
         assertTrue(program.err().contains("TransportKind.AUTO chose NIO, not EPOLL: "), program::err);
-        final Program warned = check("java -p");
+        Program warned = check("java -p");
         assertTrue(warned.err().contains("Use --enable-native-access=io.netty.common to avoid a warning"),
                 warned::err);
     }
 
     /** The option of the page for this JDK, by its row in the table. */
-    private static String[] enableNativeAccess(final String application) {
+    private static String[] enableNativeAccess(String application) {
         if (Runtime.version().feature() < 24) {
             return new String[0];
         }
-        final String row = modules.text()
+        String row = modules.text()
                 .lines()
                 .filter(line -> line.startsWith("| " + application))
                 .findFirst()
@@ -173,7 +173,7 @@ class InstallationTest {
     }
 
     /** The line of the page that starts with a command. */
-    private static String line(final String command) {
+    private static String line(String command) {
         return modules.block("sh", command)
                 .lines()
                 .filter(candidate -> candidate.startsWith(command))
@@ -182,22 +182,22 @@ class InstallationTest {
     }
 
     /** Runs a command of the page with more options, and the check in place of its class. */
-    private static Program check(final String command, final String... options) throws Exception {
-        final List<String> words = new ArrayList<>(Program.words(line(command).replace("shop.FirstLock", "shop.Check")));
+    private static Program check(String command, String... options) throws Exception {
+        List<String> words = new ArrayList<>(Program.words(line(command).replace("shop.FirstLock", "shop.Check")));
         words.addAll(1, List.of(options));
         return Program.run(folder, words);
     }
 
-    private static Program onClassPath(final Predicate<String> isIncluded, final String... options) throws Exception {
-        final String classPath = jars.stream().filter(isIncluded).collect(Collectors.joining(File.pathSeparator));
-        final List<String> words = new ArrayList<>(List.of("java", "-cp",
+    private static Program onClassPath(Predicate<String> isIncluded, String... options) throws Exception {
+        String classPath = jars.stream().filter(isIncluded).collect(Collectors.joining(File.pathSeparator));
+        List<String> words = new ArrayList<>(List.of("java", "-cp",
                 folder.resolve("target/classes") + File.pathSeparator + classPath));
         words.addAll(List.of(options));
         words.add("shop.Check");
         return Program.run(folder, words);
     }
 
-    private static void assertHeldOver(final String transport, final Program program) {
+    private static void assertHeldOver(String transport, Program program) {
         assertTrue(program.out().startsWith("holding orders/42 for another PT"), program::out);
         if (isLinux()) {
             assertTrue(program.out().contains("transport " + transport), program::out);

@@ -12,7 +12,7 @@ record Page(String text) {
 
     private static final Pattern BLOCK = Pattern.compile("```(\\w+)\n(.*?)```", Pattern.DOTALL);
 
-    static Page of(final String name) throws IOException {
+    static Page of(String name) throws IOException {
         Path root = Path.of("").toAbsolutePath();
         while (!Files.exists(root.resolve("README.md"))) {
             root = root.getParent();
@@ -25,8 +25,8 @@ record Page(String text) {
     }
 
     /** The only block in a language that contains a text. */
-    String block(final String language, final String part) {
-        final List<String> found = blocks().stream()
+    String block(String language, String part) {
+        List<String> found = blocks().stream()
                 .filter(block -> block.group(1).equals(language) && block.group(2).contains(part))
                 .map(block -> block.group(2))
                 .toList();

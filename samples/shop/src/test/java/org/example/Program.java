@@ -16,30 +16,30 @@ record Program(String out, String err) {
     private static final long LIMIT_SECONDS = 60;
 
     /** Runs a command in a folder; a tool of the JDK is that of this JVM. It must succeed. */
-    static Program run(final Path folder, final List<String> command) throws IOException, InterruptedException {
-        final List<String> words = new ArrayList<>(command);
-        final Path tool = Path.of(System.getProperty("java.home"), "bin", words.get(0));
+    static Program run(Path folder, List<String> command) throws IOException, InterruptedException {
+        List<String> words = new ArrayList<>(command);
+        Path tool = Path.of(System.getProperty("java.home"), "bin", words.get(0));
         if (Files.isExecutable(tool)) {
             words.set(0, tool.toString());
         }
-        final Path out = Files.createTempFile(folder, "out", ".txt");
-        final Path err = Files.createTempFile(folder, "err", ".txt");
-        final ProcessBuilder builder = new ProcessBuilder(words).directory(folder.toFile());
+        Path out = Files.createTempFile(folder, "out", ".txt");
+        Path err = Files.createTempFile(folder, "err", ".txt");
+        ProcessBuilder builder = new ProcessBuilder(words).directory(folder.toFile());
         builder.environment().remove("JAVA_TOOL_OPTIONS");
         builder.environment().remove("JDK_JAVA_OPTIONS");
-        final Process process = builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+        Process process = builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
         try {
             assertTrue(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS), () -> "still running: " + words);
         } finally {
             process.destroyForcibly();
         }
-        final Program program = new Program(Files.readString(out), Files.readString(err));
+        Program program = new Program(Files.readString(out), Files.readString(err));
         assertEquals(0, process.exitValue(), () -> words + "\n" + program.out + program.err);
         return program;
     }
 
     /** A command line of the documentation as words. */
-    static List<String> words(final String line) {
+    static List<String> words(String line) {
         return List.of(line.strip().split(" +"));
     }
 }

@@ -15,16 +15,16 @@ final class BareCommand {
     private final byte[] bytes;
     private final int tokenOffset;
 
-    private BareCommand(final String head, final String tail) {
-        final String beforeToken = head + "$" + TOKEN_BYTES + "\r\n";
+    private BareCommand(String head, String tail) {
+        String beforeToken = head + "$" + TOKEN_BYTES + "\r\n";
         bytes = (beforeToken + ".".repeat(TOKEN_BYTES) + "\r\n" + tail).getBytes(StandardCharsets.US_ASCII);
         tokenOffset = beforeToken.length();
     }
 
     /** {@code EVALSHA sha 1 resource token [argument]}. */
-    static BareCommand script(final String sha, final String resource, final String... arguments) {
-        final StringBuilder tail = new StringBuilder();
-        for (final String argument : arguments) {
+    static BareCommand script(String sha, String resource, String... arguments) {
+        StringBuilder tail = new StringBuilder();
+        for (String argument : arguments) {
             tail.append(bulk(argument));
         }
         return new BareCommand(
@@ -33,11 +33,11 @@ final class BareCommand {
     }
 
     /** {@code SET resource token NX PX ttl}. */
-    static BareCommand setIfAbsent(final String resource, final String ttlMs) {
+    static BareCommand setIfAbsent(String resource, String ttlMs) {
         return new BareCommand("*6\r\n" + bulk("SET") + bulk(resource), bulk("NX") + bulk("PX") + bulk(ttlMs));
     }
 
-    private static String bulk(final String text) {
+    private static String bulk(String text) {
         return "$" + text.length() + "\r\n" + text + "\r\n";
     }
 
@@ -46,8 +46,8 @@ final class BareCommand {
     }
 
     /** Appends the command with its token. */
-    void write(final ByteBuffer out, final long high, final long middle, final int low) {
-        final int token = out.position() + tokenOffset;
+    void write(ByteBuffer out, long high, long middle, int low) {
+        int token = out.position() + tokenOffset;
         out.put(bytes);
         out.putLong(token, high).putLong(token + 8, middle).putInt(token + 16, low);
     }

@@ -60,10 +60,10 @@ final class BareLoop implements CycleLoad, AutoCloseable {
      * @param isSet acquire by plain {@code SET} instead of the script
      * @throws IOException if a node cannot be reached
      */
-    BareLoop(final CycleOptions options, final CycleMeter meter, final boolean isSet) throws IOException {
+    BareLoop(CycleOptions options, CycleMeter meter, boolean isSet) throws IOException {
         this.meter = meter;
         this.idlePolicy = options.idlePolicy();
-        final String[] addresses = options.addresses();
+        String[] addresses = options.addresses();
         this.nodes = new BareNode[addresses.length];
         this.majority = nodes.length / 2 + 1;
         this.slots = new BareSlot[options.outstanding()];
@@ -78,7 +78,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         }
         int lengthMax = 0;
         for (int i = 0; i < slots.length; i++) {
-            final String resource = options.resource(i);
+            String resource = options.resource(i);
             slots[i] = new BareSlot(i,
                     isSet
                             ? BareCommand.setIfAbsent(resource, TTL_MS)
@@ -88,13 +88,13 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         }
         this.batch = ByteBuffer.allocateDirect(slots.length * lengthMax * TURNS_OF_BATCH);
         this.selector = Selector.open();
-        for (final BareNode node : nodes) {
+        for (BareNode node : nodes) {
             node.register(selector, batch);
         }
     }
 
     /** The scripts of the client: both sides send the nodes the same commands. */
-    static byte[] script(final String name) throws IOException {
+    static byte[] script(String name) throws IOException {
         try (InputStream in = Redlock.class.getResourceAsStream("node/" + name + ".lua")) {
             if (in == null) {
                 throw new IllegalStateException("script " + name + ".lua is missing from the redlock-core jar");
@@ -106,7 +106,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     // ---- any thread -------------------------------------------------------------------------------------------------
 
     @Override
-    public void begin(final SendSchedule sendSchedule) {
+    public void begin(SendSchedule sendSchedule) {
         schedule = sendSchedule;
         idleCount = 0;
         begun = 0;
@@ -119,18 +119,18 @@ final class BareLoop implements CycleLoad, AutoCloseable {
 
     /** Wakes up the loop, which starts the due cycles itself. */
     @Override
-    public boolean onDue(final long nowNs) {
+    public boolean onDue(long nowNs) {
         selector.wakeup();
         return false;
     }
 
     @Override
-    public long unfinished(final long nowNs) {
+    public long unfinished(long nowNs) {
         return schedule.due(nowNs) - begun + slots.length - idleCount;
     }
 
     @Override
-    public void end(final boolean isDroppingDue) throws InterruptedException {
+    public void end(boolean isDroppingDue) throws InterruptedException {
         isDropping = isDroppingDue;
         isEnding = true;
         selector.wakeup();
@@ -150,7 +150,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     @Override
     public void close() throws IOException {
         selector.close();
-        for (final BareNode node : nodes) {
+        for (BareNode node : nodes) {
             node.close();
         }
     }
@@ -162,8 +162,8 @@ final class BareLoop implements CycleLoad, AutoCloseable {
             if (times == null) {
                 times = meter.times();
             }
-            final long startNs = System.nanoTime();
-            for (final BareSlot slot : slots) {
+            long startNs = System.nanoTime();
+            for (BareSlot slot : slots) {
                 if (schedule == null) {
                     acquire(slot, startNs);
                 } else {
@@ -177,7 +177,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
                 flush();
                 select();
             }
-        } catch (final IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException e) {
             meter.fail(e.toString());
         }
     }
@@ -188,7 +188,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
                 || schedule != null && !isDropping && begun < schedule.total()) {
             return false;
         }
-        for (final BareNode node : nodes) {
+        for (BareNode node : nodes) {
             if (node.answered < sentCount) {
                 return false;
             }
@@ -204,8 +204,8 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         }
     }
 
-    private void onReady(final SelectionKey key) {
-        final BareNode node = (BareNode) key.attachment();
+    private void onReady(SelectionKey key) {
+        BareNode node = (BareNode) key.attachment();
         try {
             if (key.isWritable()) {
                 node.onWritable();
@@ -213,7 +213,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
             if (key.isReadable()) {
                 node.onReadable(this);
             }
-        } catch (final IOException e) {
+        } catch (IOException e) {
             throw new UncheckedIOException(node.address.toString(), e);
         }
     }
@@ -222,7 +222,7 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         if (batch.position() == 0) {
             return;
         }
-        for (final BareNode node : nodes) {
+        for (BareNode node : nodes) {
             if (sentCount - node.answered > sent.length) {
                 throw new IOException(node.address + " is more than " + sent.length + " commands behind");
             }
@@ -232,17 +232,17 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     }
 
     private void acquireDue() {
-        final long nowNs = System.nanoTime();
-        final long due = schedule.due(nowNs);
+        long nowNs = System.nanoTime();
+        long due = schedule.due(nowNs);
         while (idleCount > 0 && begun < due && !isDropping) {
-            final long intendedNs = schedule.intendedNs(begun);
+            long intendedNs = schedule.intendedNs(begun);
             CycleTimes.record(times.of(meter.phaseOf(intendedNs)).lates(), nowNs - intendedNs);
             begun++;
             acquire(idle[--idleCount], intendedNs);
         }
     }
 
-    private void acquire(final BareSlot slot, final long startNs) {
+    private void acquire(BareSlot slot, long startNs) {
         slot.startNs = startNs;
         slot.isReleasing = false;
         slot.high = random.nextLong();
@@ -251,23 +251,23 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         send(slot, slot.acquire);
     }
 
-    private void send(final BareSlot slot, final BareCommand command) {
+    private void send(BareSlot slot, BareCommand command) {
         slot.goodCount = 0;
         slot.badCount = 0;
         command.write(batch, slot.high, slot.middle, slot.low);
         sent[(int) sentCount++ & sent.length - 1] = (long) slot.epoch << 32 | slot.index;
     }
 
-    void onError(final BareNode node, final String reply) {
+    void onError(BareNode node, String reply) {
         meter.fail(node.address + " answers " + reply);
     }
 
-    void onAnswer(final BareNode node, final boolean isVote) {
+    void onAnswer(BareNode node, boolean isVote) {
         if (!isVote) {
             lostVoteCount++;
         }
-        final long round = sent[(int) node.answered++ & sent.length - 1];
-        final BareSlot slot = slots[(int) round];
+        long round = sent[(int) node.answered++ & sent.length - 1];
+        BareSlot slot = slots[(int) round];
         if (slot.epoch != (int) (round >>> 32)) {
             return;
         }
@@ -282,8 +282,8 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         }
     }
 
-    private void onDecided(final BareSlot slot, final boolean isGood, final long nowNs) {
-        final CycleTimes phaseTimes = times.of(meter.phaseOf(slot.startNs));
+    private void onDecided(BareSlot slot, boolean isGood, long nowNs) {
+        CycleTimes phaseTimes = times.of(meter.phaseOf(slot.startNs));
         if (!slot.isReleasing) {
             if (isGood) {
                 CycleTimes.record(phaseTimes.acquires(), nowNs - slot.startNs);

@@ -33,21 +33,21 @@ final class BareNode implements AutoCloseable {
     private ByteBuffer backlog;
     private SelectionKey key;
 
-    private BareNode(final NodeAddress address, final SocketChannel channel) {
+    private BareNode(NodeAddress address, SocketChannel channel) {
         this.address = address;
         this.channel = channel;
     }
 
-    static BareNode connect(final String text) throws IOException {
-        final NodeAddress address = NodeAddress.parse(text);
+    static BareNode connect(String text) throws IOException {
+        NodeAddress address = NodeAddress.parse(text);
         if (address.password() != null) {
             throw new IllegalArgumentException(
                     address + " has a password, and the yardstick cannot authenticate: name a node without one");
         }
-        final SocketAddress remote = address.isUnixSocket()
+        SocketAddress remote = address.isUnixSocket()
                 ? UnixDomainSocketAddress.of(address.path())
                 : new InetSocketAddress(address.host(), address.port());
-        final SocketChannel channel = SocketChannel.open(remote);
+        SocketChannel channel = SocketChannel.open(remote);
         if (!address.isUnixSocket()) {
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
         }
@@ -55,21 +55,21 @@ final class BareNode implements AutoCloseable {
     }
 
     /** Loads a script into the node's cache, before the registration; returns its name. */
-    String load(final byte[] script) throws IOException {
-        final byte[] head = ("*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$" + script.length + "\r\n")
+    String load(byte[] script) throws IOException {
+        byte[] head = ("*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$" + script.length + "\r\n")
                 .getBytes(StandardCharsets.US_ASCII);
-        final ByteBuffer out = ByteBuffer.allocate(head.length + script.length + 2).put(head).put(script);
+        ByteBuffer out = ByteBuffer.allocate(head.length + script.length + 2).put(head).put(script);
         out.put((byte) '\r').put((byte) '\n').flip();
         while (out.hasRemaining()) {
             channel.write(out);
         }
-        final ByteBuffer reply = ByteBuffer.allocate(SHA1_REPLY_BYTES);
+        ByteBuffer reply = ByteBuffer.allocate(SHA1_REPLY_BYTES);
         while (reply.hasRemaining() && (reply.position() == 0 || reply.get(0) == '$')) {
             if (channel.read(reply) < 0) {
                 throw new EOFException(address + " hung up");
             }
         }
-        final String text = new String(reply.array(), 0, reply.position(), StandardCharsets.US_ASCII);
+        String text = new String(reply.array(), 0, reply.position(), StandardCharsets.US_ASCII);
         if (!text.startsWith("$40\r\n")) {
             throw new IOException(address + " rejects the script: " + text.strip());
         }
@@ -77,7 +77,7 @@ final class BareNode implements AutoCloseable {
     }
 
     /** Switches to non-blocking mode; commands are sent from the batch. */
-    void register(final Selector selector, final ByteBuffer batch) throws IOException {
+    void register(Selector selector, ByteBuffer batch) throws IOException {
         channel.configureBlocking(false);
         key = channel.register(selector, SelectionKey.OP_READ, this);
         view = batch.duplicate();
@@ -85,7 +85,7 @@ final class BareNode implements AutoCloseable {
     }
 
     /** Sends the first bytes of the batch, in one write if the socket accepts them. */
-    void send(final int length) throws IOException {
+    void send(int length) throws IOException {
         view.limit(length).position(0);
         if (backlog.position() == 0) {
             channel.write(view);
@@ -110,11 +110,11 @@ final class BareNode implements AutoCloseable {
     }
 
     /** Reads replies, and notifies the loop of each. */
-    void onReadable(final BareLoop loop) throws IOException {
+    void onReadable(BareLoop loop) throws IOException {
         if (channel.read(in) < 0) {
             throw new EOFException(address + " hung up");
         }
-        final int end = in.position();
+        int end = in.position();
         int start = 0;
         for (int i = 1; i < end; i++) {
             if (in.get(i) == '\n') {
@@ -133,11 +133,11 @@ final class BareNode implements AutoCloseable {
     }
 
     /** {@code :1} and {@code +OK} are votes; {@code :0}, {@code :-n}, {@code $-1} and {@code -ERR} are not. */
-    private void onReply(final BareLoop loop, final int start, final int end) {
-        final byte type = in.get(start);
-        final boolean isVote = type == '+' || type == ':' && in.get(start + 1) == '1' && in.get(start + 2) == '\r';
+    private void onReply(BareLoop loop, int start, int end) {
+        byte type = in.get(start);
+        boolean isVote = type == '+' || type == ':' && in.get(start + 1) == '1' && in.get(start + 2) == '\r';
         if (type == '-') {
-            final byte[] text = new byte[end - start];
+            byte[] text = new byte[end - start];
             in.get(start, text);
             loop.onError(this, new String(text, StandardCharsets.US_ASCII).strip());
         }

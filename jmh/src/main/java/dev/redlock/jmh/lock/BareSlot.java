@@ -21,7 +21,7 @@ final class BareSlot {
     int badCount;
     long startNs;
 
-    BareSlot(final int index, final BareCommand acquire, final BareCommand release) {
+    BareSlot(int index, BareCommand acquire, BareCommand release) {
         this.index = index;
         this.acquire = acquire;
         this.release = release;

@@ -94,8 +94,8 @@ public class CallbackCycleBenchmark {
         }
     }
 
-    private CallbackLane lane(final String resource, final AcquireOptions laneOptions,
-            final AcquireOutcome.Kind expected, final long extendTtlMs) {
+    private CallbackLane lane(String resource, AcquireOptions laneOptions,
+            AcquireOutcome.Kind expected, long extendTtlMs) {
         return new CallbackLane(redlock, redlock.key(resource), laneOptions, expected, extendTtlMs);
     }
 
@@ -125,10 +125,10 @@ public class CallbackCycleBenchmark {
     @Benchmark
     @OperationsPerInvocation(OUTSTANDING * CYCLES)
     public void sixtyFourOutstanding() {
-        for (final CallbackLane lane : lanes) {
+        for (CallbackLane lane : lanes) {
             lane.begin(CYCLES);
         }
-        for (final CallbackLane lane : lanes) {
+        for (CallbackLane lane : lanes) {
             lane.await();
         }
     }

@@ -78,7 +78,7 @@ public final class CommandCost implements Callable<Integer> {
      *
      * @param args see {@code --help}
      */
-    public static void main(final String[] args) {
+    public static void main(String[] args) {
         System.exit(commandLine().execute(args));
     }
 
@@ -103,10 +103,10 @@ public final class CommandCost implements Callable<Integer> {
         }
         try (RedisNodes nodes = RedisNodes.start(new RedisNodesContext().count(1));
                 AdminClient connected = nodes.node(0).connect()) {
-            final RedisNode node = nodes.node(0);
+            RedisNode node = nodes.node(0);
             pid = node.pid().orElseThrow();
             control = connected;
-            final NodeAddress address = node.address();
+            NodeAddress address = node.address();
             try (Socket opened = new Socket(address.host(), address.port())) {
                 opened.setTcpNoDelay(true);
                 socket = opened;
@@ -116,9 +116,9 @@ public final class CommandCost implements Callable<Integer> {
         return 0;
     }
 
-    private void report(final PrintWriter out) throws IOException {
-        final Form[] forms = Stream.concat(Arrays.stream(forms()), nativeForms().stream()).toArray(Form[]::new);
-        final double[][] costsUs = new double[forms.length][repetitions];
+    private void report(PrintWriter out) throws IOException {
+        Form[] forms = Stream.concat(Arrays.stream(forms()), nativeForms().stream()).toArray(Form[]::new);
+        double[][] costsUs = new double[forms.length][repetitions];
         for (int repetition = 0; repetition < repetitions; repetition++) {
             for (int i = 0; i < forms.length; i++) {
                 costsUs[i][repetition] = measureUs(forms[i]);
@@ -146,11 +146,11 @@ public final class CommandCost implements Callable<Integer> {
     }
 
     private Form[] forms() throws IOException {
-        final String acquire = load("acquire");
-        final String acquireFenced = load("acquire_fenced");
-        final String release = load("release");
-        final String extend = load("extend");
-        final String releaseFenced = load("release_fenced");
+        String acquire = load("acquire");
+        String acquireFenced = load("acquire_fenced");
+        String release = load("release");
+        String extend = load("extend");
+        String releaseFenced = load("release_fenced");
         return new Form[]{
             new Form("SET NX PX", 1, Before.NOTHING, 1,
                     i -> command("SET", resource(i), TOKEN, "NX", "PX", TTL_MS)),
@@ -175,7 +175,7 @@ public final class CommandCost implements Callable<Integer> {
 
     /** The conditional commands that this server has. */
     private List<Form> nativeForms() throws IOException {
-        final List<Form> found = new ArrayList<>();
+        List<Form> found = new ArrayList<>();
         if (control.call("DELEX", resource(0), "IFEQ", TOKEN) instanceof Long) {
             found.add(new Form("DELEX IFEQ", 1, Before.LOCKS, 0,
                     i -> command("DELEX", resource(i), "IFEQ", TOKEN)));
@@ -190,27 +190,27 @@ public final class CommandCost implements Callable<Integer> {
         return found;
     }
 
-    private Form releaseMany(final int count) throws IOException {
-        final String sha = load("release_many");
+    private Form releaseMany(int count) throws IOException {
+        String sha = load("release_many");
         return new Form("release_many of " + count, count, Before.LOCKS, 0,
                 i -> "*" + (3 + 2 * count) + "\r\n" + words("EVALSHA", sha, Integer.toString(count))
                         + repeated(count, j -> resource(i + j)) + repeated(count, j -> TOKEN));
     }
 
-    private Form releaseManyFenced(final int count) throws IOException {
-        final String sha = load("release_many_fenced");
+    private Form releaseManyFenced(int count) throws IOException {
+        String sha = load("release_many_fenced");
         return new Form("release_many_fenced of " + count, count, Before.LOCKS_AND_COUNTERS, 1,
                 i -> "*" + (4 + 4 * count) + "\r\n" + words("EVALSHA", sha, Integer.toString(2 * count))
                         + repeated(count, j -> resource(i + j)) + repeated(count, j -> counter(i + j))
                         + repeated(count, j -> TOKEN) + repeated(count, j -> FENCE) + words(COUNTER_TTL_MS));
     }
 
-    private String load(final String name) throws IOException {
+    private String load(String name) throws IOException {
         return (String) control.call("SCRIPT", "LOAD",
                 new String(BareLoop.script(name), StandardCharsets.US_ASCII));
     }
 
-    private double measureUs(final Form form) throws IOException {
+    private double measureUs(Form form) throws IOException {
         control.call("FLUSHALL");
         if (form.before() == Before.LOCKS || form.before() == Before.LOCKS_AND_COUNTERS) {
             run(1, i -> command("SET", resource(i), TOKEN));
@@ -218,10 +218,10 @@ public final class CommandCost implements Callable<Integer> {
         if (form.before() == Before.COUNTERS || form.before() == Before.LOCKS_AND_COUNTERS) {
             run(1, i -> command("SET", counter(i), FENCE));
         }
-        final long beforeNs = CycleUsage.mainThreadsNs(pid);
+        long beforeNs = CycleUsage.mainThreadsNs(pid);
         run(form.locks(), form.command());
-        final long tookNs = CycleUsage.mainThreadsNs(pid) - beforeNs;
-        final Object left = control.call("DBSIZE");
+        long tookNs = CycleUsage.mainThreadsNs(pid) - beforeNs;
+        Object left = control.call("DBSIZE");
         if (!left.equals((long) form.left() * locks)) {
             throw new IllegalStateException(form.name() + " left " + left + " keys of " + locks + " locks");
         }
@@ -229,10 +229,10 @@ public final class CommandCost implements Callable<Integer> {
     }
 
     /** Sends the commands of all locks, a pipeline at a time. */
-    private void run(final int locksPerCommand, final IntFunction<String> command) throws IOException {
-        final InputStream in = new BufferedInputStream(socket.getInputStream());
+    private void run(int locksPerCommand, IntFunction<String> command) throws IOException {
+        InputStream in = new BufferedInputStream(socket.getInputStream());
         for (int first = 0; first < locks; first += LOCKS_PER_PIPELINE) {
-            final StringBuilder pipeline = new StringBuilder();
+            StringBuilder pipeline = new StringBuilder();
             for (int i = first; i < first + LOCKS_PER_PIPELINE; i += locksPerCommand) {
                 pipeline.append(command.apply(i));
             }
@@ -242,9 +242,9 @@ public final class CommandCost implements Callable<Integer> {
         }
     }
 
-    private static void readToEnd(final InputStream in) throws IOException {
+    private static void readToEnd(InputStream in) throws IOException {
         for (int matched = 0; matched < END.length;) {
-            final int next = in.read();
+            int next = in.read();
             if (next < 0) {
                 throw new EOFException("the node closed the connection");
             }
@@ -256,25 +256,25 @@ public final class CommandCost implements Callable<Integer> {
         }
     }
 
-    private static String resource(final int index) {
+    private static String resource(int index) {
         return String.format(Locale.ROOT, "cycle:lock:%06d", index);
     }
 
-    private static String counter(final int index) {
+    private static String counter(int index) {
         return resource(index) + ":redlock:fence:{" + resource(index) + "}";
     }
 
-    private static String command(final String... words) {
+    private static String command(String... words) {
         return "*" + words.length + "\r\n" + words(words);
     }
 
-    private static String words(final String... words) {
+    private static String words(String... words) {
         return Arrays.stream(words)
                 .map(word -> "$" + word.length() + "\r\n" + word + "\r\n")
                 .collect(Collectors.joining());
     }
 
-    private static String repeated(final int count, final IntFunction<String> word) {
+    private static String repeated(int count, IntFunction<String> word) {
         return IntStream.range(0, count).mapToObj(i -> words(word.apply(i))).collect(Collectors.joining());
     }
 }

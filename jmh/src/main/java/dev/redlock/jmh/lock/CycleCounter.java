@@ -18,17 +18,17 @@ final class CycleCounter implements CycleRecorder {
     }
 
     @Override
-    public void onStarted(final long intendedNs, final long nowNs) {
+    public void onStarted(long intendedNs, long nowNs) {
         // Closed loops only.
     }
 
     @Override
-    public void onAcquired(final long startNs) {
+    public void onAcquired(long startNs) {
         // Cycles are counted when they end.
     }
 
     @Override
-    public long onReleased(final long startNs) {
+    public long onReleased(long startNs) {
         counters.setOpaque(COUNTER, counters.getPlain(COUNTER) + 1);
         return 0;
     }

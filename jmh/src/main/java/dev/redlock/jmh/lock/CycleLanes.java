@@ -52,7 +52,7 @@ final class CycleLanes implements CycleLoad {
     private volatile long begun;
     private volatile boolean isStopping;
 
-    CycleLanes(final Redlock redlock, final AcquireOptions acquireOptions, final Consumer<String> failures) {
+    CycleLanes(Redlock redlock, AcquireOptions acquireOptions, Consumer<String> failures) {
         this.redlock = redlock;
         this.acquireOptions = acquireOptions;
         this.failures = failures;
@@ -60,9 +60,9 @@ final class CycleLanes implements CycleLoad {
     }
 
     /** Waits until all nodes vote. */
-    static void awaitReady(final Redlock redlock) throws InterruptedException {
-        final long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(READY_LIMIT_MS);
-        for (final NodeStatus node : redlock.nodes()) {
+    static void awaitReady(Redlock redlock) throws InterruptedException {
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(READY_LIMIT_MS);
+        for (NodeStatus node : redlock.nodes()) {
             while (node.state() != NodeState.READY) {
                 if (deadlineNs - System.nanoTime() < 0) {
                     throw new IllegalStateException(node.address() + " is not ready: " + node.problem());
@@ -79,12 +79,12 @@ final class CycleLanes implements CycleLoad {
      * @param names   names of resources by their number
      * @param onFound gets the thread of the loop, and the resource
      */
-    static void share(final Redlock redlock, final int loops, final int resourcesPerLoop,
-            final IntFunction<String> names, final BiConsumer<Thread, String> onFound) {
-        final Map<Thread, Integer> counts = new HashMap<>();
+    static void share(Redlock redlock, int loops, int resourcesPerLoop,
+            IntFunction<String> names, BiConsumer<Thread, String> onFound) {
+        Map<Thread, Integer> counts = new HashMap<>();
         for (int i = 0, left = loops * resourcesPerLoop; left > 0; i++) {
-            final String name = names.apply(i);
-            final Thread loop = loopOf(redlock, name);
+            String name = names.apply(i);
+            Thread loop = loopOf(redlock, name);
             if (counts.merge(loop, 1, Integer::sum) <= resourcesPerLoop) {
                 onFound.accept(loop, name);
                 left--;
@@ -93,8 +93,8 @@ final class CycleLanes implements CycleLoad {
     }
 
     /** Finds the loop of a resource: the one that calls back. */
-    private static Thread loopOf(final Redlock redlock, final String name) {
-        final CompletableFuture<Thread> loop = new CompletableFuture<>();
+    private static Thread loopOf(Redlock redlock, String name) {
+        CompletableFuture<Thread> loop = new CompletableFuture<>();
         redlock.acquire(redlock.key(name), OPTIONS, redlock.newLease(), outcome -> {
             if (outcome.isAcquired()) {
                 outcome.lease().release((lease, released) -> loop.complete(Thread.currentThread()));
@@ -106,17 +106,17 @@ final class CycleLanes implements CycleLoad {
     }
 
     /** Adds a lane whose steps follow each other in callbacks. */
-    void add(final String resource, final CycleRecorder recorder) {
+    void add(String resource, CycleRecorder recorder) {
         lanes.add(new Lane(resource, recorder));
     }
 
     /** Adds a lane with a thread of its own that blocks. */
-    void addBlocking(final String resource, final CycleRecorder recorder) {
+    void addBlocking(String resource, CycleRecorder recorder) {
         lanes.add(new BlockingLane(resource, recorder));
     }
 
     @Override
-    public void begin(final SendSchedule sendSchedule) {
+    public void begin(SendSchedule sendSchedule) {
         schedule = sendSchedule;
         ended = new CountDownLatch(lanes.size());
         cursor = 0;
@@ -125,7 +125,7 @@ final class CycleLanes implements CycleLoad {
         for (int i = 0; i < lostBefore.length; i++) {
             lostBefore[i] = lostVotes(redlock.nodes().get(i));
         }
-        for (final Lane lane : lanes) {
+        for (Lane lane : lanes) {
             if (schedule == null) {
                 lane.start();
             } else {
@@ -138,8 +138,8 @@ final class CycleLanes implements CycleLoad {
      * Called by the pacer, and by a loop at the end of a cycle, when it is awake. Only one of them deals at a time.
      */
     @Override
-    public boolean onDue(final long nowNs) {
-        final long due = schedule.due(nowNs);
+    public boolean onDue(long nowNs) {
+        long due = schedule.due(nowNs);
         if (begun < due && isDealing.compareAndSet(false, true)) {
             try {
                 deal(due, nowNs);
@@ -150,13 +150,13 @@ final class CycleLanes implements CycleLoad {
         return begun < due;
     }
 
-    private void deal(final long due, final long nowNs) {
+    private void deal(long due, long nowNs) {
         while (begun < due && !isStopping) {
-            final Lane lane = takeIdle();
+            Lane lane = takeIdle();
             if (lane == null) {
                 return;
             }
-            final long intendedNs = schedule.intendedNs(begun);
+            long intendedNs = schedule.intendedNs(begun);
             lane.recorder.onStarted(intendedNs, nowNs);
             begun++;
             lane.next(intendedNs);
@@ -165,7 +165,7 @@ final class CycleLanes implements CycleLoad {
 
     private Lane takeIdle() {
         for (int i = 0; i < lanes.size(); i++) {
-            final Lane lane = lanes.get(cursor);
+            Lane lane = lanes.get(cursor);
             cursor = cursor + 1 == lanes.size() ? 0 : cursor + 1;
             if (lane.isIdle) {
                 lane.isIdle = false;
@@ -180,14 +180,14 @@ final class CycleLanes implements CycleLoad {
     }
 
     @Override
-    public long unfinished(final long nowNs) {
+    public long unfinished(long nowNs) {
         return schedule.due(nowNs) - begun + lanes.size() - idleCount();
     }
 
     @Override
-    public void end(final boolean isDropping) throws InterruptedException {
+    public void end(boolean isDropping) throws InterruptedException {
         isStopping = true;
-        final long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(END_LIMIT_MS);
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(END_LIMIT_MS);
         while (ended.getCount() > idleCount()) {
             if (deadlineNs - System.nanoTime() < 0) {
                 failures.accept("cycles have not ended in " + TimeUnit.MILLISECONDS.toSeconds(END_LIMIT_MS) + " s");
@@ -196,15 +196,15 @@ final class CycleLanes implements CycleLoad {
             TimeUnit.MILLISECONDS.sleep(POLL_MS);
         }
         for (int i = 0; i < lostBefore.length; i++) {
-            final NodeStatus node = redlock.nodes().get(i);
-            final long lost = lostVotes(node) - lostBefore[i];
+            NodeStatus node = redlock.nodes().get(i);
+            long lost = lostVotes(node) - lostBefore[i];
             if (lost > 0) {
                 failures.accept(node.address() + ": " + lost + " votes were lost: " + node);
             }
         }
     }
 
-    private static long lostVotes(final NodeStatus node) {
+    private static long lostVotes(NodeStatus node) {
         return node.refusedCount() + node.errorCount() + node.disconnectCount();
     }
 
@@ -223,7 +223,7 @@ final class CycleLanes implements CycleLoad {
         /** In an open loop: nothing is in flight here. */
         volatile boolean isIdle;
 
-        Lane(final String resource, final CycleRecorder recorder) {
+        Lane(String resource, CycleRecorder recorder) {
             this.key = redlock.key(resource);
             this.recorder = recorder;
             this.lease = redlock.newLease();
@@ -233,18 +233,18 @@ final class CycleLanes implements CycleLoad {
             next(System.nanoTime());
         }
 
-        final void next(final long atNs) {
+        final void next(long atNs) {
             startNs = atNs;
             redlock.acquire(key, acquireOptions, lease, onAcquired);
         }
 
         /** A lane that has failed stays out: what failed at once would fail again and again. */
-        private void fail(final String what) {
+        private void fail(String what) {
             failures.accept(what);
             ended.countDown();
         }
 
-        private void onAcquired(final AcquireOutcome outcome) {
+        private void onAcquired(AcquireOutcome outcome) {
             if (!outcome.isAcquired()) {
                 fail(outcome.toString());
                 return;
@@ -253,12 +253,12 @@ final class CycleLanes implements CycleLoad {
             lease.release(onReleased);
         }
 
-        private void onReleased(final Lease released, final ReleaseOutcome outcome) {
+        private void onReleased(Lease released, ReleaseOutcome outcome) {
             if (outcome != ReleaseOutcome.RELEASED) {
                 fail(outcome.toString());
                 return;
             }
-            final long nowNs = recorder.onReleased(startNs);
+            long nowNs = recorder.onReleased(startNs);
             if (schedule != null) {
                 isIdle = true;
                 onDue(nowNs);
@@ -276,13 +276,13 @@ final class CycleLanes implements CycleLoad {
      * @threading any thread; one step at a time
      */
     private final class BlockingLane extends Lane implements Runnable {
-        BlockingLane(final String resource, final CycleRecorder recorder) {
+        BlockingLane(String resource, CycleRecorder recorder) {
             super(resource, recorder);
         }
 
         @Override
         void start() {
-            final Thread thread = new Thread(this, "lane");
+            Thread thread = new Thread(this, "lane");
             thread.setDaemon(true);
             thread.start();
         }
@@ -291,7 +291,7 @@ final class CycleLanes implements CycleLoad {
         public void run() {
             try {
                 while (!isStopping) {
-                    final long startNs = System.nanoTime();
+                    long startNs = System.nanoTime();
                     try (Lease held = redlock.acquire(key, acquireOptions).lease()) {
                         recorder.onAcquired(startNs);
                         if (!held.isHeld()) {
@@ -301,7 +301,7 @@ final class CycleLanes implements CycleLoad {
                     }
                     recorder.onReleased(startNs);
                 }
-            } catch (final InterruptedException | IllegalStateException e) {
+            } catch (InterruptedException | IllegalStateException e) {
                 failures.accept(e.toString());
             } finally {
                 ended.countDown();

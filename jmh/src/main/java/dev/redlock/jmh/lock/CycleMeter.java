@@ -52,7 +52,7 @@ final class CycleMeter {
      * @param label          the default of the first column
      * @param loopNamePrefix the prefix of the event loops' thread names
      */
-    CycleMeter(final CycleOptions options, final String label, final String loopNamePrefix) {
+    CycleMeter(CycleOptions options, String label, String loopNamePrefix) {
         this.options = options;
         this.label = options.label(label);
         this.loopNamePrefix = loopNamePrefix;
@@ -60,7 +60,7 @@ final class CycleMeter {
     }
 
     private PhaseTimes newTimes() {
-        final PhaseTimes times = new PhaseTimes();
+        PhaseTimes times = new PhaseTimes();
         allTimes.add(times);
         if (Thread.currentThread().getName().startsWith(loopNamePrefix)) {
             loopTimes.add(times);
@@ -74,7 +74,7 @@ final class CycleMeter {
     }
 
     /** The phase of a cycle that started, or was intended to start, at that time and ends now. */
-    int phaseOf(final long startNs) {
+    int phaseOf(long startNs) {
         if (!isOpen) {
             return phase;
         }
@@ -85,7 +85,7 @@ final class CycleMeter {
     }
 
     /** Records a failure, which ends the run. */
-    void fail(final String what) {
+    void fail(String what) {
         failureCount.increment();
         synchronized (firstFailures) {
             if (firstFailures.size() < 3 && !firstFailures.contains(what)) {
@@ -104,15 +104,15 @@ final class CycleMeter {
      * @throws IOException          if the kernel's figures cannot be read
      * @throws InterruptedException if the thread is interrupted
      */
-    int run(final CycleLoad load, final InputStream turns, final PrintWriter out)
+    int run(CycleLoad load, InputStream turns, PrintWriter out)
             throws IOException, InterruptedException {
-        final CycleUsage used = measure(load, options.warmupNs());
+        CycleUsage used = measure(load, options.warmupNs());
         if (!options.isInTurns()) {
             report(used, out);
         } else if (failureCount.sum() == 0) {
             out.println("ready");
             out.flush();
-            final BufferedReader lines = new BufferedReader(new InputStreamReader(turns, StandardCharsets.UTF_8));
+            BufferedReader lines = new BufferedReader(new InputStreamReader(turns, StandardCharsets.UTF_8));
             while (failureCount.sum() == 0 && lines.readLine() != null) {
                 allTimes.forEach(PhaseTimes::reset);
                 report(measure(load, SETTLE_NS), out);
@@ -126,25 +126,25 @@ final class CycleMeter {
         return failureCount.sum() == 0 ? 0 : 1;
     }
 
-    private CycleUsage measure(final CycleLoad load, final long warmupNs) throws IOException, InterruptedException {
+    private CycleUsage measure(CycleLoad load, long warmupNs) throws IOException, InterruptedException {
         phase = PhaseTimes.WARM_UP;
-        final long startNs = System.nanoTime();
+        long startNs = System.nanoTime();
         fromNs = startNs + warmupNs;
         toNs = fromNs + options.measuredNs();
-        final SendSchedule schedule = isOpen
+        SendSchedule schedule = isOpen
                 ? SendSchedule.of(startNs, options.rate(), warmupNs + options.measuredNs())
                 : null;
         load.begin(schedule);
-        final Pacer pacer = isOpen ? new Pacer(new Sends(load, schedule), schedule.periodNs()) : null;
+        Pacer pacer = isOpen ? new Pacer(new Sends(load, schedule), schedule.periodNs()) : null;
         if (pacer != null) {
             pacer.start();
         }
         awaitUntil(fromNs);
-        final CycleUsage before = CycleUsage.now(options.serverPids(), loopNamePrefix);
+        CycleUsage before = CycleUsage.now(options.serverPids(), loopNamePrefix);
         phase = PhaseTimes.MEASURED;
         awaitUntil(toNs);
         phase = PhaseTimes.AFTER;
-        final CycleUsage used = CycleUsage.now(options.serverPids(), loopNamePrefix).since(before);
+        CycleUsage used = CycleUsage.now(options.serverPids(), loopNamePrefix).since(before);
         if (pacer != null) {
             checkRate(load.unfinished(System.nanoTime()), schedule);
             if (failureCount.sum() > 0) {
@@ -157,13 +157,13 @@ final class CycleMeter {
     }
 
     /** Returns early after a failure. */
-    private void awaitUntil(final long untilNs) throws InterruptedException {
+    private void awaitUntil(long untilNs) throws InterruptedException {
         failed.await(untilNs - System.nanoTime(), TimeUnit.NANOSECONDS);
     }
 
-    private void checkRate(final long unfinished, final SendSchedule schedule) {
-        final double intended = options.rate() * options.measuredNs() / 1e9;
-        final long unfinishedMax = schedule.unfinishedMax(intended, Duration.ZERO);
+    private void checkRate(long unfinished, SendSchedule schedule) {
+        double intended = options.rate() * options.measuredNs() / 1e9;
+        long unfinishedMax = schedule.unfinishedMax(intended, Duration.ZERO);
         if (unfinished > unfinishedMax) {
             fail(String.format(Locale.ROOT, "missed the rate: of %.0f cycles intended to start, %d had not ended at "
                     + "the end of the time (at most %d may be unfinished); use a lower rate or more "
@@ -172,17 +172,17 @@ final class CycleMeter {
         }
     }
 
-    private void report(final CycleUsage used, final PrintWriter out) {
-        final CycleTimes all = CycleTimes.empty();
+    private void report(CycleUsage used, PrintWriter out) {
+        CycleTimes all = CycleTimes.empty();
         allTimes.forEach(times -> all.add(times.of(PhaseTimes.MEASURED)));
-        final double count = all.cycles().getTotalCount();
+        double count = all.cycles().getTotalCount();
         if (count == 0) {
             if (failureCount.sum() == 0) {
                 fail("no cycle ended in the measured time");
             }
             return;
         }
-        final double perSecond = count / (isOpen ? options.measuredNs() : used.ns()) * 1e9;
+        double perSecond = count / (isOpen ? options.measuredNs() : used.ns()) * 1e9;
         out.printf(Locale.ROOT, "%-28s n=%d out=%-3d %9.0f cycles/s  acquire %s us  cycle %s us"
                 + "  client cpu %.2f us (loops %.2f)  servers %.2f us  heap %.1f B  other cores %.2f%s%s%n",
                 label, options.addresses().length, options.outstanding(), perSecond, percentiles(all.acquires()),
@@ -192,7 +192,7 @@ final class CycleMeter {
         out.flush();
     }
 
-    private String rate(final Histogram lates) {
+    private String rate(Histogram lates) {
         return isOpen
                 ? String.format(Locale.ROOT, "  rate %.0f/s, begun late p50 %.1f p99 %.1f us", options.rate(),
                         us(lates, 50), us(lates, 99))
@@ -200,7 +200,7 @@ final class CycleMeter {
     }
 
     /** The shares of several loops. */
-    private String shares(final double count) {
+    private String shares(double count) {
         return loopTimes.size() < 2
                 ? ""
                 : loopTimes.stream()
@@ -209,12 +209,12 @@ final class CycleMeter {
                         .collect(Collectors.joining(", ", "  by loop ", ""));
     }
 
-    private static String percentiles(final Histogram histogram) {
+    private static String percentiles(Histogram histogram) {
         return String.format(Locale.ROOT, "p50 %.1f p99 %.1f p99.9 %.1f max %.0f", us(histogram, 50),
                 us(histogram, 99), us(histogram, 99.9), histogram.getMaxValue() / 1e3);
     }
 
-    private static double us(final Histogram histogram, final double percentile) {
+    private static double us(Histogram histogram, double percentile) {
         return histogram.getValueAtPercentile(percentile) / 1e3;
     }
 
@@ -232,24 +232,24 @@ final class CycleMeter {
         private PhaseTimes times;
 
         @Override
-        public void onStarted(final long intendedNs, final long nowNs) {
+        public void onStarted(long intendedNs, long nowNs) {
             CycleTimes.record(CycleMeter.this.times().of(phaseOf(intendedNs)).lates(), nowNs - intendedNs);
         }
 
         @Override
-        public void onAcquired(final long startNs) {
-            final long nowNs = System.nanoTime();
+        public void onAcquired(long startNs) {
+            long nowNs = System.nanoTime();
             CycleTimes.record(timesOf(startNs).acquires(), nowNs - startNs);
         }
 
         @Override
-        public long onReleased(final long startNs) {
-            final long nowNs = System.nanoTime();
+        public long onReleased(long startNs) {
+            long nowNs = System.nanoTime();
             CycleTimes.record(timesOf(startNs).cycles(), nowNs - startNs);
             return nowNs;
         }
 
-        private CycleTimes timesOf(final long startNs) {
+        private CycleTimes timesOf(long startNs) {
             if (times == null) {
                 times = CycleMeter.this.times();
             }
@@ -268,13 +268,13 @@ final class CycleMeter {
         private boolean isBehind;
         private long due;
 
-        Sends(final CycleLoad load, final SendSchedule schedule) {
+        Sends(CycleLoad load, SendSchedule schedule) {
             this.load = load;
             this.schedule = schedule;
         }
 
         @Override
-        public boolean onDue(final long nowNs) {
+        public boolean onDue(long nowNs) {
             isBehind = load.onDue(nowNs);
             due = schedule.due(nowNs);
             return isBehind || due < schedule.total();

@@ -79,7 +79,7 @@ final class CycleOptions {
 
     /** Throws picocli's error, which ends in exit code 2, for anything out of range. */
     void check() {
-        final int sources = (nodes.isEmpty() ? 0 : 1) + (startCount == 0 ? 0 : 1) + (inProcessCount == 0 ? 0 : 1);
+        int sources = (nodes.isEmpty() ? 0 : 1) + (startCount == 0 ? 0 : 1) + (inProcessCount == 0 ? 0 : 1);
         require(sources == 1, "give one of --nodes, --start and --in-process");
         require(inProcessCount >= 0 && inProcessCount <= RedisNodesContext.COUNT_MAX,
                 "--in-process is " + inProcessCount + ": expected 1 to " + RedisNodesContext.COUNT_MAX);
@@ -101,7 +101,7 @@ final class CycleOptions {
     }
 
     /** Throws picocli's error unless the condition holds. */
-    void require(final boolean isRight, final String message) {
+    void require(boolean isRight, String message) {
         if (!isRight) {
             throw new CommandLine.ParameterException(spec.commandLine(), message);
         }
@@ -150,7 +150,7 @@ final class CycleOptions {
     }
 
     /** The name of a resource. All names have the same length, and so have the commands. */
-    String resource(final int index) {
+    String resource(int index) {
         return keyPrefix + String.format(Locale.ROOT, "%06d", index);
     }
 
@@ -182,7 +182,7 @@ final class CycleOptions {
         return idlePolicy;
     }
 
-    String label(final String unlessGiven) {
+    String label(String unlessGiven) {
         return label == null ? unlessGiven : label;
     }
 }

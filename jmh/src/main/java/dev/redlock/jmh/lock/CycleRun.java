@@ -66,7 +66,7 @@ public final class CycleRun implements Callable<Integer> {
 
     private final InputStream turns;
 
-    CycleRun(final InputStream turns) {
+    CycleRun(InputStream turns) {
         this.turns = turns;
         // picocli fills the other fields.
     }
@@ -76,7 +76,7 @@ public final class CycleRun implements Callable<Integer> {
      *
      * @param args see {@code --help}
      */
-    public static void main(final String[] args) {
+    public static void main(String[] args) {
         System.exit(commandLine().execute(args));
     }
 
@@ -89,7 +89,7 @@ public final class CycleRun implements Callable<Integer> {
         return commandLine(System.in);
     }
 
-    static CommandLine commandLine(final InputStream turns) {
+    static CommandLine commandLine(InputStream turns) {
         return new CommandLine(new CycleRun(turns)).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
@@ -116,17 +116,17 @@ public final class CycleRun implements Callable<Integer> {
         }
     }
 
-    private int measure(final Redlock redlock) throws IOException, InterruptedException {
+    private int measure(Redlock redlock) throws IOException, InterruptedException {
         // All nodes vote from the first cycle on, as they do for the yardstick.
         CycleLanes.awaitReady(redlock);
-        final CycleMeter meter = new CycleMeter(options, "redlock", LOOP_NAME_PREFIX);
+        CycleMeter meter = new CycleMeter(options, "redlock", LOOP_NAME_PREFIX);
         return meter.run(lanes(redlock, meter), turns, spec.commandLine().getOut());
     }
 
-    private CycleLanes lanes(final Redlock redlock, final CycleMeter meter) {
-        final CycleLanes lanes = new CycleLanes(redlock, isFenced ? CycleLanes.OPTIONS.fenced() : CycleLanes.OPTIONS,
+    private CycleLanes lanes(Redlock redlock, CycleMeter meter) {
+        CycleLanes lanes = new CycleLanes(redlock, isFenced ? CycleLanes.OPTIONS.fenced() : CycleLanes.OPTIONS,
                 meter::fail);
-        for (final String resource : resources(redlock)) {
+        for (String resource : resources(redlock)) {
             if (isBlocking) {
                 lanes.addBlocking(resource, meter.newRecorder());
             } else {
@@ -137,8 +137,8 @@ public final class CycleRun implements Callable<Integer> {
     }
 
     /** With several loops, the same number for each. */
-    private List<String> resources(final Redlock redlock) {
-        final List<String> names = new ArrayList<>();
+    private List<String> resources(Redlock redlock) {
+        List<String> names = new ArrayList<>();
         if (loops == 1) {
             IntStream.range(0, options.outstanding()).mapToObj(options::resource).forEach(names::add);
         } else {
@@ -152,12 +152,12 @@ public final class CycleRun implements Callable<Integer> {
      * Each loop has nodes of its own. A resource stays with its loop, so the result is the same as with common nodes.
      */
     private int measureInProcess() throws IOException, InterruptedException {
-        final List<LoopTransport> transports = IntStream.range(0, loops).mapToObj(i -> new LoopTransport()).toList();
-        final int code;
+        List<LoopTransport> transports = IntStream.range(0, loops).mapToObj(i -> new LoopTransport()).toList();
+        int code;
         try (LoopClient client = new LoopClient(context(), transports)) {
             code = measure(client.redlock());
         }
-        final int left = transports.stream().mapToInt(LoopTransport::heldCount).sum();
+        int left = transports.stream().mapToInt(LoopTransport::heldCount).sum();
         if (left > 0) {
             spec.commandLine().getOut().println("FAIL: " + left + " locks are left on the nodes");
         }

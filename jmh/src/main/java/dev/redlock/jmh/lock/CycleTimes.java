@@ -23,7 +23,7 @@ record CycleTimes(Histogram acquires, Histogram cycles, Histogram lates) {
         return new Histogram(1_000, HIGHEST_NS, 3);
     }
 
-    static void record(final Histogram histogram, final long ns) {
+    static void record(Histogram histogram, long ns) {
         histogram.recordValue(Math.min(HIGHEST_NS, Math.max(0, ns)));
     }
 
@@ -33,7 +33,7 @@ record CycleTimes(Histogram acquires, Histogram cycles, Histogram lates) {
         lates.reset();
     }
 
-    void add(final CycleTimes other) {
+    void add(CycleTimes other) {
         acquires.add(other.acquires);
         cycles.add(other.cycles);
         lates.add(other.lates);

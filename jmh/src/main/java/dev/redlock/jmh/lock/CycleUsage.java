@@ -22,14 +22,14 @@ import java.util.Arrays;
  */
 record CycleUsage(long ns, long clientNs, long loopsNs, long serversNs, long busyNs, long heapBytes) {
 
-    static CycleUsage now(final long[] serverPids, final String loopNamePrefix) throws IOException {
-        final long serversNs = mainThreadsNs(serverPids);
-        final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        final long heap = Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).sum();
-        final OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    static CycleUsage now(long[] serverPids, String loopNamePrefix) throws IOException {
+        long serversNs = mainThreadsNs(serverPids);
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long heap = Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).sum();
+        OperatingSystemMXBean os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         long loopsNs = 0;
-        for (final long id : threads.getAllThreadIds()) {
-            final ThreadInfo info = threads.getThreadInfo(id);
+        for (long id : threads.getAllThreadIds()) {
+            ThreadInfo info = threads.getThreadInfo(id);
             if (info != null && info.getThreadName().startsWith(loopNamePrefix)) {
                 loopsNs += threads.getThreadCpuTime(id);
             }
@@ -38,10 +38,10 @@ record CycleUsage(long ns, long clientNs, long loopsNs, long serversNs, long bus
     }
 
     /** CPU time of the main threads of processes, where Redis runs its commands. */
-    static long mainThreadsNs(final long... pids) throws IOException {
+    static long mainThreadsNs(long... pids) throws IOException {
         long sum = 0;
-        for (final long pid : pids) {
-            final String stat = Files.readString(Path.of("/proc/" + pid + "/schedstat"));
+        for (long pid : pids) {
+            String stat = Files.readString(Path.of("/proc/" + pid + "/schedstat"));
             sum += Long.parseLong(stat.substring(0, stat.indexOf(' ')));
         }
         return sum;
@@ -49,15 +49,15 @@ record CycleUsage(long ns, long clientNs, long loopsNs, long serversNs, long bus
 
     /** The CPU time of all cores so far, in Linux' ticks of 10 ms. */
     private static long allBusyNs() throws IOException {
-        final String[] ticks = Files.readAllLines(Path.of("/proc/stat")).get(0).trim().split(" +");
+        String[] ticks = Files.readAllLines(Path.of("/proc/stat")).get(0).trim().split(" +");
         long busy = 0;
-        for (final int column : new int[]{1, 2, 3, 6, 7}) {
+        for (int column : new int[]{1, 2, 3, 6, 7}) {
             busy += Long.parseLong(ticks[column]);
         }
         return busy * 10_000_000;
     }
 
-    CycleUsage since(final CycleUsage before) {
+    CycleUsage since(CycleUsage before) {
         return new CycleUsage(ns - before.ns, clientNs - before.clientNs, loopsNs - before.loopsNs,
                 serversNs - before.serversNs, busyNs - before.busyNs, heapBytes - before.heapBytes);
     }

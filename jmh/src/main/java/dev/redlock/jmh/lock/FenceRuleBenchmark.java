@@ -52,7 +52,7 @@ public class FenceRuleBenchmark {
         }
     }
 
-    private long value(final int nodeIndex) {
+    private long value(int nodeIndex) {
         return nodeIndex < laggingCount ? VALUE - 1 : VALUE;
     }
 
@@ -71,16 +71,16 @@ public class FenceRuleBenchmark {
     /** The baseline. */
     @Benchmark
     public long baselineSorted() {
-        final List<Long> values = new ArrayList<>();
-        final int quorum = nodeCount / 2 + 1;
+        List<Long> values = new ArrayList<>();
+        int quorum = nodeCount / 2 + 1;
         long token = FenceRule.NONE;
         for (int i = 0; i < nodeCount; i++) {
             values.add(value(i));
-            final int rank = quorum - (nodeCount - values.size());
+            int rank = quorum - (nodeCount - values.size());
             if (rank > 0) {
-                final List<Long> sorted = new ArrayList<>(values);
+                List<Long> sorted = new ArrayList<>(values);
                 sorted.sort(Collections.reverseOrder());
-                final Long candidate = sorted.get(rank - 1);
+                Long candidate = sorted.get(rank - 1);
                 token = Collections.frequency(values, candidate) >= quorum ? candidate : FenceRule.NONE;
             }
         }

@@ -55,7 +55,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         Script() {
             try {
                 source = new String(BareLoop.script(name().toLowerCase(Locale.ROOT)), StandardCharsets.UTF_8);
-            } catch (final IOException e) {
+            } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
         }
@@ -84,7 +84,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
     private boolean isProbe;
     private ByteBuf replies;
 
-    LoopConnection(final LoopNode node, final String runId, final Channel channel) {
+    LoopConnection(LoopNode node, String runId, Channel channel) {
         this.node = node;
         this.runId = runId;
         this.channel = channel;
@@ -97,7 +97,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         if (replies == null) {
             return false;
         }
-        final ByteBuf out = replies;
+        ByteBuf out = replies;
         replies = null;
         channel.writeAndFlush(out, channel.voidPromise());
         return true;
@@ -106,15 +106,15 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
     // ---- a command --------------------------------------------------------------------------------------------------
 
     @Override
-    public void onAggregateStart(final RespType type, final int elementCount) {
+    public void onAggregateStart(RespType type, int elementCount) {
         wordCount = 0;
         lockCount = 0;
         words.clear();
     }
 
     @Override
-    public void onBulkString(final ByteBuf buf, final int index, final int length) {
-        final int at = wordCount++;
+    public void onBulkString(ByteBuf buf, int index, int length) {
+        int at = wordCount++;
         if (at == 0) {
             kind = kindOf(buf, index, length);
         }
@@ -125,7 +125,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         }
     }
 
-    private static Kind kindOf(final ByteBuf buf, final int index, final int length) {
+    private static Kind kindOf(ByteBuf buf, int index, int length) {
         if (length == 3 && buf.getByte(index) == 'S') {
             return Kind.SET;
         }
@@ -133,7 +133,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
     }
 
     /** {@code SET resource token NX PX ttl}. */
-    private void onSetWord(final int at, final ByteBuf buf, final int index, final int length) {
+    private void onSetWord(int at, ByteBuf buf, int index, int length) {
         if (at == 1) {
             lockCount = 1;
             locks[0] = numberAt(buf, index + length - NUMBER_DIGITS, NUMBER_DIGITS);
@@ -147,7 +147,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
     }
 
     /** {@code EVALSHA sha K resource1 ... resourceK token1 ... tokenK [ttl]}. */
-    private void onScriptWord(final int at, final ByteBuf buf, final int index, final int length) {
+    private void onScriptWord(int at, ByteBuf buf, int index, int length) {
         if (at == 1) {
             script = scriptNamed(buf.getLong(index));
         } else if (at == 2) {
@@ -159,7 +159,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         }
     }
 
-    private static int numberAt(final ByteBuf buf, final int index, final int length) {
+    private static int numberAt(ByteBuf buf, int index, int length) {
         int number = 0;
         for (int i = index; i < index + length; i++) {
             number = 10 * number + buf.getByte(i) - '0';
@@ -167,7 +167,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         return number;
     }
 
-    private void readToken(final int which, final ByteBuf buf, final int index, final int length) {
+    private void readToken(int which, ByteBuf buf, int index, int length) {
         if (length != TOKEN_BYTES) {
             throw new IllegalStateException("a token has " + length + " bytes");
         }
@@ -203,7 +203,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         return node.acquire(locks[0], highs[0], middles[0], lows[0]);
     }
 
-    private int release(final int which) {
+    private int release(int which) {
         return node.release(locks[which], highs[which], middles[which], lows[which]) ? 1 : 0;
     }
 
@@ -236,7 +236,7 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
             case "INFO" -> RespWriter.bulkString(replies,
                     "run_id:" + runId + "\r\nuptime_in_seconds:86400\r\nrole:master\r\n");
             case "TIME" -> {
-                final long nowUs = TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis());
+                long nowUs = TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis());
                 RespWriter.arrayHeader(replies, 2);
                 RespWriter.bulkInteger(replies, nowUs / 1_000_000);
                 RespWriter.bulkInteger(replies, nowUs % 1_000_000);
@@ -251,9 +251,9 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         }
     }
 
-    private void load(final String source) {
-        final String name = sha1Hex(source);
-        for (final Script one : Script.ALL) {
+    private void load(String source) {
+        String name = sha1Hex(source);
+        for (Script one : Script.ALL) {
             if (one.source.equals(source)) {
                 scriptNames[one.ordinal()] = ByteBuffer.wrap(name.getBytes(StandardCharsets.US_ASCII)).getLong();
             }
@@ -261,17 +261,17 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
         RespWriter.bulkString(replies, name);
     }
 
-    private static String sha1Hex(final String text) {
+    private static String sha1Hex(String text) {
         try {
             return HexFormat.of()
                     .formatHex(MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8)));
-        } catch (final NoSuchAlgorithmException e) {
+        } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("this JDK has no SHA-1, which names scripts in Redis", e);
         }
     }
 
-    private Script scriptNamed(final long firstDigits) {
-        for (final Script one : Script.ALL) {
+    private Script scriptNamed(long firstDigits) {
+        for (Script one : Script.ALL) {
             if (scriptNames[one.ordinal()] == firstDigits) {
                 return one;
             }
@@ -282,17 +282,17 @@ final class LoopConnection implements RespVisitor, RespInboundHandler.Owner {
     // ---- what a client never sends ----------------------------------------------------------------------------------
 
     @Override
-    public void onInteger(final long value) {
+    public void onInteger(long value) {
         throw new IllegalStateException("a command is made of bulk strings");
     }
 
     @Override
-    public void onSimpleError(final ByteBuf buf, final int index, final int length) {
+    public void onSimpleError(ByteBuf buf, int index, int length) {
         throw new IllegalStateException("a command is made of bulk strings");
     }
 
     @Override
-    public void onProtocolError(final RespProtocolException e) {
+    public void onProtocolError(RespProtocolException e) {
         throw e;
     }
 }

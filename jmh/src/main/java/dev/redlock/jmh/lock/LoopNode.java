@@ -19,8 +19,8 @@ final class LoopNode {
     private int heldCount;
 
     /** Acquires a lock if it is free. */
-    boolean acquire(final int lock, final long high, final long middle, final int low) {
-        final int at = lock * LONGS_PER_LOCK;
+    boolean acquire(int lock, long high, long middle, int low) {
+        int at = lock * LONGS_PER_LOCK;
         if (at >= tokens.length) {
             tokens = Arrays.copyOf(tokens, 2 * at);
         }
@@ -35,8 +35,8 @@ final class LoopNode {
     }
 
     /** Releases a lock if that token holds it. */
-    boolean release(final int lock, final long high, final long middle, final int low) {
-        final int at = lock * LONGS_PER_LOCK;
+    boolean release(int lock, long high, long middle, int low) {
+        int at = lock * LONGS_PER_LOCK;
         if (at >= tokens.length || tokens[at] != high || tokens[at + 1] != middle
                 || tokens[at + 2] != (HELD | Integer.toUnsignedLong(low))) {
             return false;

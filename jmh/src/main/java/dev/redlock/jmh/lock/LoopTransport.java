@@ -55,34 +55,34 @@ final class LoopTransport implements IoTransport {
     }
 
     @Override
-    public Class<? extends Channel> channelClass(final NodeAddress address) {
+    public Class<? extends Channel> channelClass(NodeAddress address) {
         return LocalChannel.class;
     }
 
     @Override
-    public void tune(final Bootstrap bootstrap, final NodeAddress address, final int userTimeoutMs) {
+    public void tune(Bootstrap bootstrap, NodeAddress address, int userTimeoutMs) {
         // No socket options.
     }
 
     /** Creates the node of an address on first use. */
     @Override
-    public void resolve(final NodeAddress address, final EventLoop loop,
-            final BiConsumer<SocketAddress, Throwable> answer) {
-        final String name = address.toString();
-        final LocalAddress place = places.get(name);
+    public void resolve(NodeAddress address, EventLoop loop,
+            BiConsumer<SocketAddress, Throwable> answer) {
+        String name = address.toString();
+        LocalAddress place = places.get(name);
         if (place != null) {
             answer.accept(place, null);
             return;
         }
-        final LocalAddress fresh = new LocalAddress(name + "#" + PLACES.getAndIncrement());
-        final LoopNode node = new LoopNode();
+        LocalAddress fresh = new LocalAddress(name + "#" + PLACES.getAndIncrement());
+        LoopNode node = new LoopNode();
         nodes.put(name, node);
         places.put(name, fresh);
         new ServerBootstrap().group(loop)
                 .channel(LocalServerChannel.class)
                 .childHandler(new ChannelInitializer<>() {
                     @Override
-                    protected void initChannel(final Channel channel) {
+                    protected void initChannel(Channel channel) {
                         connections.add(new LoopConnection(node, name, channel));
                     }
                 })
@@ -98,12 +98,12 @@ final class LoopTransport implements IoTransport {
     private final class Turn implements IoHandler {
         private final IoHandler local;
 
-        Turn(final IoHandler local) {
+        Turn(IoHandler local) {
             this.local = local;
         }
 
         @Override
-        public int run(final IoHandlerContext context) {
+        public int run(IoHandlerContext context) {
             int answered = 0;
             for (int i = 0; i < connections.size(); i++) {
                 answered += connections.get(i).answer() ? 1 : 0;
@@ -127,7 +127,7 @@ final class LoopTransport implements IoTransport {
         }
 
         @Override
-        public IoRegistration register(final IoHandle handle) throws Exception {
+        public IoRegistration register(IoHandle handle) throws Exception {
             return local.register(handle);
         }
 
@@ -137,7 +137,7 @@ final class LoopTransport implements IoTransport {
         }
 
         @Override
-        public boolean isCompatible(final Class<? extends IoHandle> handleType) {
+        public boolean isCompatible(Class<? extends IoHandle> handleType) {
             return local.isCompatible(handleType);
         }
     }

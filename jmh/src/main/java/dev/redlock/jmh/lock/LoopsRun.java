@@ -89,7 +89,7 @@ public final class LoopsRun implements Callable<Integer> {
      *
      * @param args see {@code --help}
      */
-    public static void main(final String[] args) {
+    public static void main(String[] args) {
         System.exit(commandLine().execute(args));
     }
 
@@ -105,9 +105,9 @@ public final class LoopsRun implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         check();
-        final PrintWriter out = spec.commandLine().getOut();
-        final LoopClient client = connect(loops);
-        final List<LoopClient> apart = IntStream.range(0, loops).mapToObj(i -> connect(1)).toList();
+        PrintWriter out = spec.commandLine().getOut();
+        LoopClient client = connect(loops);
+        List<LoopClient> apart = IntStream.range(0, loops).mapToObj(i -> connect(1)).toList();
         try {
             report(measure(loads(client.redlock(), loops), loadsApart(apart)), out);
         } finally {
@@ -129,7 +129,7 @@ public final class LoopsRun implements Callable<Integer> {
         inRange("--repetitions", repetitions, 1, 1_000);
     }
 
-    private void inRange(final String option, final double value, final double min, final double max) {
+    private void inRange(String option, double value, double min, double max) {
         if (value < min || value > max) {
             throw new CommandLine.ParameterException(spec.commandLine(), String.format(Locale.ROOT,
                     "%s is %s: expected %s to %s", option, value, min, max));
@@ -145,14 +145,14 @@ public final class LoopsRun implements Callable<Integer> {
                 .releaseBatchMax(releaseBatchMax);
     }
 
-    private LoopClient connect(final int loopCount) {
-        final List<LoopTransport> own = IntStream.range(0, loopCount).mapToObj(i -> new LoopTransport()).toList();
+    private LoopClient connect(int loopCount) {
+        List<LoopTransport> own = IntStream.range(0, loopCount).mapToObj(i -> new LoopTransport()).toList();
         transports.addAll(own);
         return new LoopClient(context(), own);
     }
 
     private void checkNodes() {
-        final int left = transports.stream().mapToInt(LoopTransport::heldCount).sum();
+        int left = transports.stream().mapToInt(LoopTransport::heldCount).sum();
         if (left > 0) {
             failures.add(left + " locks are left on the nodes");
         }
@@ -207,17 +207,17 @@ public final class LoopsRun implements Callable<Integer> {
         }
     }
 
-    private List<Repetition> measure(final List<LoopLoad> loads, final List<LoopLoad> apart)
+    private List<Repetition> measure(List<LoopLoad> loads, List<LoopLoad> apart)
             throws IOException, InterruptedException {
-        for (final List<LoopLoad> some : List.of(loads, apart)) {
+        for (List<LoopLoad> some : List.of(loads, apart)) {
             begin(some);
             TimeUnit.MICROSECONDS.sleep((long) (warmupSeconds * 1e6 / 2));
             end(some);
         }
-        final List<Repetition> all = new ArrayList<>();
+        List<Repetition> all = new ArrayList<>();
         for (int i = 0; i < repetitions && failures.isEmpty(); i++) {
-            final List<Turn> alone = new ArrayList<>();
-            for (final LoopLoad load : loads) {
+            List<Turn> alone = new ArrayList<>();
+            for (LoopLoad load : loads) {
                 alone.add(turn(List.of(load)));
             }
             all.add(new Repetition(mean(alone), turn(loads), turn(apart)));
@@ -225,34 +225,34 @@ public final class LoopsRun implements Callable<Integer> {
         return all;
     }
 
-    private List<LoopLoad> loadsApart(final List<LoopClient> clients) throws InterruptedException {
-        final List<LoopLoad> all = new ArrayList<>();
-        for (final LoopClient client : clients) {
+    private List<LoopLoad> loadsApart(List<LoopClient> clients) throws InterruptedException {
+        List<LoopLoad> all = new ArrayList<>();
+        for (LoopClient client : clients) {
             all.addAll(loads(client.redlock(), 1));
         }
         return all;
     }
 
-    private List<LoopLoad> loads(final Redlock redlock, final int loopCount) throws InterruptedException {
+    private List<LoopLoad> loads(Redlock redlock, int loopCount) throws InterruptedException {
         CycleLanes.awaitReady(redlock);
-        final Map<Thread, LoopLoad> loads = new LinkedHashMap<>();
+        Map<Thread, LoopLoad> loads = new LinkedHashMap<>();
         CycleLanes.share(redlock, loopCount, outstanding, i -> String.format(Locale.ROOT, "loops:%06d", i),
                 (loop, name) -> {
-                    final LoopLoad load = loads.computeIfAbsent(loop, thread -> new LoopLoad(
+                    LoopLoad load = loads.computeIfAbsent(loop, thread -> new LoopLoad(
                             new CycleLanes(redlock, CycleLanes.OPTIONS, failures::add), new CycleCounter()));
                     load.lanes.add(name, load.counter);
                 });
         return List.copyOf(loads.values());
     }
 
-    private Turn turn(final List<LoopLoad> loads) throws IOException, InterruptedException {
+    private Turn turn(List<LoopLoad> loads) throws IOException, InterruptedException {
         begin(loads);
         TimeUnit.MILLISECONDS.sleep(SETTLE_MS);
-        final CycleUsage before = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX);
-        final long countBefore = loads.stream().mapToLong(load -> load.counter.count()).sum();
+        CycleUsage before = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX);
+        long countBefore = loads.stream().mapToLong(load -> load.counter.count()).sum();
         TimeUnit.MICROSECONDS.sleep((long) (seconds * 1e6));
-        final double count = loads.stream().mapToLong(load -> load.counter.count()).sum() - countBefore;
-        final CycleUsage used = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX).since(before);
+        double count = loads.stream().mapToLong(load -> load.counter.count()).sum() - countBefore;
+        CycleUsage used = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX).since(before);
         end(loads);
         if (count == 0) {
             failures.add("no cycle ended in a turn");
@@ -260,17 +260,17 @@ public final class LoopsRun implements Callable<Integer> {
         return new Turn(count / used.ns() * 1e9, used.loopsNs() / 1e3 / count, used.otherCores());
     }
 
-    private static void begin(final List<LoopLoad> loads) {
+    private static void begin(List<LoopLoad> loads) {
         loads.forEach(load -> load.lanes.begin(null));
     }
 
-    private static void end(final List<LoopLoad> loads) throws InterruptedException {
-        for (final LoopLoad load : loads) {
+    private static void end(List<LoopLoad> loads) throws InterruptedException {
+        for (LoopLoad load : loads) {
             load.lanes.end(false);
         }
     }
 
-    private static Turn mean(final List<Turn> turns) {
+    private static Turn mean(List<Turn> turns) {
         return new Turn(turns.stream().mapToDouble(Turn::perSecond).average().orElseThrow(),
                 turns.stream().mapToDouble(Turn::loopsUs).average().orElseThrow(),
                 turns.stream().mapToDouble(Turn::otherCores).average().orElseThrow());
@@ -278,8 +278,8 @@ public final class LoopsRun implements Callable<Integer> {
 
     // ---- printing ---------------------------------------------------------------------------------------------------
 
-    private void report(final List<Repetition> all, final PrintWriter out) {
-        for (final Repetition one : all) {
+    private void report(List<Repetition> all, PrintWriter out) {
+        for (Repetition one : all) {
             out.printf(Locale.ROOT, "n=%d loops=%d out=%d each  alone %s  together %s, ratio %.2f  apart %s, ratio %.2f"
                     + "  other cores %.2f%n", nodeCount, loops, outstanding, one.alone, one.together, one.ratio(),
                     one.apart, one.apartRatio(), one.otherCores());
@@ -291,8 +291,8 @@ public final class LoopsRun implements Callable<Integer> {
         }
     }
 
-    private static String spread(final List<Repetition> all, final ToDoubleFunction<Repetition> figure) {
-        final double[] sorted = all.stream().mapToDouble(figure).sorted().toArray();
+    private static String spread(List<Repetition> all, ToDoubleFunction<Repetition> figure) {
+        double[] sorted = all.stream().mapToDouble(figure).sorted().toArray();
         return String.format(Locale.ROOT, "%.2f (%.2f - %.2f)", sorted[sorted.length / 2], sorted[0],
                 sorted[sorted.length - 1]);
     }

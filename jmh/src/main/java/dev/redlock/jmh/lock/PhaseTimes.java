@@ -17,13 +17,13 @@ final class PhaseTimes {
 
     /** Discards all latencies, while no thread records. */
     void reset() {
-        for (final CycleTimes times : phases) {
+        for (CycleTimes times : phases) {
             times.reset();
         }
     }
 
     /** The latencies of a phase. */
-    CycleTimes of(final int phase) {
+    CycleTimes of(int phase) {
         return phases[phase];
     }
 }

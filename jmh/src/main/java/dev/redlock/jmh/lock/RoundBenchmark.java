@@ -65,7 +65,7 @@ public class RoundBenchmark {
     /** The baseline. */
     @Benchmark
     public Decision baselineMap() {
-        final Map<Integer, Vote> received = new HashMap<>();
+        Map<Integer, Vote> received = new HashMap<>();
         Decision decision = Decision.OPEN;
         for (int i = 0; i < nodeCount; i++) {
             received.putIfAbsent(i, votes[i]);
@@ -74,11 +74,11 @@ public class RoundBenchmark {
         return decision;
     }
 
-    private Decision decide(final Map<Integer, Vote> received) {
-        final Map<Vote, Integer> counts = new EnumMap<>(Vote.class);
+    private Decision decide(Map<Integer, Vote> received) {
+        Map<Vote, Integer> counts = new EnumMap<>(Vote.class);
         received.values().forEach(vote -> counts.merge(vote, 1, Integer::sum));
-        final int quorum = nodeCount / 2 + 1;
-        final int silent = counts.getOrDefault(Vote.FAILED, 0) + counts.getOrDefault(Vote.UNKNOWN, 0);
+        int quorum = nodeCount / 2 + 1;
+        int silent = counts.getOrDefault(Vote.FAILED, 0) + counts.getOrDefault(Vote.UNKNOWN, 0);
         if (counts.getOrDefault(Vote.GRANTED, 0) >= quorum) {
             return Decision.WON;
         }

@@ -22,27 +22,27 @@ final class SocketRounds implements AutoCloseable {
     private final ByteBuffer out = ByteBuffer.allocateDirect(PING.length).put(PING);
     private final ByteBuffer in = ByteBuffer.allocateDirect(64);
 
-    SocketRounds(final String[] addresses) {
+    SocketRounds(String[] addresses) {
         channels = new SocketChannel[addresses.length];
         try {
             for (int i = 0; i < channels.length; i++) {
-                final String hostAndPort = addresses[i].substring(addresses[i].lastIndexOf('/') + 1);
-                final int colon = hostAndPort.lastIndexOf(':');
+                String hostAndPort = addresses[i].substring(addresses[i].lastIndexOf('/') + 1);
+                int colon = hostAndPort.lastIndexOf(':');
                 channels[i] = SocketChannel.open(new InetSocketAddress(hostAndPort.substring(0, colon),
                         Integer.parseInt(hostAndPort.substring(colon + 1))));
                 channels[i].socket().setTcpNoDelay(true);
             }
-        } catch (final IOException e) {
+        } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
     void round() throws IOException {
-        for (final SocketChannel channel : channels) {
+        for (SocketChannel channel : channels) {
             out.rewind();
             channel.write(out);
         }
-        for (final SocketChannel channel : channels) {
+        for (SocketChannel channel : channels) {
             in.clear();
             while (in.position() < PONG_LENGTH) {
                 channel.read(in);
@@ -55,7 +55,7 @@ final class SocketRounds implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        for (final SocketChannel channel : channels) {
+        for (SocketChannel channel : channels) {
             channel.close();
         }
     }

@@ -50,7 +50,7 @@ public class SubmitHopBenchmark {
     /** A client of a node that is down, and a loop for the baseline. */
     @Setup
     public void connect() throws IOException {
-        final int deadPort;
+        int deadPort;
         try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             deadPort = free.getLocalPort();
         }
@@ -88,7 +88,7 @@ public class SubmitHopBenchmark {
     }
 
     private void onRun() {
-        final Thread parked = waiter;
+        Thread parked = waiter;
         waiter = null;
         LockSupport.unpark(parked);
     }

@@ -81,7 +81,7 @@ public class TimerWheelBenchmark {
     /** Timers that are linked into the wheel. */
     @Benchmark
     public long linkedTimers() {
-        final int i = advance();
+        int i = advance();
         wheel.stop(timers[i]);
         wheel.start(timers[i], nowNs + TIMEOUT_NS);
         if ((i & POLL_MASK) == 0) {
@@ -93,7 +93,7 @@ public class TimerWheelBenchmark {
     /** The baseline: timers by number. */
     @Benchmark
     public long baselineAgrona() {
-        final int i = advance();
+        int i = advance();
         agrona.cancelTimer(ids[i]);
         timersById.remove(ids[i]);
         ids[i] = agrona.scheduleTimer(nowNs + TIMEOUT_NS);
@@ -106,7 +106,7 @@ public class TimerWheelBenchmark {
         return checked();
     }
 
-    private boolean onExpiry(final TimeUnit unit, final long now, final long id) {
+    private boolean onExpiry(TimeUnit unit, long now, long id) {
         expiredCount += timersById.remove(id) == null ? 0 : 1;
         return true;
     }

@@ -47,7 +47,7 @@ public final class YardstickRun implements Callable<Integer> {
 
     private final InputStream turns;
 
-    YardstickRun(final InputStream turns) {
+    YardstickRun(InputStream turns) {
         this.turns = turns;
         // picocli fills the other fields.
     }
@@ -57,7 +57,7 @@ public final class YardstickRun implements Callable<Integer> {
      *
      * @param args see {@code --help}
      */
-    public static void main(final String[] args) {
+    public static void main(String[] args) {
         System.exit(commandLine().execute(args));
     }
 
@@ -70,7 +70,7 @@ public final class YardstickRun implements Callable<Integer> {
         return commandLine(System.in);
     }
 
-    static CommandLine commandLine(final InputStream turns) {
+    static CommandLine commandLine(InputStream turns) {
         return new CommandLine(new YardstickRun(turns)).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
@@ -82,7 +82,7 @@ public final class YardstickRun implements Callable<Integer> {
                 "--idle is BACK_OFF: expected BLOCK, YIELD or BUSY_SPIN, which this program supports");
         try {
             options.startNodes();
-            final CycleMeter meter = new CycleMeter(options,
+            CycleMeter meter = new CycleMeter(options,
                     "yardstick " + commands.name().toLowerCase(Locale.ROOT), BareLoop.THREAD_NAME);
             try (BareLoop loop = new BareLoop(options, meter, commands == Commands.SET)) {
                 return meter.run(loop, turns, spec.commandLine().getOut());

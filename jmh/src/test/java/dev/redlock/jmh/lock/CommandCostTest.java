@@ -15,8 +15,8 @@ class CommandCostTest {
 
     private final StringWriter out = new StringWriter();
 
-    private int run(final String... arguments) {
-        final CommandLine program = CommandCost.commandLine();
+    private int run(String... arguments) {
+        CommandLine program = CommandCost.commandLine();
         program.setOut(new PrintWriter(out));
         program.setErr(new PrintWriter(out));
         return program.execute(arguments);
@@ -26,7 +26,7 @@ class CommandCostTest {
     void everyCommandFormHasTheMeasuredEffect() {
         assertEquals(0, run("--locks", "640", "--repetitions", "1"), out::toString);
         // Servers of later versions add commands of their own to what all of them have.
-        final long nativeCount = out.toString()
+        long nativeCount = out.toString()
                 .lines()
                 .filter(line -> line.matches("(DELEX|DELIFEQ|SET IFEQ).*"))
                 .count();
@@ -38,7 +38,7 @@ class CommandCostTest {
 
     @ParameterizedTest
     @CsvSource({"--locks, 100", "--locks, 0", "--locks, 1000064", "--repetitions, 0"})
-    void valuesOutOfRangeAreRejected(final String option, final String value) {
+    void valuesOutOfRangeAreRejected(String option, String value) {
         assertEquals(2, run(option, value), out::toString);
         assertTrue(out.toString().contains(option + " is " + value), out::toString);
     }

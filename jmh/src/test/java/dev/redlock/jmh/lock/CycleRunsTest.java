@@ -45,22 +45,22 @@ class CycleRunsTest {
         nodes.close();
     }
 
-    private int run(final boolean isYardstick, final String... more) {
+    private int run(boolean isYardstick, String... more) {
         return run(isYardstick, InputStream.nullInputStream(), more);
     }
 
-    private int run(final boolean isYardstick, final InputStream turns, final String... more) {
-        final List<String> arguments = new ArrayList<>(List.of("--seconds", "0.3", "--nodes",
+    private int run(boolean isYardstick, InputStream turns, String... more) {
+        List<String> arguments = new ArrayList<>(List.of("--seconds", "0.3", "--nodes",
                 String.join(",", nodes.addresses())));
         if (!List.of(more).contains("--warmup")) {
             arguments.addAll(List.of("--warmup", "0"));
         }
         arguments.addAll(List.of(more));
-        final CommandLine line = isYardstick ? YardstickRun.commandLine(turns) : CycleRun.commandLine(turns);
+        CommandLine line = isYardstick ? YardstickRun.commandLine(turns) : CycleRun.commandLine(turns);
         return line.setOut(new PrintWriter(out, true)).execute(arguments.toArray(String[]::new));
     }
 
-    private long asked(final String field) throws IOException {
+    private long asked(String field) throws IOException {
         long sum = 0;
         for (int i = 0; i < nodes.size(); i++) {
             try (AdminClient redis = AdminClient.connect(nodes.node(i).address(), LIMIT)) {
@@ -70,7 +70,7 @@ class CycleRunsTest {
         return sum;
     }
 
-    private void hold(final int node, final String key) throws IOException {
+    private void hold(int node, String key) throws IOException {
         try (AdminClient redis = AdminClient.connect(nodes.node(node).address(), LIMIT)) {
             assertEquals("OK", redis.call("SET", key, "somebody", "PX", "60000"));
         }
@@ -82,7 +82,7 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aClosedLoopPrintsItsFiguresAndLeavesNoKey(final boolean isYardstick) throws IOException {
+    void aClosedLoopPrintsItsFiguresAndLeavesNoKey(boolean isYardstick) throws IOException {
         assertEquals(0, run(isYardstick, "--outstanding", "8", "--server-pids",
                 Long.toString(nodes.node(0).pid().orElseThrow()), "--keys", "closed:"), out::toString);
         assertTrue(cyclesPerSecond() > 0, out::toString);
@@ -99,12 +99,12 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @CsvSource({"true, ''", "false, ''", "true, --rate=200", "false, --rate=200", "false, --blocking"})
-    void eachInputLineStartsOneMeasuredTurn(final boolean isYardstick, final String option) {
-        final InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
+    void eachInputLineStartsOneMeasuredTurn(boolean isYardstick, String option) {
+        InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
         assertEquals(0, run(isYardstick, turns, option.isEmpty() ? "--outstanding=8" : option, "--turns", "--label",
                 "turn"), out::toString);
         assertTrue(out.toString().matches("ready\\R(turn +n=3 .* cycles/s .*\\R){3}"), out::toString);
-        final double[] perSecond = out.toString()
+        double[] perSecond = out.toString()
                 .lines()
                 .skip(1)
                 .mapToDouble(line -> Double.parseDouble(line.replaceAll(".*?(\\d+) cycles/s.*", "$1")))
@@ -116,8 +116,8 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void failedTurnEndsTheRun(final boolean isYardstick) throws IOException {
-        final InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
+    void failedTurnEndsTheRun(boolean isYardstick) throws IOException {
+        InputStream turns = new ByteArrayInputStream("\n\n\n".getBytes(StandardCharsets.UTF_8));
         hold(2, "turns:000000");
         assertEquals(1, run(isYardstick, turns, "--outstanding", "8", "--turns", "--keys", "turns:"), out::toString);
         assertFalse(out.toString().contains("ready"), out::toString);
@@ -127,14 +127,14 @@ class CycleRunsTest {
     /** The comparison is fair only if the yardstick sends the same commands as the client. */
     @Test
     void yardstickSendsTheSameBytesAsTheClient() throws IOException {
-        final double client = bytesPerCommand(false, "--release-batch=1");
+        double client = bytesPerCommand(false, "--release-batch=1");
         assertEquals(client, bytesPerCommand(true, "--idle=block"), client * 0.02, "bytes per command");
     }
 
     /** Bytes that a longer run sends beyond a short one, so that the handshake does not count. */
-    private double bytesPerCommand(final boolean isYardstick, final String option) throws IOException {
-        final long[] bytes = new long[3];
-        final long[] commands = new long[3];
+    private double bytesPerCommand(boolean isYardstick, String option) throws IOException {
+        long[] bytes = new long[3];
+        long[] commands = new long[3];
         for (int i = 0; i < 3; i++) {
             bytes[i] = asked("total_net_input_bytes");
             commands[i] = asked("total_commands_processed");
@@ -148,7 +148,7 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void anOpenLoopKeepsItsRate(final boolean isYardstick) {
+    void anOpenLoopKeepsItsRate(boolean isYardstick) {
         assertEquals(0, run(isYardstick, "--warmup", "0.5", "--rate", "200", "--outstanding", "50"), out::toString);
         assertEquals(200, cyclesPerSecond(), 200 * 0.02, out::toString);
         assertTrue(out.toString().contains("rate 200/s, begun late p50 "), out::toString);
@@ -156,14 +156,14 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aRateThatIsMissedFailsTheRun(final boolean isYardstick) {
+    void aRateThatIsMissedFailsTheRun(boolean isYardstick) {
         assertEquals(1, run(isYardstick, "--rate", "1000000", "--outstanding", "1"), out::toString);
         assertTrue(out.toString().contains("missed the rate: of 300000 cycles"), out::toString);
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aRefusedAcquireFailsTheRun(final boolean isYardstick) throws IOException {
+    void aRefusedAcquireFailsTheRun(boolean isYardstick) throws IOException {
         hold(0, "refused:000003");
         hold(1, "refused:000003");
         assertEquals(1, run(isYardstick, "--outstanding", "8", "--keys", "refused:"), out::toString);
@@ -172,7 +172,7 @@ class CycleRunsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void missingVoteFailsTheRunDespiteAMajority(final boolean isYardstick) throws IOException {
+    void missingVoteFailsTheRunDespiteAMajority(boolean isYardstick) throws IOException {
         hold(2, "held:000000");
         assertEquals(1, run(isYardstick, "--outstanding", "8", "--keys", "held:"), out::toString);
         assertTrue(out.toString().matches("(?s).*FAIL: .* votes were lost.*"), out::toString);
@@ -195,8 +195,8 @@ class CycleRunsTest {
         assertTrue(out.toString().matches("(?s).*by loop \\d+ %, \\d+ %.*"), out::toString);
     }
 
-    private int runInProcess(final String... more) {
-        final List<String> arguments = new ArrayList<>(List.of("--in-process", "3", "--warmup", "0", "--seconds",
+    private int runInProcess(String... more) {
+        List<String> arguments = new ArrayList<>(List.of("--in-process", "3", "--warmup", "0", "--seconds",
                 "0.6"));
         arguments.addAll(List.of(more));
         return CycleRun.commandLine().setOut(new PrintWriter(out, true)).execute(arguments.toArray(String[]::new));
@@ -205,7 +205,7 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(strings = {"--commands=auto", "--commands=scripts --release-batch=1",
         "--commands=scripts --outstanding=1", "--blocking --outstanding=4", "--rate=200"})
-    void inProcessNodesReplyLikeServers(final String options) {
+    void inProcessNodesReplyLikeServers(String options) {
         assertEquals(0, runInProcess(options.split(" ")), out::toString);
         assertTrue(cyclesPerSecond() > 0, out::toString);
         assertTrue(out.toString().contains("servers 0.00 us"), out::toString);
@@ -220,10 +220,10 @@ class CycleRunsTest {
     @ParameterizedTest
     @ValueSource(strings = {"--start=3", "--fenced", "--transport=nio", "--server-pids=1", "--unix-sockets",
         "--in-process=-1"})
-    void inProcessNodesRejectUnsupportedOptions(final String option) {
-        final StringWriter err = new StringWriter();
-        final CommandLine line = CycleRun.commandLine().setErr(new PrintWriter(err, true));
-        final String[] arguments = option.startsWith("--in-process")
+    void inProcessNodesRejectUnsupportedOptions(String option) {
+        StringWriter err = new StringWriter();
+        CommandLine line = CycleRun.commandLine().setErr(new PrintWriter(err, true));
+        String[] arguments = option.startsWith("--in-process")
                 ? new String[]{option}
                 : new String[]{"--in-process=3", option};
         assertEquals(2, line.execute(arguments), err::toString);
@@ -232,7 +232,7 @@ class CycleRunsTest {
 
     @Test
     void yardstickRejectsInProcessNodes() {
-        final StringWriter err = new StringWriter();
+        StringWriter err = new StringWriter();
         assertEquals(2, YardstickRun.commandLine().setErr(new PrintWriter(err, true)).execute("--in-process=3"),
                 err::toString);
         assertTrue(err.toString().startsWith("--in-process has no sockets"), err::toString);
@@ -242,9 +242,9 @@ class CycleRunsTest {
     @ValueSource(strings = {"--seconds=0", "--outstanding=0", "--rate=-1", "--start=3", "--unix-sockets",
         "--warmup=-1", "--idle=back_off",
         "--nodes=127.0.0.1:1"})
-    void optionsOutOfRangeAreRejected(final String option) {
-        final StringWriter err = new StringWriter();
-        final CommandLine line = YardstickRun.commandLine().setErr(new PrintWriter(err, true));
+    void optionsOutOfRangeAreRejected(String option) {
+        StringWriter err = new StringWriter();
+        CommandLine line = YardstickRun.commandLine().setErr(new PrintWriter(err, true));
         assertEquals(2, line.execute("--nodes", "127.0.0.1:1", option), err::toString);
         assertTrue(err.toString().startsWith("--") || err.toString().startsWith("give "), err::toString);
     }

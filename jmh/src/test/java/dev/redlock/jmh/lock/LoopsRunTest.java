@@ -17,7 +17,7 @@ class LoopsRunTest {
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
 
-    private int run(final String... arguments) {
+    private int run(String... arguments) {
         return LoopsRun.commandLine()
                 .setOut(new PrintWriter(out, true))
                 .setErr(new PrintWriter(err, true))
@@ -26,8 +26,8 @@ class LoopsRunTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"--in-process=3", "--loops=3 --commands=scripts --release-batch=1"})
-    void loopsWorkAloneAndTogether(final String options) {
-        final String[] more = (options + " --outstanding=4 --warmup=0.5 --seconds=0.3 --repetitions=1").split(" ");
+    void loopsWorkAloneAndTogether(String options) {
+        String[] more = (options + " --outstanding=4 --warmup=0.5 --seconds=0.3 --repetitions=1").split(" ");
         assertEquals(0, run(more), () -> out.toString() + err);
         assertTrue(out.toString()
                 .matches("(?s)n=3 loops=\\d out=4 each  alone \\d+ cycles/s, [0-9.]+ us  together \\d+ cycles/s, .*"
@@ -38,7 +38,7 @@ class LoopsRunTest {
     @ParameterizedTest
     @ValueSource(strings = {"--in-process=0", "--loops=65", "--outstanding=0", "--warmup=-1", "--seconds=0.01",
         "--repetitions=0"})
-    void optionsOutOfRangeAreRejected(final String option) {
+    void optionsOutOfRangeAreRejected(String option) {
         assertEquals(2, run(option), err::toString);
         assertTrue(err.toString().startsWith(option.substring(0, option.indexOf('=')) + " is "), err::toString);
     }

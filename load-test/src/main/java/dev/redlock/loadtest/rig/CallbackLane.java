@@ -40,7 +40,7 @@ public final class CallbackLane {
      * @param key     the resource
      * @param options of each acquisition
      */
-    public CallbackLane(final Redlock redlock, final ResourceKey key, final AcquireOptions options) {
+    public CallbackLane(Redlock redlock, ResourceKey key, AcquireOptions options) {
         this(redlock, key, options, AcquireOutcome.Kind.ACQUIRED, 0);
     }
 
@@ -53,8 +53,8 @@ public final class CallbackLane {
      * @param expected    the expected outcome of each acquisition
      * @param extendTtlMs the ttl of one extension before each release; 0 for no extension
      */
-    public CallbackLane(final Redlock redlock, final ResourceKey key, final AcquireOptions options,
-            final AcquireOutcome.Kind expected, final long extendTtlMs) {
+    public CallbackLane(Redlock redlock, ResourceKey key, AcquireOptions options,
+            AcquireOutcome.Kind expected, long extendTtlMs) {
         this.redlock = redlock;
         this.key = key;
         this.options = options;
@@ -68,7 +68,7 @@ public final class CallbackLane {
      *
      * @param count how many
      */
-    public void runFromCaller(final int count) {
+    public void runFromCaller(int count) {
         for (int i = 0; i < count; i++) {
             runOnLoop(1);
         }
@@ -79,7 +79,7 @@ public final class CallbackLane {
      *
      * @param count how many
      */
-    public void runOnLoop(final int count) {
+    public void runOnLoop(int count) {
         begin(count);
         await();
     }
@@ -89,7 +89,7 @@ public final class CallbackLane {
      *
      * @param count how many
      */
-    public void begin(final int count) {
+    public void begin(int count) {
         left = count;
         redlock.acquire(key, options, lease, onAcquired);
     }
@@ -110,13 +110,13 @@ public final class CallbackLane {
         }
     }
 
-    private void end(final String reason) {
+    private void end(String reason) {
         failure = reason;
         left = 0;
         LockSupport.unpark(waiter);
     }
 
-    private void onAcquired(final AcquireOutcome outcome) {
+    private void onAcquired(AcquireOutcome outcome) {
         if (outcome.kind() != expected) {
             end("expected " + expected + ": " + outcome);
         } else if (expected != AcquireOutcome.Kind.ACQUIRED) {
@@ -128,7 +128,7 @@ public final class CallbackLane {
         }
     }
 
-    private void onExtended(final Lease extended, final ExtendOutcome outcome) {
+    private void onExtended(Lease extended, ExtendOutcome outcome) {
         if (outcome == ExtendOutcome.EXTENDED) {
             lease.release(onReleased);
         } else {
@@ -136,7 +136,7 @@ public final class CallbackLane {
         }
     }
 
-    private void onReleased(final Lease released, final ReleaseOutcome outcome) {
+    private void onReleased(Lease released, ReleaseOutcome outcome) {
         if (outcome == ReleaseOutcome.RELEASED) {
             onCycleEnd();
         } else {
@@ -145,7 +145,7 @@ public final class CallbackLane {
     }
 
     private void onCycleEnd() {
-        final int rest = left - 1;
+        int rest = left - 1;
         if (rest == 0) {
             end(null);
         } else {

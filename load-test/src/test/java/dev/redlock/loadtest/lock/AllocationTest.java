@@ -57,7 +57,7 @@ class AllocationTest {
         nodes = RequiredNodes.start(new RedisNodesContext().count(3));
     }
 
-    private static void connect(final TransportKind kind) {
+    private static void connect(TransportKind kind) {
         disconnect();
         // A node timeout that no busy machine reaches: here it is not latency that is looked at.
         redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
@@ -89,12 +89,12 @@ class AllocationTest {
     private static void connectOverEpoll() {
         try {
             connect(TransportKind.EPOLL);
-        } catch (final IllegalArgumentException e) {
+        } catch (IllegalArgumentException e) {
             Assumptions.abort(e.getMessage());
         }
     }
 
-    private static long threadId(final String name) {
+    private static long threadId(String name) {
         return Thread.getAllStackTraces()
                 .keySet()
                 .stream()
@@ -110,21 +110,21 @@ class AllocationTest {
     }
 
     /** The fewest bytes per cycle that a window needed; ends early at the wanted result. */
-    private static double bestBytesPerCycle(final Cycle cycle, final double enough) {
+    private static double bestBytesPerCycle(Cycle cycle, double enough) {
         for (int i = 0; i < WARM_UP_WINDOWS; i++) {
             cycle.run(CYCLES_PER_WINDOW);
         }
         double best = Double.MAX_VALUE;
         for (int i = 0; i < WINDOWS_MAX && best >= enough; i++) {
-            final long before = allocatedBytes();
+            long before = allocatedBytes();
             cycle.run(CYCLES_PER_WINDOW);
             best = Math.min(best, (double) (allocatedBytes() - before) / CYCLES_PER_WINDOW);
         }
         return best;
     }
 
-    private static void assertBelow(final String what, final double limit, final Cycle cycle) {
-        final double best = bestBytesPerCycle(cycle, limit);
+    private static void assertBelow(String what, double limit, Cycle cycle) {
+        double best = bestBytesPerCycle(cycle, limit);
         System.out.printf("%s: %.3f B/cycle%n", what, best);
         assertTrue(best < limit, () -> what + " allocates " + best + " bytes per cycle, less than " + limit
                 + " is promised");
@@ -139,27 +139,27 @@ class AllocationTest {
 
     @Test
     void acquireAndReleaseFromAnotherThreadAllocateNothing() {
-        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/caller"), OPTIONS);
+        CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/caller"), OPTIONS);
         assertBelow("acquire + release from a caller's thread", 1, cycles::runFromCaller);
     }
 
     @Test
     void acquireAndReleaseOnTheEventLoopAllocateNothing() {
-        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/loop"), OPTIONS);
+        CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/loop"), OPTIONS);
         assertBelow("acquire + release chained on the event loop", 1, cycles::runOnLoop);
     }
 
     @Test
     void sixtyFourOutstandingAllocateNothing() {
-        final CallbackLane[] lanes = new CallbackLane[64];
+        CallbackLane[] lanes = new CallbackLane[64];
         for (int i = 0; i < lanes.length; i++) {
             lanes[i] = new CallbackLane(redlock, redlock.key("allocation/lane/" + i), OPTIONS);
         }
         assertBelow("acquire + release, 64 outstanding", 1, count -> {
-            for (final CallbackLane lane : lanes) {
+            for (CallbackLane lane : lanes) {
                 lane.begin(count / lanes.length);
             }
-            for (final CallbackLane lane : lanes) {
+            for (CallbackLane lane : lanes) {
                 lane.await();
             }
         });
@@ -167,23 +167,23 @@ class AllocationTest {
 
     @Test
     void waitBudgetAllocatesNothing() {
-        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/wait"),
+        CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/wait"),
                 OPTIONS.waitUpTo(Duration.ofSeconds(5)));
         assertBelow("acquire with a wait budget + release", 1, cycles::runOnLoop);
     }
 
     @Test
     void extendAllocatesNothing() {
-        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/extend"), OPTIONS,
+        CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/extend"), OPTIONS,
                 AcquireOutcome.Kind.ACQUIRED, 30_000);
         assertBelow("acquire + extend + release", 1, cycles::runOnLoop);
     }
 
     @Test
     void refusedAcquireAllocatesNothing() throws InterruptedException {
-        final ResourceKey key = redlock.key("allocation/refused");
+        ResourceKey key = redlock.key("allocation/refused");
         try (Lease holder = redlock.acquire(key, AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce()).lease()) {
-            final CallbackLane cycles = new CallbackLane(redlock, key, OPTIONS, AcquireOutcome.Kind.CONTENDED, 0);
+            CallbackLane cycles = new CallbackLane(redlock, key, OPTIONS, AcquireOutcome.Kind.CONTENDED, 0);
             assertBelow("refused acquire, rolled back", 1, cycles::runOnLoop);
             assertEquals(LeaseState.HELD, holder.state());
         }
@@ -192,7 +192,7 @@ class AllocationTest {
     @Test
     void acquireThatComesTooLateAllocatesNothing() {
         // The rest of the ttl less a nanosecond: the drift takes off 1 % of 10 s and of twice 60.1 s, and 2 ms.
-        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/late"),
+        CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/late"),
                 AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce().minValidity(Duration.ofNanos(8_695_999_999L)),
                 AcquireOutcome.Kind.TOO_SLOW, 0);
         assertBelow("granted acquire, rolled back for want of validity", 1, cycles::runOnLoop);
@@ -200,8 +200,8 @@ class AllocationTest {
 
     @Test
     void blockingFormAllocatesTheLeaseAlone() {
-        final ResourceKey key = redlock.key("allocation/blocking");
-        final double leaseBytes = leaseBytes();
+        ResourceKey key = redlock.key("allocation/blocking");
+        double leaseBytes = leaseBytes();
         assertBelow("blocking acquire + release (a lease is " + leaseBytes + " B)", leaseBytes + 1, count -> {
             for (int i = 0; i < count; i++) {
                 cycleBlocking(key);
@@ -209,24 +209,24 @@ class AllocationTest {
         });
     }
 
-    private static void cycleBlocking(final ResourceKey key) {
+    private static void cycleBlocking(ResourceKey key) {
         try (Lease lease = redlock.acquire(key, OPTIONS).lease()) {
             assertTrue(lease.isHeld(), "the lock is held");
-        } catch (final InterruptedException e) {
+        } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
     }
 
     /** The size of a lease, measured in the same way as everything else here. */
     private static double leaseBytes() {
-        final int count = 100_000;
+        int count = 100_000;
         Lease last = redlock.newLease();
-        final long id = Thread.currentThread().getId();
-        final long before = THREADS.getThreadAllocatedBytes(id);
+        long id = Thread.currentThread().getId();
+        long before = THREADS.getThreadAllocatedBytes(id);
         for (int i = 0; i < count; i++) {
             last = redlock.newLease();
         }
-        final long after = THREADS.getThreadAllocatedBytes(id);
+        long after = THREADS.getThreadAllocatedBytes(id);
         assertEquals(LeaseState.IDLE, last.state());
         return Math.rint((double) (after - before) / count);
     }
@@ -235,18 +235,18 @@ class AllocationTest {
     void ioUringAllocatesOnlyInItsTurns() {
         try {
             connect(TransportKind.IO_URING);
-        } catch (final IllegalArgumentException e) {
+        } catch (IllegalArgumentException e) {
             Assumptions.abort(e.getMessage());
         }
-        final CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/uring"), OPTIONS);
+        CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/uring"), OPTIONS);
         assertBelow("acquire + release over io_uring", IO_URING_BYTES_MAX, cycles::runOnLoop);
     }
 
     @Test
     void readingCountersAndNodesAllocatesNothing() {
-        final long[] sink = new long[1];
-        final var counters = redlock.counters();
-        final var status = redlock.nodes().get(0);
+        long[] sink = new long[1];
+        var counters = redlock.counters();
+        var status = redlock.nodes().get(0);
         assertBelow("reading counters and a node's state", 0.01, count -> {
             for (int i = 0; i < count; i++) {
                 sink[0] += counters.acquiredCount() + counters.rolledBackCount() + counters.lostCount()

@@ -40,18 +40,18 @@ final class ParkedUsers {
     private final AtomicInteger cycles = new AtomicInteger();
     private final MethodHandle startVirtual = startVirtual();
 
-    private ParkedUsers(final Redlock redlock) {
+    private ParkedUsers(Redlock redlock) {
         this.redlock = redlock;
         this.view = redlock.asLock("held", AcquireOptions.ofTtl(TTL).tryOnce());
     }
 
-    public static void main(final String[] args) throws Throwable {
-        final RedlockContext context = new RedlockContext().nodes(args)
+    public static void main(String[] args) throws Throwable {
+        RedlockContext context = new RedlockContext().nodes(args)
                 .restartGuard(RestartGuardMode.OFF)
                 .connectTimeoutMs(20_000)
                 .nodeTimeout(Duration.ofSeconds(10));
         try (Redlock redlock = Redlock.connect(context); Recording recording = new Recording()) {
-            final ParkedUsers users = new ParkedUsers(redlock);
+            ParkedUsers users = new ParkedUsers(redlock);
             // Classes are initialised here, not on the one carrier.
             users.workWithOthers();
             users.served.set(0);
@@ -65,8 +65,8 @@ final class ParkedUsers {
     }
 
     private void run() throws Throwable {
-        final Lease held = redlock.acquire("held", TTL).lease();
-        final List<Thread> parked = new ArrayList<>();
+        Lease held = redlock.acquire("held", TTL).lease();
+        List<Thread> parked = new ArrayList<>();
         for (int i = 0; i < WAITERS; i++) {
             parked.add(start(this::waitForLease));
         }
@@ -74,30 +74,30 @@ final class ParkedUsers {
             parked.add(start(this::waitForView));
         }
         Await.until("all are parked", () -> parked.stream().allMatch(ParkedUsers::isParked));
-        final Thread worker = start(this::workWithOthers);
+        Thread worker = start(this::workWithOthers);
         worker.join(60_000);
-        final long parkedCount = parked.stream().filter(ParkedUsers::isParked).count();
+        long parkedCount = parked.stream().filter(ParkedUsers::isParked).count();
         System.out.println((startVirtual == null ? "platform" : "virtual") + " threads, " + parkedCount + " parked, "
                 + cycles.get() + " cycles beside them");
         held.release();
-        for (final Thread thread : parked) {
+        for (Thread thread : parked) {
             thread.join(60_000);
         }
         System.out.println("served " + served.get());
     }
 
-    private static boolean isParked(final Thread thread) {
+    private static boolean isParked(Thread thread) {
         return thread.getState() == Thread.State.WAITING || thread.getState() == Thread.State.TIMED_WAITING;
     }
 
     private void waitForLease() {
         try {
-            final AcquireOutcome outcome = redlock.tryAcquire("held", TTL, PATIENCE);
+            AcquireOutcome outcome = redlock.tryAcquire("held", TTL, PATIENCE);
             if (outcome.isAcquired()) {
                 served.incrementAndGet();
                 outcome.lease().release();
             }
-        } catch (final InterruptedException e) {
+        } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
     }
@@ -113,7 +113,7 @@ final class ParkedUsers {
 
     /** Every blocking form, again and again. */
     private void workWithOthers() {
-        final Lock other = redlock.asLock("other", AcquireOptions.ofTtl(TTL).tryOnce());
+        Lock other = redlock.asLock("other", AcquireOptions.ofTtl(TTL).tryOnce());
         try {
             for (int i = 0; i < CYCLES; i++) {
                 try (Lease lease = redlock.tryAcquire("another", TTL, PATIENCE).lease()) {
@@ -123,16 +123,16 @@ final class ParkedUsers {
                 other.unlock();
                 cycles.incrementAndGet();
             }
-        } catch (final InterruptedException e) {
+        } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
     }
 
-    private Thread start(final Runnable task) throws Throwable {
+    private Thread start(Runnable task) throws Throwable {
         if (startVirtual != null) {
             return (Thread) startVirtual.invokeExact(task);
         }
-        final Thread thread = new Thread(task);
+        Thread thread = new Thread(task);
         thread.start();
         return thread;
     }
@@ -145,14 +145,14 @@ final class ParkedUsers {
                     : MethodHandles.lookup()
                             .findStatic(Thread.class, "startVirtualThread",
                                     MethodType.methodType(Thread.class, Runnable.class));
-        } catch (final ReflectiveOperationException e) {
+        } catch (ReflectiveOperationException e) {
             throw new AssertionError(e);
         }
     }
 
     /** Times that a virtual thread could not leave its carrier inside of the client. */
-    private static long pinned(final Recording recording) throws IOException {
-        final Path file = Files.createTempFile("parked-users-", ".jfr");
+    private static long pinned(Recording recording) throws IOException {
+        Path file = Files.createTempFile("parked-users-", ".jfr");
         try {
             recording.dump(file);
             return RecordingFile.readAllEvents(file).stream().filter(ParkedUsers::isInsideTheClient).count();
@@ -161,8 +161,8 @@ final class ParkedUsers {
         }
     }
 
-    private static boolean isInsideTheClient(final RecordedEvent event) {
-        final boolean isInside = event.getEventType().getName().equals("jdk.VirtualThreadPinned")
+    private static boolean isInsideTheClient(RecordedEvent event) {
+        boolean isInside = event.getEventType().getName().equals("jdk.VirtualThreadPinned")
                 && (event.getStackTrace() == null || event.getStackTrace()
                         .getFrames()
                         .stream()

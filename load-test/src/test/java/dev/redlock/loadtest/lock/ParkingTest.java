@@ -41,21 +41,21 @@ class ParkingTest {
     @Timeout(150)
     void waitingVirtualThreadsReleaseTheirCarriers() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(Source.PATH, 3)) {
-            final Path out = folder.resolve("out");
-            final Path err = folder.resolve("err");
-            final List<String> command = new ArrayList<>(
+            Path out = folder.resolve("out");
+            Path err = folder.resolve("err");
+            List<String> command = new ArrayList<>(
                     List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                             "-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1",
                             "-Djava.io.tmpdir=" + folder, "-cp",
                             System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
                             ParkedUsers.class.getName()));
             command.addAll(List.of(nodes.addresses()));
-            final Process process = new ProcessBuilder(command).redirectOutput(out.toFile())
+            Process process = new ProcessBuilder(command).redirectOutput(out.toFile())
                     .redirectError(err.toFile())
                     .start();
             try {
                 assertTrue(process.waitFor(120, TimeUnit.SECONDS), () -> "it ends without a signal: " + text(out));
-                final String kind = Runtime.version().feature() >= 21 ? "virtual" : "platform";
+                String kind = Runtime.version().feature() >= 21 ? "virtual" : "platform";
                 assertEquals(0, process.exitValue(), () -> text(err));
                 assertEquals(List.of(kind + " threads, 250 parked, 100 cycles beside them", "served 250", "pinned 0"),
                         Files.readAllLines(out), () -> text(err));
@@ -73,26 +73,26 @@ class ParkingTest {
                 Redlock redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                         .restartGuard(RestartGuardMode.OFF)
                         .nodeTimeout(Duration.ofSeconds(20)))) {
-            final Lease released = redlock.acquire("released", TTL).lease();
-            final Lease extended = redlock.acquire("extended", TTL).lease();
-            final Lock[] views = new Lock[3];
+            Lease released = redlock.acquire("released", TTL).lease();
+            Lease extended = redlock.acquire("extended", TTL).lease();
+            Lock[] views = new Lock[3];
             Arrays.setAll(views, i -> redlock.asLock("view " + i, AcquireOptions.ofTtl(TTL).tryOnce()));
             nodes.nodes().forEach(RedisNode::pause);
-            final List<Thread> waiting = new ArrayList<>();
-            for (final Blocking call : List.<Blocking>of(released::release, () -> extended.extend(TTL),
+            List<Thread> waiting = new ArrayList<>();
+            for (Blocking call : List.<Blocking>of(released::release, () -> extended.extend(TTL),
                     () -> redlock.tryAcquire("tried", TTL), () -> redlock.acquire("acquired", TTL), views[0]::lock,
                     views[1]::lockInterruptibly, () -> views[2].tryLock(30, TimeUnit.SECONDS))) {
-                final Thread thread = new Thread(() -> run(call));
+                Thread thread = new Thread(() -> run(call));
                 waiting.add(thread);
                 thread.start();
             }
             Await.until("all wait", () -> waiting.stream().allMatch(ParkingTest::isWaiting));
-            final long[] ids = waiting.stream().mapToLong(Thread::getId).toArray();
-            for (final ThreadInfo info : ManagementFactory.getThreadMXBean().getThreadInfo(ids, true, true)) {
+            long[] ids = waiting.stream().mapToLong(Thread::getId).toArray();
+            for (ThreadInfo info : ManagementFactory.getThreadMXBean().getThreadInfo(ids, true, true)) {
                 assertEquals(0, info.getLockedMonitors().length, info::toString);
             }
             nodes.nodes().forEach(RedisNode::resume);
-            for (final Thread thread : waiting) {
+            for (Thread thread : waiting) {
                 thread.join();
             }
         }
@@ -104,22 +104,22 @@ class ParkingTest {
         void run() throws InterruptedException;
     }
 
-    private static void run(final Blocking call) {
+    private static void run(Blocking call) {
         try {
             call.run();
-        } catch (final InterruptedException e) {
+        } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
     }
 
-    private static boolean isWaiting(final Thread thread) {
+    private static boolean isWaiting(Thread thread) {
         return thread.getState() == Thread.State.WAITING || thread.getState() == Thread.State.TIMED_WAITING;
     }
 
-    private static String text(final Path file) {
+    private static String text(Path file) {
         try {
             return Files.readString(file);
-        } catch (final IOException e) {
+        } catch (IOException e) {
             return e.toString();
         }
     }

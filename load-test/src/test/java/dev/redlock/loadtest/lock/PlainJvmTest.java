@@ -35,19 +35,19 @@ class PlainJvmTest {
 
     @ParameterizedTest
     @EnumSource(value = TransportKind.class, names = {"AUTO", "NIO"})
-    void acquiresOnAJvmWithoutFlags(final TransportKind transport) throws IOException, InterruptedException {
+    void acquiresOnAJvmWithoutFlags(TransportKind transport) throws IOException, InterruptedException {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1))) {
-            final Path out = folder.resolve("out");
-            final Path err = folder.resolve("err");
-            final ProcessBuilder builder = new ProcessBuilder(
+            Path out = folder.resolve("out");
+            Path err = folder.resolve("err");
+            ProcessBuilder builder = new ProcessBuilder(
                     Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp", classPath(),
                     PlainUser.class.getName(), nodes.addresses()[0], transport.name());
             builder.environment().remove("JAVA_TOOL_OPTIONS");
             builder.environment().remove("JDK_JAVA_OPTIONS");
-            final Process process = builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+            Process process = builder.redirectOutput(out.toFile()).redirectError(err.toFile()).start();
             try {
                 assertTrue(process.waitFor(60, TimeUnit.SECONDS), "it ends without a signal");
-                final String said = Files.readString(err);
+                String said = Files.readString(err);
                 assertEquals(0, process.exitValue(), said);
                 assertTrue(Files.readString(out).startsWith("held true over "), Files.readString(out));
                 assertNothingAboutAccess(said);
@@ -57,7 +57,7 @@ class PlainJvmTest {
         }
     }
 
-    private static void assertNothingAboutAccess(final String said) {
+    private static void assertNothingAboutAccess(String said) {
         assertFalse(said.contains("IllegalAccess") || said.contains("InaccessibleObject"), said);
         if (Runtime.version().feature() < 24) {
             assertEquals("", said);
@@ -66,18 +66,18 @@ class PlainJvmTest {
 
     /** From the test's own class path, so that it is the current build. */
     private static String classPath() {
-        final String all = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        String all = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
         return Arrays.stream(all.split(File.pathSeparator))
                 .filter(PlainJvmTest::isPublishedOrOwn)
                 .collect(Collectors.joining(File.pathSeparator));
     }
 
-    private static boolean isPublishedOrOwn(final String entry) {
-        final Path path = Path.of(entry);
-        final boolean isOwn = path.endsWith(Path.of("load-test", "target", "test-classes"));
-        final boolean isModule = path.getNameCount() > 2 && path.getFileName().toString().equals("classes")
+    private static boolean isPublishedOrOwn(String entry) {
+        Path path = Path.of(entry);
+        boolean isOwn = path.endsWith(Path.of("load-test", "target", "test-classes"));
+        boolean isModule = path.getNameCount() > 2 && path.getFileName().toString().equals("classes")
                 && PUBLISHED.contains(path.getName(path.getNameCount() - 3).toString());
-        final String name = path.getFileName().toString();
+        String name = path.getFileName().toString();
         return isOwn || isModule
                 || name.endsWith(".jar") && !name.endsWith("-tests.jar")
                         && PUBLISHED.stream().anyMatch(name::startsWith);

@@ -13,8 +13,8 @@ final class PlainUser {
     private PlainUser() {
     }
 
-    public static void main(final String[] args) throws InterruptedException {
-        final RedlockContext context = new RedlockContext().nodes(args[0])
+    public static void main(String[] args) throws InterruptedException {
+        RedlockContext context = new RedlockContext().nodes(args[0])
                 .restartGuard(RestartGuardMode.OFF)
                 .connectTimeoutMs(20_000)
                 .nodeTimeout(Duration.ofSeconds(10))

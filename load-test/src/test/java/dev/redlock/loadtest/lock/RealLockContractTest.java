@@ -68,7 +68,7 @@ class RealLockContractTest {
         }
 
         @Override
-        String addressOf(final RedisNode node) {
+        String addressOf(RedisNode node) {
             return "unix://" + node.unixSocket().orElseThrow();
         }
     }
@@ -90,7 +90,7 @@ class RealLockContractTest {
 
     /** Without scripts where that is possible. */
     abstract static class InNativeMode extends OnRealNodes {
-        InNativeMode(final RedisNodesContext nodesContext) {
+        InNativeMode(RedisNodesContext nodesContext) {
             super(nodesContext, TransportKind.AUTO);
         }
 
@@ -113,7 +113,7 @@ class RealLockContractTest {
         }
 
         @Override
-        String addressOf(final RedisNode node) {
+        String addressOf(RedisNode node) {
             return NodeUris.of(node.address());
         }
     }
@@ -129,19 +129,19 @@ class RealLockContractTest {
         private final TransportKind transport;
         private RedisNodes nodes;
 
-        OnRealNodes(final RedisNodesContext nodesContext, final TransportKind transport) {
+        OnRealNodes(RedisNodesContext nodesContext, TransportKind transport) {
             this.nodesContext = nodesContext;
             this.transport = transport;
         }
 
-        String addressOf(final RedisNode node) {
+        String addressOf(RedisNode node) {
             return node.address().toString();
         }
 
         @BeforeAll
         void startNodes() {
             if (transport != TransportKind.AUTO) {
-                final String refusal = NettyTransport.valueOf(transport.name()).refusal(false);
+                String refusal = NettyTransport.valueOf(transport.name()).refusal(false);
                 Assumptions.assumeTrue(refusal == null,
                         () -> "transport " + transport + " does not run here: " + refusal);
             }
@@ -161,45 +161,45 @@ class RealLockContractTest {
         }
 
         @Override
-        protected Redlock connect(final RedlockContext context) {
+        protected Redlock connect(RedlockContext context) {
             return Redlock.connect(context.transport(transport));
         }
 
         @Override
-        protected NodeAccess node(final int index) {
+        protected NodeAccess node(int index) {
             return new RealAccess(nodes.node(index));
         }
 
         /** A look at a real node with commands that every client has. */
         private record RealAccess(RedisNode node) implements NodeAccess {
             /** The contract gives bytes, one char each; the connection takes text and sends it as UTF-8. */
-            private static String text(final String bytes) {
+            private static String text(String bytes) {
                 return new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
             }
 
             @Override
-            public String get(final String key) {
-                final Object hex = node.call("EVAL", HEX_OF_VALUE, "1", text(key));
+            public String get(String key) {
+                Object hex = node.call("EVAL", HEX_OF_VALUE, "1", text(key));
                 return hex == null
                         ? null
                         : new String(HexFormat.of().parseHex((String) hex), StandardCharsets.ISO_8859_1);
             }
 
             @Override
-            public boolean setIfAbsent(final String key, final String value, final long ttlMs) {
-                final Object reply = ttlMs < 0
+            public boolean setIfAbsent(String key, String value, long ttlMs) {
+                Object reply = ttlMs < 0
                         ? node.call("SET", text(key), value, "NX")
                         : node.call("SET", text(key), value, "NX", "PX", Long.toString(ttlMs));
                 return "OK".equals(reply);
             }
 
             @Override
-            public boolean delete(final String key) {
+            public boolean delete(String key) {
                 return Long.valueOf(1).equals(node.call("DEL", text(key)));
             }
 
             @Override
-            public long pttl(final String key) {
+            public long pttl(String key) {
                 return (Long) node.call("PTTL", text(key));
             }
         }
