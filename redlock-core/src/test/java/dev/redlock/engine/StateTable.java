@@ -5,6 +5,7 @@ import dev.redlock.LeaseState;
 import dev.redlock.quorum.Quorum;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * The valid combinations of the three states that describe one lock. {@link LeaseState} is the life of the lock,
@@ -47,9 +48,9 @@ final class StateTable {
         return table.violations;
     }
 
-    private void check(boolean isValid, String rule, Object subject) {
+    private void check(boolean isValid, String rule, Supplier<?> subject) {
         if (!isValid) {
-            violations.add("not true that " + rule + ": " + subject);
+            violations.add("not true that " + rule + ": " + subject.get());
         }
     }
 
@@ -58,11 +59,11 @@ final class StateTable {
     private void checkPending(PendingAcquire pending) {
         LeaseHandle lease = pending.lease;
         check(lease != null && lease.pending == pending, "a pending acquire and its lease refer to each other",
-                pending.state);
+                () -> pending.state);
         if (lease == null) {
             return;
         }
-        String subject = pending.state + " of " + lease;
+        Supplier<String> subject = () -> pending.state + " of " + lease;
         check(lease.state() == LeaseState.ACQUIRING, "the lease of a pending acquire is ACQUIRING", subject);
         check(lease.claim == null, "a lease owns no claim before it is held", subject);
         check((pending.state == PendingAcquire.State.ATTEMPTING) == (pending.claim != null),
@@ -74,8 +75,8 @@ final class StateTable {
         }
     }
 
-    private void checkAttempt(PendingAcquire pending, Claim claim, String subject) {
-        String attempt = claim.phase + " of " + subject;
+    private void checkAttempt(PendingAcquire pending, Claim claim, Supplier<String> subject) {
+        Supplier<String> attempt = () -> claim.phase + " of " + subject.get();
         check(claim.phase == Claim.Phase.ACQUIRING || claim.phase == Claim.Phase.RAISING
                 || claim.phase == Claim.Phase.QUERYING_TTL, "an attempt is ACQUIRING, RAISING or QUERYING_TTL",
                 attempt);
@@ -86,7 +87,7 @@ final class StateTable {
         checkHead(pending, attempt);
     }
 
-    private void checkWait(PendingAcquire pending, String subject) {
+    private void checkWait(PendingAcquire pending, Supplier<String> subject) {
         check(pending.state != PendingAcquire.State.FREE, "a pending acquire is not in the pool", subject);
         check(pending.queue != null, "a pending acquire that waits has a queue", subject);
         check(pending.timer.isStarted(), "a pending acquire that waits has a timer", subject);
@@ -100,7 +101,7 @@ final class StateTable {
                 "a slot is reserved for a BACKING_OFF acquire only", subject);
     }
 
-    private void checkHead(PendingAcquire pending, String subject) {
+    private void checkHead(PendingAcquire pending, Supplier<String> subject) {
         check(pending.queue == null || pending.queue.head() == pending, "only the head of a queue makes attempts",
                 subject);
     }
@@ -111,15 +112,15 @@ final class StateTable {
         int count = 0;
         for (LeaseHandle lease = conductor.keeper().firstHeld(); lease != null; lease = lease.nextHeld) {
             count++;
-            check(lease.state() == LeaseState.HELD, "a tracked lease is HELD", lease);
+            check(lease.state() == LeaseState.HELD, "a tracked lease is HELD", lease::toString);
             checkLease(lease);
         }
-        check(count == conductor.keeper().heldCount(), "the keeper counts its leases", count);
+        check(count == conductor.keeper().heldCount(), "the keeper counts its leases", () -> "heldCount");
     }
 
     private void checkLease(LeaseHandle lease) {
         Claim claim = lease.claim;
-        String subject = (claim == null ? "no claim" : claim.phase) + " of " + lease;
+        Supplier<String> subject = () -> (claim == null ? "no claim" : claim.phase) + " of " + lease;
         switch (lease.state()) {
             case HELD -> {
                 check(claim != null && claim.phase == Claim.Phase.HELD, "a HELD lease has a HELD claim", subject);
@@ -144,13 +145,13 @@ final class StateTable {
         }
     }
 
-    private void checkOwner(LeaseHandle lease, String subject) {
+    private void checkOwner(LeaseHandle lease, Supplier<String> subject) {
         check(lease.pending == null, "a lease has no pending acquire after it is acquired", subject);
         check(lease.claim == null || lease.claim.lease == lease && lease.claim.pending == null,
                 "the lease alone owns its claim", subject);
     }
 
-    private void checkHeld(LeaseHandle lease, Claim claim, String subject) {
+    private void checkHeld(LeaseHandle lease, Claim claim, Supplier<String> subject) {
         check(Long.bitCount(claim.holderMask) >= Quorum.sizeOf(conductor.nodeCount()),
                 "a HELD lease has a quorum of holder nodes", subject);
         check(claim.holdTimer.isStarted() && !claim.roundTimer.isStarted(), "a HELD lease has a hold timer alone",
