@@ -32,7 +32,7 @@ class ChaosTest {
     @Test
     void locksHoldDuringFaultsOfAMinority() throws Exception {
         Path results = folder.resolve("results");
-        String text = run("chaos", "--duration", "8s", "--output", results.toString());
+        String text = run("chaos", "--duration", "12s", "--output", results.toString());
         assertTrue(text.contains("left out: clock_step: needs --clock-steps"), text);
         assertTrue(text.contains("at most 2 of 5 nodes bad at once"), text);
         assertTrue(text.contains("locking as before"), text);
@@ -68,7 +68,7 @@ class ChaosTest {
 
     @Test
     void locksHoldWhileAMajorityIsWipedAndPaused() throws Exception {
-        run("chaos", "--duration", "6s", "--majority-loss", "--faults", "wipe,wipe_majority,pause,stall,worker_pause",
+        run("chaos", "--duration", "8s", "--majority-loss", "--faults", "wipe,wipe_majority,pause,stall,worker_pause",
                 "--workers",
                 "2");
     }
