@@ -50,6 +50,7 @@ public final class Redlock implements AutoCloseable {
      * @param addresses see {@link RedlockContext#nodes}
      * @return the client
      * @throws IllegalArgumentException if an address is malformed or given twice, or there is none
+     * @throws IllegalStateException    if Netty is older than 4.2.2
      */
     public static Redlock connect(String... addresses) {
         return connect(new RedlockContext().nodes(addresses));
@@ -62,6 +63,7 @@ public final class Redlock implements AutoCloseable {
      * @param context the configuration; concluded by this call
      * @return the client
      * @throws IllegalArgumentException if the configuration contradicts itself
+     * @throws IllegalStateException    if Netty is older than 4.2.2
      */
     public static Redlock connect(RedlockContext context) {
         Objects.requireNonNull(context, "context is null");
