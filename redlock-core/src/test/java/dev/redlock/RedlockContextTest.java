@@ -147,11 +147,11 @@ class RedlockContextTest {
 
     @Test
     void addressesAreValidatedWhenTheyAreSet() {
-        Refusal.ofArgument("node address \"nowhere\" is malformed: host or port is missing;"
-                + " write host:port, redis://[user:password@]host[:port] or unix:///path",
+        Refusal.ofArgument("node address \"nowhere\" is invalid: the port is missing;"
+                + " write nowhere:6379 if the node has the default port",
                 () -> context.nodes("nowhere"));
-        Refusal.ofArgument("address 2 of 3: node address \"redis://...\" is malformed: host or port is missing or"
-                + " malformed; write host:port, redis://[user:password@]host[:port] or unix:///path",
+        Refusal.ofArgument("address 2 of 3: node address \"redis://...\" is invalid: the port must be a number"
+                + " from 1 to 65535; write host:port, redis://[user:password@]host[:port] or unix:///path",
                 () -> new RedlockContext().nodes("a:1", "redis://ann:secret", "c:1"));
         Refusal.ofArgument("node address H:1 is given twice: one server has one vote, so each node must be a server"
                 + " of its own", () -> context.nodes("h:1", "redis://:secret@H:1"));

@@ -193,7 +193,7 @@ class MainTest {
         "soak --outstanding 1,2|soak keeps up one load", "soak --sample 2h|expected less than --duration",
         "soak --sample 1ms|--sample is 1ms: expected at least 100ms",
         "nodes 0|N is 0: expected 1 to 63", "nodes 3 --source given|this command starts nodes",
-        "--addresses nohost|node address \"nohost\" is malformed: host or port is missing; write host:port",
+        "--addresses nohost|node address \"nohost\" is invalid: the port is missing; write nohost:6379",
         "--addresses a:1,redis://a:1|--addresses names a server twice",
         "--addresses a:1 --nodes 3|--nodes asks for 3 nodes and --addresses names 1",
         "--source path --addresses a:1|--source and --addresses exclude each other",

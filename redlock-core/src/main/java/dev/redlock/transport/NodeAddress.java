@@ -1,19 +1,16 @@
 package dev.redlock.transport;
 
-import java.net.URI;
-import java.net.URISyntaxException;
+import io.netty.util.NetUtil;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
-import java.util.Set;
 
 /**
  * The address of a node and the credentials for it: {@code host:port}, {@code redis://[user:password@]host[:port]} or
  * {@code unix:///path}. IPv6 literals are in brackets.
  *
- * <p>{@link #toString} shows the address without user and password. An error about a malformed address shows only its
- * scheme, or the name before the first colon: any other part of a malformed address may belong to a password.
+ * <p>{@link #toString} shows the address without user and password, and so do errors ({@link AddressErrors}).
  *
  * @threading immutable
  */
@@ -24,14 +21,13 @@ public final class NodeAddress {
 
     /** Longer than any host name or socket path of an operating system. */
     private static final int LENGTH_MAX = 255;
-    private static final int SHOWN_LENGTH_MAX = 64;
     /** Types of characters that would make a log line misleading, as bits. */
     private static final int UNSHOWABLE_TYPES = 1 << Character.CONTROL | 1 << Character.FORMAT
             | 1 << Character.LINE_SEPARATOR | 1 << Character.PARAGRAPH_SEPARATOR | 1 << Character.SURROGATE;
-    /** Schemes that errors may show. Any other text may be the start of a password that contains {@code ://}. */
-    private static final Set<String> SHOWN_SCHEMES = Set.of("redis", "rediss", "valkey", "valkeys", "redis-socket",
-            "redis-sentinel", "unix", "tcp", "http", "https");
-    private static final String FORMS = "write host:port, redis://[user:password@]host[:port] or unix:///path";
+    private static final String REDIS = "redis://";
+    private static final String UNIX = "unix:";
+    /** In a URI, user and password contain these characters only in percent-encoding. */
+    private static final String ENCODED_ONLY = "@/?#[]\\\"<>^`{|} ";
 
     private final String host;
     private final int port;
@@ -39,8 +35,7 @@ public final class NodeAddress {
     private final String user;
     private final String password;
 
-    private NodeAddress(String host, int port, String path, String user,
-            String password) {
+    private NodeAddress(String host, int port, String path, String user, String password) {
         this.host = host;
         this.port = port;
         this.path = path;
@@ -56,111 +51,154 @@ public final class NodeAddress {
      * @throws IllegalArgumentException if it has none of the three forms
      */
     public static NodeAddress parse(String text) {
-        Objects.requireNonNull(text, "node address is null: " + FORMS);
-        if (text.startsWith("unix:")) {
+        Objects.requireNonNull(text, AddressErrors.NULL);
+        checkOne(text);
+        if (text.startsWith(UNIX)) {
             return unix(text);
         }
-        return text.contains("://") ? uri(text) : hostAndPort(text);
+        if (!text.startsWith(REDIS) && text.contains("://")) {
+            throw AddressErrors.unknownScheme(text);
+        }
+        return tcp(text);
+    }
+
+    /** A list of addresses in one text is the most common mistake, because configuration files contain lists. */
+    private static void checkOne(String text) {
+        if (text.isBlank()) {
+            throw AddressErrors.invalid(text, "it is empty", AddressErrors.FORMS);
+        }
+        if (Character.isWhitespace(text.charAt(0)) || Character.isWhitespace(text.charAt(text.length() - 1))) {
+            throw AddressErrors.invalid(text, "it begins or ends with a blank or a line break", "remove it");
+        }
+        if (AddressErrors.isList(text)) {
+            throw AddressErrors.invalid(text, "it has a comma, a semicolon or a blank",
+                    AddressErrors.oneAddressPerArgument(text));
+        }
     }
 
     private static NodeAddress unix(String text) {
         String path = text.startsWith("unix://") ? text.substring("unix://".length()) : "";
         if (!path.startsWith("/") || path.length() < 2) {
-            throw malformed(text, "a unix address needs an absolute path");
+            throw AddressErrors.invalid(text, "a Unix socket has an absolute path, and no user and password",
+                    "write unix:///path");
         }
         checkShowable(text, "path", path);
         return new NodeAddress(null, 0, path, null, null);
     }
 
-    private static NodeAddress hostAndPort(String text) {
-        int colon = text.lastIndexOf(':');
-        if (text.indexOf('@') >= 0) {
-            throw malformed(text, "user and password need the redis:// form");
+    private static NodeAddress tcp(String text) {
+        boolean isUri = text.startsWith(REDIS);
+        String rest = isUri ? text.substring(REDIS.length()) : text;
+        int at = rest.lastIndexOf('@');
+        String userInfo = at < 0 ? null : rest.substring(0, at);
+        if (userInfo != null && !isUri) {
+            throw AddressErrors.invalid(text, "user and password need the redis:// form",
+                    "write redis://user:password@host:port");
         }
-        if (colon <= 0) {
-            throw malformed(text, "host or port is missing");
+        checkEncoded(text, userInfo);
+        String place = withoutDatabase(text, rest.substring(at + 1), isUri);
+        int colon = portColon(text, place);
+        String host = checkedHost(text, colon < 0 ? place : place.substring(0, colon));
+        if (colon < 0 && !isUri) {
+            throw AddressErrors.invalid(text, "the port is missing", AddressErrors.withPort(text));
         }
-        return new NodeAddress(checkedHost(text, text.substring(0, colon)),
-                checkedPort(text, text.substring(colon + 1)), null, null, null);
-    }
-
-    private static NodeAddress uri(String text) {
-        URI uri;
-        try {
-            uri = new URI(text);
-        } catch (URISyntaxException e) {
-            // Without the cause, because its message repeats the text with the password.
-            throw malformed(text, "it is not a URI");
-        }
-        if (!text.startsWith("redis://")) {
-            throw malformed(text,
-                    hasScheme(text) ? "scheme " + leadingName(text) + " is unknown" : "its scheme is unknown");
-        }
-        if (uri.getHost() == null) {
-            throw malformed(text, "host or port is missing or malformed");
-        }
-        if (uri.getRawQuery() != null || uri.getRawFragment() != null || !isRoot(uri.getRawPath())) {
-            throw malformed(text, "nothing may follow the port; locks are in database 0");
-        }
-        String userInfo = uri.getRawUserInfo();
+        int port = colon < 0 ? DEFAULT_PORT : checkedPort(text, place.substring(colon + 1));
         // Before decoding, because an escaped colon is part of the user or of the password.
-        int colon = userInfo == null ? -1 : userInfo.indexOf(':');
-        if (userInfo != null && colon < 0) {
-            throw malformed(text, "write user and password as user:password@ or :password@");
+        int separator = userInfo == null ? -1 : userInfo.indexOf(':');
+        if (userInfo != null && separator < 0) {
+            throw AddressErrors.invalid(text, "user and password are separated by a colon",
+                    "write user:password@ or :password@");
         }
-        return new NodeAddress(checkedHost(text, uri.getHost()), uri.getPort() < 0 ? DEFAULT_PORT : inRange(text, uri),
-                null, userInfo == null || colon == 0 ? null : decoded(text, userInfo.substring(0, colon)),
-                userInfo == null ? null : decoded(text, userInfo.substring(colon + 1)));
+        return new NodeAddress(host, port, null,
+                separator <= 0 ? null : decoded(text, userInfo.substring(0, separator)),
+                userInfo == null ? null : decoded(text, userInfo.substring(separator + 1)));
     }
 
-    /** Decodes percent escapes as UTF-8. A plus sign remains a plus sign, unlike in HTML forms. */
-    private static String decoded(String text, String escaped) {
-        byte[] raw = escaped.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer bytes = ByteBuffer.allocate(raw.length);
-        for (int i = 0; i < raw.length; i++) {
-            if (raw[i] == '%') {
-                // URI has checked that two digits follow.
-                bytes.put((byte) (Character.digit(raw[i + 1], 16) << 4 | Character.digit(raw[i + 2], 16)));
-                i += 2;
-            } else {
-                bytes.put(raw[i]);
+    private static void checkEncoded(String text, String userInfo) {
+        if (userInfo == null) {
+            return;
+        }
+        for (int i = 0; i < userInfo.length(); i++) {
+            char c = userInfo.charAt(i);
+            if (ENCODED_ONLY.indexOf(c) >= 0 || Character.isISOControl(c) || Character.isSpaceChar(c)
+                    || c == '%' && !isEscape(userInfo, i)) {
+                throw AddressErrors.invalid(text, "user or password has a character that must be percent-encoded",
+                        "write %40 for @, %2F for /, %23 for #, %3F for ?, %25 for %, %20 for a blank,"
+                                + " and other special characters in the same way");
             }
         }
-        try {
-            return StandardCharsets.UTF_8.newDecoder().decode(bytes.flip()).toString();
-        } catch (CharacterCodingException e) {
-            throw malformed(text, "user or password is not UTF-8");
+    }
+
+    private static boolean isEscape(String text, int index) {
+        return index + 2 < text.length() && hexDigit(text.charAt(index + 1)) >= 0
+                && hexDigit(text.charAt(index + 2)) >= 0;
+    }
+
+    /** ASCII digits only, unlike {@link Character#digit}. */
+    private static int hexDigit(char c) {
+        return c < 128 ? Character.digit(c, 16) : -1;
+    }
+
+    /** The host and the port. A database may follow them in the redis:// form, and only database 0. */
+    private static String withoutDatabase(String text, String place, boolean isUri) {
+        int end = 0;
+        while (end < place.length() && "/?#".indexOf(place.charAt(end)) < 0) {
+            end++;
         }
+        String database = place.substring(end);
+        if (!database.isEmpty() && !(isUri && (database.equals("/") || database.equals("/0")))) {
+            throw AddressErrors.invalid(text, "nothing may follow the port; all locks are in database 0",
+                    "remove the text after the port");
+        }
+        return place.substring(0, end);
     }
 
-    private static boolean isRoot(String path) {
-        return path == null || path.isEmpty() || "/".equals(path) || "/0".equals(path);
-    }
-
-    private static int inRange(String text, URI uri) {
-        return checkedPort(text, Integer.toString(uri.getPort()));
+    /** @return the index of the colon before the port; -1 if there is no port */
+    private static int portColon(String text, String place) {
+        int bracket = place.startsWith("[") ? place.indexOf(']') : -1;
+        if (bracket >= 0) {
+            if (bracket + 1 < place.length() && place.charAt(bracket + 1) != ':') {
+                throw AddressErrors.invalid(text, "only a colon and the port may follow the brackets",
+                        "write [::1]:6379");
+            }
+            return bracket + 1 < place.length() ? bracket + 1 : -1;
+        }
+        int colon = place.lastIndexOf(':');
+        if (colon != place.indexOf(':')) {
+            boolean isIpv6 = NetUtil.isValidIpV6Address(place)
+                    || NetUtil.isValidIpV6Address(place.substring(0, colon));
+            throw AddressErrors.invalid(text,
+                    isIpv6 ? "an IPv6 address needs brackets" : "it has more than one colon",
+                    isIpv6 ? "write [::1]:6379" : AddressErrors.FORMS);
+        }
+        return colon;
     }
 
     private static String checkedHost(String text, String host) {
         boolean isBracketed = host.startsWith("[") && host.endsWith("]");
         String bare = isBracketed ? host.substring(1, host.length() - 1) : host;
-        if (!isBracketed && bare.indexOf(':') >= 0) {
-            throw malformed(text, "an IPv6 address needs brackets");
+        if (isBracketed && !NetUtil.isValidIpV6Address(bare)) {
+            throw AddressErrors.invalid(text, "brackets contain an IPv6 address", "write [::1]:6379 or host:port");
         }
-        if (bare.isBlank() || bare.chars().anyMatch(c -> c <= ' ' || c == '/' || isUnshowable((char) c))) {
-            throw malformed(text, "host is missing or has a blank, a slash or a control character");
+        if (bare.isEmpty()) {
+            throw AddressErrors.invalid(text, "the host is missing", AddressErrors.FORMS);
         }
         checkShowable(text, "host", bare);
+        if (!isBracketed && bare.chars().anyMatch(c -> !AddressErrors.isNameCharacter((char) c))) {
+            throw AddressErrors.invalid(text, "a host has letters, digits, dots, hyphens and underscores only",
+                    AddressErrors.FORMS);
+        }
         return bare;
     }
 
     /** Logs contain hosts and paths without escaping. */
     private static void checkShowable(String text, String what, String part) {
         if (part.length() > LENGTH_MAX) {
-            throw malformed(text, what + " is longer than " + LENGTH_MAX + " characters");
+            throw AddressErrors.invalid(text, "the " + what + " is longer than " + LENGTH_MAX + " characters",
+                    AddressErrors.FORMS);
         }
         if (part.chars().anyMatch(c -> isUnshowable((char) c))) {
-            throw malformed(text, what + " has a control character");
+            throw AddressErrors.invalid(text, "the " + what + " has a control character", "remove it");
         }
     }
 
@@ -173,41 +211,30 @@ public final class NodeAddress {
                 && port.chars().allMatch(c -> c >= '0' && c <= '9');
         int value = isNumber ? Integer.parseInt(port) : 0;
         if (value < 1 || value > 65_535) {
-            throw malformed(text, "port must be a number from 1 to 65535");
+            throw AddressErrors.invalid(text, "the port must be a number from 1 to 65535", AddressErrors.FORMS);
         }
         return value;
     }
 
-    private static IllegalArgumentException malformed(String text, String rule) {
-        return new IllegalArgumentException(
-                "node address \"" + withoutSecrets(text) + "\" is malformed: " + rule + "; " + FORMS);
-    }
-
-    private static String withoutSecrets(String text) {
-        String name = leadingName(text);
-        if (hasScheme(text)) {
-            return name + "://...";
+    /** Decodes percent escapes as UTF-8. A plus sign remains a plus sign, unlike in HTML forms. */
+    private static String decoded(String text, String escaped) {
+        byte[] raw = escaped.getBytes(StandardCharsets.UTF_8);
+        ByteBuffer bytes = ByteBuffer.allocate(raw.length);
+        for (int i = 0; i < raw.length; i++) {
+            if (raw[i] == '%') {
+                // checkEncoded has found two digits.
+                bytes.put((byte) (hexDigit((char) raw[i + 1]) << 4 | hexDigit((char) raw[i + 2])));
+                i += 2;
+            } else {
+                bytes.put(raw[i]);
+            }
         }
-        boolean isAll = name.length() == text.length();
-        return text.indexOf('@') >= 0 ? "..." : isAll ? name : name + "...";
-    }
-
-    private static boolean hasScheme(String text) {
-        String name = leadingName(text);
-        return SHOWN_SCHEMES.contains(name) && text.startsWith("://", name.length());
-    }
-
-    /** The prefix of letters, digits, dots, dashes and underscores. */
-    private static String leadingName(String text) {
-        int length = 0;
-        while (length < Math.min(SHOWN_LENGTH_MAX, text.length()) && isNameCharacter(text.charAt(length))) {
-            length++;
+        try {
+            return StandardCharsets.UTF_8.newDecoder().decode(bytes.flip()).toString();
+        } catch (CharacterCodingException e) {
+            throw AddressErrors.invalid(text, "user or password is not UTF-8",
+                    "percent-encode the bytes of the text in UTF-8");
         }
-        return text.substring(0, length);
-    }
-
-    private static boolean isNameCharacter(char c) {
-        return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_';
     }
 
     /** @return true if the node listens on a Unix domain socket */
