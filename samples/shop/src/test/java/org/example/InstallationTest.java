@@ -22,8 +22,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A new project, made of the blocks of README.md, docs/start/first-lock.md and docs/start/modules.md, takes its first
- * lock: on the class path, on the module path and in an image. The POM of this project has the blocks of README.md; its
- * runtime class path is what Maven resolves from them beside the dependency management of Spring Boot 3.
+ * lock: on the class path, on the module path and in an image. The POM of this project has the blocks of README.md and
+ * docs/start/spring-boot.md. Maven resolves its runtime class path beside the dependency management of Spring Boot 3.
  */
 class InstallationTest {
 
@@ -96,15 +96,18 @@ class InstallationTest {
     }
 
     @Test
-    void thePomHasTheBlocksOfThePage() throws IOException {
-        Page readme = Page.of("README.md");
+    void thePomHasTheBlocksOfThePages() throws IOException {
         String pom = withoutIndentation(Files.readString(Path.of("pom.xml")));
-        assertTrue(pom.contains(withoutIndentation(readme.block("xml", "redlock-core"))), "the dependency");
-        String management = withoutIndentation(readme.block("xml", "netty-bom"));
+        assertTrue(pom.contains(withoutIndentation(Page.of("README.md").block("xml", "redlock-core"))), "the dependency");
+        Page spring = Page.of("docs/start/spring-boot.md");
+        String management = withoutIndentation(spring.block("xml", "netty-bom"));
         String netty = management.substring(management.indexOf("<!--"), management.indexOf("</dependencies>"));
         assertTrue(pom.contains(netty), netty);
         assertTrue(pom.indexOf("netty-bom") < pom.indexOf("<artifactId>spring-boot-dependencies"), "it is the first");
-        assertTrue(readme.block("kotlin", "netty.version").contains("\"4.2.18.Final\""));
+        String version = "4.2.18.Final";
+        assertTrue(management.contains("<version>" + version + "</version>"));
+        assertTrue(spring.block("kotlin", "netty.version").contains("\"" + version + "\""));
+        assertTrue(spring.block("xml", "<properties>").contains("<netty.version>" + version + "</netty.version>"));
     }
 
     private static String withoutIndentation(String xml) {

@@ -28,7 +28,10 @@ public record DocBlock(String place, String language, Map<String, String> notes,
     /** Why a block is not run. */
     public static final String NOT_RUN = "not run";
 
-    private static final Set<String> KNOWN = Set.of(GIVEN, MAY_STAY_IDLE, NOT_RUN);
+    /** The project whose tests compile and run a block, which needs libraries of other projects. */
+    static final String TESTED_BY = "tested by";
+
+    private static final Set<String> KNOWN = Set.of(GIVEN, MAY_STAY_IDLE, NOT_RUN, TESTED_BY);
     private static final Pattern NOTE = Pattern.compile("<!-- ([^:]*): (.*) -->");
     private static final String FENCE = "```";
 

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
@@ -73,6 +74,33 @@ class DocsCodeTest {
             }
         }
         assertEquals(List.of(), unknown, "blocks in a language that no test tries");
+    }
+
+    @Test
+    void blocksOfOtherProjectsAreReadByATestThere() throws IOException {
+        int count = 0;
+        for (Path page : DocPages.all()) {
+            String name = DocPages.root().relativize(page).toString();
+            for (DocBlock block : DocBlock.in(page)) {
+                String project = block.note(DocBlock.TESTED_BY);
+                if (!project.isEmpty()) {
+                    count++;
+                    assertTrue(isReadIn(DocPages.root().resolve(project).resolve("src/test"), name), block::place);
+                }
+            }
+        }
+        assertTrue(count > 0, "blocks found");
+    }
+
+    private static boolean isReadIn(Path tests, String page) throws IOException {
+        try (Stream<Path> files = Files.walk(tests)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                if (Files.readString(file).contains("Page.of(\"" + page + "\").block(\"java\"")) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     @Test

@@ -38,7 +38,7 @@ record JavaSnippet(DocBlock block) {
     static List<JavaSnippet> in(Path file) throws IOException {
         return DocBlock.in(file)
                 .stream()
-                .filter(block -> block.language().equals("java"))
+                .filter(block -> block.language().equals("java") && block.note(DocBlock.TESTED_BY).isEmpty())
                 .map(JavaSnippet::new)
                 .toList();
     }
