@@ -8,7 +8,7 @@ import java.util.Objects;
  * The result of closing a client.
  *
  * @param releasedCount leases that were held and have been released
- * @param unreleased    resources whose release no quorum confirmed in time; their keys last until their ttl
+ * @param unreleased    resources whose release no quorum confirmed in time; their remaining keys expire
  * @threading immutable
  */
 public record CloseReport(int releasedCount, List<String> unreleased) {

@@ -37,7 +37,7 @@ public enum LeaseState {
     EXPIRED,
     /**
      * A quorum was lost before the validity ended; the client has released the keys. Or the event loop was shut down:
-     * then the keys last until their ttl.
+     * then the keys expire.
      */
     LOST;
 

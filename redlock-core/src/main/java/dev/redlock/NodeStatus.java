@@ -85,7 +85,7 @@ public final class NodeStatus {
         return node.statistics().undeliveredReleaseCount();
     }
 
-    /** @return retained releases that were discarded; their keys last until their ttl */
+    /** @return retained releases that were discarded; their keys expire */
     public long undeliveredReleaseDroppedCount() {
         return node.statistics().undeliveredReleaseDroppedCount();
     }
@@ -96,7 +96,7 @@ public final class NodeStatus {
     }
 
     /**
-     * Retained releases that the node answered with an error. They are not sent again; their keys last until their ttl.
+     * Retained releases that the node answered with an error. They are not sent again; their keys expire.
      *
      * @return the number
      */

@@ -348,7 +348,7 @@ public final class Redlock implements AutoCloseable {
     static void logUnreleased(CloseReport report) {
         if (!report.isClean()) {
             Log.log(System.Logger.Level.WARNING,
-                    "closed without confirmed release of {0}; their keys end with their ttl",
+                    "closed without confirmed release of {0}; their remaining keys expire",
                     report.unreleasedText());
         }
     }

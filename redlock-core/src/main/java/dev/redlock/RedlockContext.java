@@ -117,8 +117,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets the prefix of every key on the nodes. None by default, so that clients of the published pattern
-     * interoperate.
+     * Sets the prefix of every key on the nodes. None by default, so that clients that lock a majority of the same
+     * nodes with the published pattern interoperate.
      *
      * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
      * @return this
@@ -420,7 +420,7 @@ public final class RedlockContext {
     public RedlockContext localHandoffsMax(int count) {
         checkOpen();
         localHandoffsMax = (int) inRange("localHandoffsMax", count, 0, 1 << 22,
-                "hand-overs (0 for no bound)");
+                "handoffs (0 for no bound)");
         return this;
     }
 
@@ -456,7 +456,7 @@ public final class RedlockContext {
 
     /**
      * Limits the releases that are retained for a node that is unreachable. Beyond it the oldest is discarded, and its
-     * key lasts until its ttl.
+     * key expires.
      *
      * @param count default 65 536, at least 0
      * @return this
@@ -543,8 +543,8 @@ public final class RedlockContext {
 
     /**
      * Limits the releases of one turn of the event loop that go to a node as one script call, which costs the node less
-     * than a call for each. A node with a conditional delete gets one command for each plain release instead, which
-     * costs it still less; releases of fenced leases always use scripts.
+     * than a call for each. A node with a conditional delete gets one command for each release instead, which costs it
+     * still less. A release that raises a fencing counter is a script on every node.
      *
      * @param count default 64, 1 to 64; 1 sends each release alone
      * @return this

@@ -15,7 +15,7 @@ import java.util.concurrent.locks.LockSupport;
  * A {@link Lock} view of one resource, for code that uses that interface. {@link Redlock#asLock} creates it.
  *
  * <p>The lock is reentrant per thread, with a hold count that all views of the resource by one client share. The
- * options of the view that acquires the lock apply to its lease. The lease ends with its ttl, held or not: use
+ * options of the view that acquires the lock apply to its lease. The lease expires, held or not: use
  * {@link AcquireOptions#autoExtend()}, or check {@link #isHeldByCurrentThread()} before each critical effect. A
  * {@code Lock} cannot report a loss; {@link AcquireOptions#listener} can.
  *

@@ -10,6 +10,6 @@ public enum ReleaseOutcome {
     RELEASED,
     /** The lock was not held any more: its validity had ended, or a quorum no longer had the token. */
     EXPIRED,
-    /** Too few nodes answered. Remaining keys are deleted when the nodes come back, or last until their ttl. */
+    /** Too few nodes answered. Remaining keys are deleted when the nodes come back, or expire. */
     UNKNOWN
 }

@@ -25,6 +25,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * The behaviour of a lock on any set of at least three nodes, through the public API and through the keys that other
@@ -738,6 +740,51 @@ public abstract class LockContract {
             assertEquals("9007199254740991", node(i).get(counter()), "counter " + i);
             node(i).delete(counter());
         }
+    }
+
+    /** Values that only a person or another program can have written. */
+    @ParameterizedTest
+    @CsvSource({"-5, FENCE", "many, error reply"})
+    void aCounterThatIsNoCountGrantsNothingAndHasItsReason(String value, String reason) throws InterruptedException {
+        Redlock client = client();
+        for (int i = 0; i < nodeCount(); i++) {
+            assertTrue(node(i).setIfAbsent(counter(), value, 60_000), "counter " + i);
+        }
+        AcquireOutcome outcome = client.acquire(client.key(resource),
+                AcquireOptions.ofTtl(LONG).tryOnce().fenced());
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
+        assertTrue(outcome.toString().contains("failed: " + reason), outcome::toString);
+        awaitNoKeyForGood(client);
+        for (int i = 0; i < nodeCount(); i++) {
+            assertEquals(value, node(i).get(counter()), "counter " + i);
+            node(i).delete(counter());
+        }
+    }
+
+    /** A stage has the threads of every stage: its own, or that of the code that adds a function late. */
+    @Test
+    void functionsOfAStageRunOnTheEventLoopOrWhereTheyAreAddedLate() throws InterruptedException {
+        Redlock holder = client();
+        Lease lease = acquired(holder.tryAcquire(resource, LONG));
+        Redlock client = client();
+        CompletableFuture<Boolean> isOnLoop = client
+                .acquireAsync(resource, AcquireOptions.ofTtl(LONG).waitUpTo(LONG))
+                .thenApply(outcome -> {
+                    outcome.lease().releaseAsync();
+                    // Blocking calls are rejected on the loop only.
+                    assertThrows(IllegalStateException.class, () -> client.tryAcquire(resource, LONG));
+                    return true;
+                })
+                .toCompletableFuture();
+        Await.until("the waiter has been refused once", () -> client.counters().contendedAttemptCount() > 0);
+        lease.release();
+        assertTrue(isOnLoop.join());
+        CompletableFuture<AcquireOutcome> complete = client
+                .acquireAsync(resource + "/late", AcquireOptions.ofTtl(LONG))
+                .toCompletableFuture();
+        acquired(complete.join());
+        assertEquals(Thread.currentThread(), complete.thenApply(outcome -> Thread.currentThread()).join());
+        acquired(complete.join()).release();
     }
 
     @Test

@@ -36,7 +36,7 @@ class RedlockContextTest {
                 range("resourceLengthMax", "bytes", 1, 16_384, (c, v) -> c.resourceLengthMax((int) v)),
                 range("inFlightMax", "acquisitions", 1, 1 << 22, (c, v) -> c.inFlightMax((int) v)),
                 range("waitersMax", "waiters", 0, 1 << 22, (c, v) -> c.waitersMax((int) v)),
-                range("localHandoffsMax", "hand-overs (0 for no bound)", 0, 1 << 22,
+                range("localHandoffsMax", "handoffs (0 for no bound)", 0, 1 << 22,
                         (c, v) -> c.localHandoffsMax((int) v)),
                 range("autoExtendedLeasesMax", "leases", 0, 1 << 22, (c, v) -> c.autoExtendedLeasesMax((int) v)),
                 range("undeliveredReleasesMax", "releases", 0, 1 << 22, (c, v) -> c.undeliveredReleasesMax((int) v)),

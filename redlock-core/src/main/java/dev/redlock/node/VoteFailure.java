@@ -49,7 +49,7 @@ public enum VoteFailure {
     NOREPLICAS("NOREPLICAS"),
     /** The key is not a string. */
     WRONGTYPE("WRONGTYPE"),
-    /** The fencing counter has reached its maximum, or is not a number. */
+    /** The fencing counter has reached its maximum, or is negative. One that is not a number is an {@link #ERROR}. */
     FENCE("FENCE"),
     /** The script is not cached, and there was no second try. */
     NOSCRIPT("NOSCRIPT"),

@@ -26,6 +26,7 @@ public final class FakeRedis {
     /** The largest exact integer of Lua. */
     private static final long COUNTER_MAX = 9_007_199_254_740_991L;
     private static final long COUNTER_ENDED = Long.MIN_VALUE;
+    private static final long COUNTER_IS_TEXT = Long.MIN_VALUE + 1;
     /** The suffix of the key with which clients probe conditional commands. */
     private static final String PROBE_NAME = "redlock:probe";
     private static final long EPOCH_US = 1_800_000_000L * US_PER_S;
@@ -522,6 +523,9 @@ public final class FakeRedis {
             log.add(verb + " " + key + " -> " + reply);
         }
         listener.onExecuted(session.client, verb + " " + key + " " + token, Long.toString(reply));
+        if (reply == COUNTER_IS_TEXT) {
+            return error("ERR value is not an integer or out of range");
+        }
         return reply == COUNTER_ENDED
                 ? error("FENCE the counter is no count, or it has reached its end")
                 : RespValue.integer(reply);
@@ -600,14 +604,23 @@ public final class FakeRedis {
 
     private long acquireFenced(String key, String counter, String token, long ttlMs,
             long counterTtlMs) {
-        if (get(key) == null && get(counter) != null && Long.parseLong(get(counter)) >= COUNTER_MAX) {
-            return COUNTER_ENDED;
+        if (get(key) == null && get(counter) != null) {
+            if (!get(counter).matches("-?[0-9]{1,18}")) {
+                return COUNTER_IS_TEXT;
+            }
+            long before = Long.parseLong(get(counter));
+            if (before < 0 || before >= COUNTER_MAX) {
+                return COUNTER_ENDED;
+            }
         }
         long reply = acquire(key, token, ttlMs);
         if (reply != 1) {
             return reply;
         }
-        long value = get(counter) == null ? counterSeed() : Long.parseLong(get(counter)) + 1;
+        // 0 counts as missing.
+        long value = get(counter) == null || get(counter).equals("0")
+                ? counterSeed()
+                : Long.parseLong(get(counter)) + 1;
         set(counter, Long.toString(value), counterTtlMs);
         return fencedReply.applyAsLong(value);
     }

@@ -1,0 +1,59 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.function.IntFunction;
+import org.junit.jupiter.api.Test;
+
+/** The clock is read per lock, and not for each node or each turn (decision 23). */
+class ClockReadsTest extends VirtualTest {
+
+    private static final int LOCKS = 64;
+    /** The alarm of the timers and the batch buffer read the clock once per turn. */
+    private static final int READS_OF_TURNS_MAX = 8;
+
+    private final int[] reads = {0};
+
+    @Test
+    void aLockAndItsReleaseReadTheClockThreeTimes() {
+        VirtualWorld.Client client = world(5);
+        cycles(client);
+        client.clockListener(() -> reads[0]++);
+        List<Lease> leases = acquire(client);
+        assertReads(2 * LOCKS, "when the attempt starts and when it is won");
+        release(leases);
+        assertReads(3 * LOCKS, "when the release starts");
+    }
+
+    private void assertReads(int expected, String when) {
+        assertTrue(reads[0] >= expected && reads[0] <= expected + READS_OF_TURNS_MAX, () -> when + ": " + reads[0]);
+    }
+
+    private void cycles(VirtualWorld.Client client) {
+        release(acquire(client));
+    }
+
+    private List<Lease> acquire(VirtualWorld.Client client) {
+        return all(i -> client.redlock().acquireAsync("orders/" + i, options())).stream()
+                .map(VirtualTest::acquired)
+                .toList();
+    }
+
+    private void release(List<Lease> leases) {
+        all(i -> leases.get(i).releaseAsync()).forEach(outcome -> assertEquals(ReleaseOutcome.RELEASED, outcome));
+    }
+
+    /** Starts all operations in one turn and awaits them. */
+    private <T> List<T> all(IntFunction<CompletionStage<T>> operation) {
+        List<CompletionStage<T>> stages = new ArrayList<>();
+        for (int i = 0; i < LOCKS; i++) {
+            stages.add(operation.apply(i));
+        }
+        return stages.stream().map(this::get).toList();
+    }
+}
