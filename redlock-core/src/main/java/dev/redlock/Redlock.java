@@ -47,7 +47,7 @@ public final class Redlock implements AutoCloseable {
     /**
      * Connects with every option at its default.
      *
-     * @param addresses see {@link RedlockContext#nodes}
+     * @param addresses one for each node; see {@link RedlockContext#nodes}
      * @return the client
      * @throws IllegalArgumentException if an address is malformed or given twice, or there is none
      * @throws IllegalStateException    if Netty is older than 4.2.2

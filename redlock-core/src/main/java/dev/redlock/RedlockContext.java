@@ -82,7 +82,9 @@ public final class RedlockContext {
      * Adds the independent masters: 1 to 63. An odd number is best, since an even one tolerates no more failures than
      * the odd one below it.
      *
-     * @param addresses {@code host:port}, {@code redis://[user:password@]host[:port]} or {@code unix:///path}
+     * @param addresses one node each: {@code host:port}, {@code redis://[user:password@]host[:port]} or
+     *                  {@code unix:///path}. Special characters of user and password are percent-encoded:
+     *                  {@code %40} for an at sign, {@code %2F} for a slash, {@code %23} for a hash.
      * @return this
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */

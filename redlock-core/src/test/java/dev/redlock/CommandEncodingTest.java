@@ -205,19 +205,6 @@ class CommandEncodingTest extends VirtualTest {
         assertEquals(0, count(0, "acquire"));
     }
 
-    @ParameterizedTest
-    @EnumSource(FakeRedis.Kind.class)
-    void aNodeThatHidesItsCommandsIsProbed(FakeRedis.Kind kind) {
-        world = new VirtualWorld(3);
-        eachNode(node -> {
-            node.redis().kind(kind);
-            node.redis()
-                    .failNext("COMMAND", "NOPERM this user has no permissions to run the 'command|info' command", 99);
-        });
-        cycle(client(context().commands(CommandMode.NATIVE)), options());
-        assertCounts(0, "SET NX", extendOf(kind), releaseOf(kind));
-    }
-
     private static String releaseOf(FakeRedis.Kind kind) {
         return switch (kind) {
             case REDIS_8_4 -> "DELEX";

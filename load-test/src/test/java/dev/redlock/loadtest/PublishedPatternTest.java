@@ -15,10 +15,14 @@ import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
 import java.time.Duration;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Our locks and the locks of anyone who follows the published single-node pattern exclude each other. */
+/**
+ * Locks of redlock and of clients that lock a majority of the same nodes with the published single-node pattern exclude
+ * each other. A lock on a single node excludes nothing.
+ */
 class PublishedPatternTest {
     private static final Duration TTL = Duration.ofSeconds(30);
     private static final String RESOURCE = "orders/42";
@@ -54,6 +58,18 @@ class PublishedPatternTest {
             assertTrue(lease.isHeld());
             assertEquals(ReleaseOutcome.RELEASED, lease.release());
             assertTrue(RedisCli.trySet(nodes.node(1), RESOURCE, "their-token", TTL.toMillis()) || granted == 1);
+        }
+    }
+
+    @Test
+    void aLockOnASingleNodeDoesNotExcludeRedlock() throws Exception {
+        RedisCli.require();
+        try (RedisNodes nodes = RequiredNodes.start(Source.PATH, 3); Redlock redlock = connect(nodes)) {
+            assertTrue(RedisCli.trySet(nodes.node(0), RESOURCE, "their-token", TTL.toMillis()));
+            try (Lease lease = redlock.acquire(RESOURCE, TTL).lease()) {
+                assertTrue(lease.isHeld());
+                assertEquals("their-token", nodes.node(0).call("GET", RESOURCE));
+            }
         }
     }
 

@@ -357,7 +357,6 @@ public final class FakeRedis {
             case "EVAL" -> eval(session, script, words);
             case "GET" -> bulkOrNull(session, get(words.get(1)));
             case "SET" -> set(session, words);
-            case "COMMAND" -> commandInfo(session, words);
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
             case "DEL" -> RespValue.integer(delete(words.get(1)) ? 1 : 0);
             case "PTTL" -> {
@@ -532,16 +531,6 @@ public final class FakeRedis {
     }
 
     // ---- conditional commands ---------------------------------------------------------------------------------------
-
-    private RespValue commandInfo(Session session, List<String> words) {
-        List<RespValue> found = new ArrayList<>();
-        for (String name : words.subList(2, words.size())) {
-            found.add(name.equalsIgnoreCase((claimedKind == null ? kind : claimedKind).conditionalDelete)
-                    ? RespValue.array(RespValue.bulk(name), RespValue.integer(-2))
-                    : RespValue.nullOf(session.isResp3 ? RespType.NULL : RespType.ARRAY));
-        }
-        return RespValue.array(found.toArray(RespValue[]::new));
-    }
 
     /** {@code DELEX key IFEQ token} or {@code DELIFEQ key token}. */
     private RespValue conditionalDelete(Session session, String command, List<String> words) {
