@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -20,6 +21,16 @@ public final class ScriptNames {
     /** @return the name of the script resource with this SHA-1, or null if it is none of ours */
     public static String ofSha(String sha) {
         return BY_SHA.get(sha);
+    }
+
+    /** @return the source text of the script with this name */
+    public static String source(String name) {
+        for (CommandKind kind : LockScripts.SCRIPTED) {
+            if (kind.scriptName().equals(name)) {
+                return new String(LockScripts.source(kind), StandardCharsets.ISO_8859_1);
+            }
+        }
+        throw new IllegalArgumentException("no script is named " + name);
     }
 
     /** @return the SHA-1 of a source text, hex */

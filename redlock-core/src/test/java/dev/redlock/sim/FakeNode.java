@@ -276,6 +276,8 @@ public final class FakeNode {
         private String client = "";
         private FakeRedis.Session session;
         private ByteBuf unread = Unpooled.EMPTY_BUFFER;
+        /** The replies to the requests that are being executed, which go to the client together; null otherwise. */
+        private ByteBuf replies;
         private boolean isDeafToClient;
         private boolean isMute;
         private boolean isDisconnected;
@@ -299,7 +301,7 @@ public final class FakeNode {
                 String whole = String.valueOf(address.id());
                 client = whole.substring(0, whole.indexOf('#'));
             }
-            session = redis.connect(client);
+            session = redis.connect(client, this::onPush);
             noteCut();
             if (hostility != null) {
                 hostility.onOpened(this);
@@ -355,25 +357,46 @@ public final class FakeNode {
             }
             unread = Unpooled.wrappedBuffer(unread, bytes);
             parser.parse(unread, reader);
-            ByteBuf replies = Unpooled.buffer();
+            replies = Unpooled.buffer();
             List<Runnable> deliveries = new ArrayList<>();
             for (RespValue request : requests) {
                 if (hostility != null) {
                     sendHostileReply(request);
                     continue;
                 }
-                session.execute(request).writeTo(replies);
+                session.execute(request, replies);
                 if (request.elements().get(0).asText().equals("TIME")) {
                     deliveries.add(timeListener.onTimeRead(client));
                 }
             }
             requests.clear();
-            sendToClient(replies, deliveries);
+            ByteBuf together = replies;
+            replies = null;
+            sendToClient(together, deliveries);
+        }
+
+        /** A stopped process sends nothing. */
+        private void onPush(RespValue push) {
+            if (isPaused) {
+                backlog.add(() -> onPush(push));
+            } else {
+                sendPush(push);
+            }
+        }
+
+        void sendPush(RespValue push) {
+            if (replies != null) {
+                push.writeTo(replies);
+                return;
+            }
+            ByteBuf bytes = Unpooled.buffer();
+            push.writeTo(bytes);
+            sendToClient(bytes, List.of());
         }
 
         private void sendHostileReply(RespValue request) {
             ByteBuf honest = Unpooled.buffer();
-            session.execute(request).writeTo(honest);
+            session.execute(request, honest);
             hostility.onRequest(this, request.elements().stream().map(RespValue::asText).toList(), honest);
         }
 
@@ -416,14 +439,21 @@ public final class FakeNode {
 
         void end() {
             isEnded = true;
-            links.remove(this);
+            forget();
             channel.close();
         }
 
         @Override
         public void channelInactive(ChannelHandlerContext ctx) {
             isDisconnected = true;
+            forget();
+        }
+
+        private void forget() {
             links.remove(this);
+            if (session != null) {
+                session.close();
+            }
         }
 
         @Override

@@ -3,16 +3,18 @@ package dev.redlock.sim;
 import dev.redlock.node.ScriptNames;
 import dev.redlock.resp.RespType;
 import dev.redlock.resp.RespValue;
+import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 
 /**
@@ -22,6 +24,9 @@ import java.util.function.LongUnaryOperator;
 public final class FakeRedis {
 
     private static final long US_PER_S = 1_000_000;
+    private static final long NS_PER_MS = 1_000_000;
+    /** The median on an idle server with few keys. */
+    private static final long ACTIVE_EXPIRY_MS = 52;
     private static final String COUNTER_MARK = ":redlock:fence";
     /** The largest exact integer of Lua. */
     private static final long COUNTER_MAX = 9_007_199_254_740_991L;
@@ -29,6 +34,7 @@ public final class FakeRedis {
     private static final long COUNTER_IS_TEXT = Long.MIN_VALUE + 1;
     /** The suffix of the key with which clients probe conditional commands. */
     private static final String PROBE_NAME = "redlock:probe";
+    private static final RespValue OK = RespValue.text(RespType.SIMPLE_STRING, "OK");
     private static final long EPOCH_US = 1_800_000_000L * US_PER_S;
 
     private final Timeline timeline;
@@ -57,6 +63,8 @@ public final class FakeRedis {
     private String permittedPrefix = "";
     private boolean isEachSetOptionTaken;
     private final Map<String, Integer> commandCounts = new TreeMap<>();
+    private final FakeTracking tracking = new FakeTracking();
+    private LongSupplier activeExpiryMs = () -> ACTIVE_EXPIRY_MS;
     private ExecuteListener listener = (client, command, reply) -> {
     };
 
@@ -70,6 +78,11 @@ public final class FakeRedis {
         Kind(String conditionalDelete, String setOption) {
             this.conditionalDelete = conditionalDelete;
             this.setOption = setOption;
+        }
+
+        /** Whether a read of a script registers all keys of its command, not only the read one: before Redis 7.2. */
+        public boolean isEveryScriptKeyRegistered() {
+            return this == REDIS_7;
         }
     }
 
@@ -88,20 +101,42 @@ public final class FakeRedis {
     /** One connection, on the side of the server. */
     public final class Session {
         private final String client;
+        private final FakeTracking.Subscriber subscriber;
         private boolean isResp3;
         private boolean isIn;
 
-        private Session(String client) {
+        private Session(String client, Consumer<RespValue> onPush) {
             this.client = client;
+            this.subscriber = new FakeTracking.Subscriber(push -> {
+                if (isResp3) {
+                    onPush.accept(push);
+                }
+            });
         }
 
-        /** Executes one request. */
-        public RespValue execute(RespValue request) {
+        /**
+         * Executes one request.
+         *
+         * @param out gets the reply, before the request's pushes to this connection are sent
+         */
+        public void execute(RespValue request, ByteBuf out) {
             List<String> words = new ArrayList<>();
             for (RespValue element : request.elements()) {
                 words.add(new String(element.asBytes(), StandardCharsets.ISO_8859_1));
             }
-            return FakeRedis.this.execute(this, words);
+            tracking.onCommandStart(subscriber);
+            FakeRedis.this.execute(this, words).writeTo(out);
+            tracking.onCommandEnd(words.get(0).equalsIgnoreCase("CLIENT"));
+        }
+
+        /** Whether the connection can receive pushes. */
+        public boolean isResp3() {
+            return isResp3;
+        }
+
+        /** The connection is closed. */
+        public void close() {
+            tracking.turnOff(subscriber);
         }
     }
 
@@ -122,10 +157,18 @@ public final class FakeRedis {
         runId = String.format(Locale.ROOT, "%s-%032d", name, generation);
         startSeconds = wallUs() / US_PER_S;
         scripts.clear();
+        tracking.clear();
     }
 
+    /** Loses all keys with the process. */
     public void loseData() {
         keys.clear();
+    }
+
+    /** {@code FLUSHALL}, by anybody. */
+    public void flushAll() {
+        keys.clear();
+        tracking.onFlushed();
     }
 
     /** Returns the wall clock, microseconds since the epoch. */
@@ -148,6 +191,7 @@ public final class FakeRedis {
     /** Makes the clock jump. */
     public void clockJump(long ms) {
         rateBaseUs += ms * 1000;
+        tracking.keys().forEach(this::planActiveExpiry);
     }
 
     /** Sets the uptime, as if the process had started earlier. */
@@ -212,11 +256,28 @@ public final class FakeRedis {
         return commandCounts.getOrDefault(command, 0);
     }
 
+    /**
+     * Sets how long after its expiry the server deletes a tracked key that nobody touches.
+     *
+     * @param newDelayMs called for each registration; negative for never
+     */
+    public void activeExpiry(LongSupplier newDelayMs) {
+        activeExpiryMs = newDelayMs;
+    }
+
+    /** Sets how many keys may be tracked; {@code tracking-table-max-keys}. */
+    public void trackedKeysMax(int newMax) {
+        tracking.keysMax(newMax);
+    }
+
     public void flushScripts() {
         scripts.clear();
     }
 
-    /** Makes the next {@code count} commands with this name (EVALSHA also by script name) fail with an error. */
+    /**
+     * Makes the next {@code count} commands with this name fail with an error: EVALSHA also by script name, CLIENT also
+     * with its subcommand, such as {@code CLIENT TRACKING}.
+     */
     public void failNext(String command, String error, int count) {
         injected.add(new InjectedError(command, error, new int[]{count}));
     }
@@ -251,27 +312,64 @@ public final class FakeRedis {
 
     // ---- keys -------------------------------------------------------------------------------------------------------
 
+    /** Looks at a key without an access that would expire it. */
     public String get(String key) {
         Key found = keys.get(key);
-        if (found == null) {
-            return null;
+        return found == null || isExpired(found) ? null : found.value;
+    }
+
+    /** In Redis, a key is expired when the time is after its expiry, not when it is equal. */
+    private boolean isExpired(Key key) {
+        return key.expiresAtMs >= 0 && wallMs() > key.expiresAtMs;
+    }
+
+    /** The value that a command finds. A key that has expired is deleted by this access. */
+    private String find(String key) {
+        String value = get(key);
+        if (value == null && keys.remove(key) != null) {
+            tracking.onChanged(key);
         }
-        // In Redis, a key is expired when the time is after its expiry, not when it is equal.
-        if (found.expiresAtMs >= 0 && wallMs() > found.expiresAtMs) {
-            keys.remove(key);
-            return null;
+        return value;
+    }
+
+    /** The value for a read command, which registers a tracking connection. */
+    private String read(String key) {
+        String value = find(key);
+        if (tracking.onRead(key)) {
+            planActiveExpiry(key);
         }
-        return found.value;
+        return value;
+    }
+
+    /** The server finds the expired key some time later. */
+    private void planActiveExpiry(String key) {
+        Key found = keys.get(key);
+        long delayMs = activeExpiryMs.getAsLong();
+        if (found == null || found.expiresAtMs < 0 || delayMs < 0) {
+            return;
+        }
+        long leftMs = Math.max(0, found.expiresAtMs + 1 - wallMs());
+        timeline.after((leftMs + delayMs) * NS_PER_MS, () -> {
+            if (keys.get(key) == found && tracking.isTracked(key) && find(key) != null) {
+                // Its clock is slow, or was set back.
+                planActiveExpiry(key);
+            }
+        });
     }
 
     /** @param ttlMs -1 for no expiry */
     public void set(String key, String value, long ttlMs) {
         keys.put(key, new Key(value, ttlMs < 0 ? -1 : wallMs() + ttlMs));
+        tracking.onChanged(key);
     }
 
+    /** Deletes a key, as a command or an eviction does. */
     public boolean delete(String key) {
-        boolean wasThere = get(key) != null;
-        keys.remove(key);
+        boolean wasThere = find(key) != null;
+        if (wasThere) {
+            keys.remove(key);
+            tracking.onChanged(key);
+        }
         return wasThere;
     }
 
@@ -296,27 +394,31 @@ public final class FakeRedis {
 
     /** Deletes the fencing counters only, as if they had expired. */
     public void loseCounters() {
-        keys.keySet().removeIf(key -> key.contains(COUNTER_MARK));
+        List.copyOf(keys.keySet()).stream().filter(key -> key.contains(COUNTER_MARK)).forEach(this::delete);
     }
 
     /** @return the existing keys of locks, without fencing counters */
     public Set<String> keys() {
-        for (Iterator<Map.Entry<String, Key>> i = keys.entrySet().iterator(); i.hasNext();) {
-            Key key = i.next().getValue();
-            if (key.expiresAtMs >= 0 && wallMs() > key.expiresAtMs) {
-                i.remove();
-            }
-        }
         Set<String> locks = new TreeSet<>(keys.keySet());
-        locks.removeIf(key -> key.contains(COUNTER_MARK));
+        locks.removeIf(key -> key.contains(COUNTER_MARK) || get(key) == null);
         return locks;
     }
 
     // ---- commands ---------------------------------------------------------------------------------------------------
 
-    /** Opens a connection. */
-    public Session connect(String client) {
-        return new Session(client);
+    /**
+     * Opens a connection.
+     *
+     * @param client name of the client
+     * @param onPush receives pushes, on the node's thread
+     */
+    public Session connect(String client, Consumer<RespValue> onPush) {
+        return new Session(client, onPush);
+    }
+
+    /** A push {@code invalidate [key]}; null in place of the array if the key is null. */
+    public static RespValue invalidation(String key) {
+        return FakeTracking.invalidation(key);
     }
 
     private RespValue execute(Session session, List<String> words) {
@@ -328,7 +430,7 @@ public final class FakeRedis {
         if (answer != null) {
             return answer;
         }
-        String error = takeError(command, script);
+        String error = takeError(words, command, script);
         if (error != null) {
             return error(error);
         }
@@ -348,23 +450,42 @@ public final class FakeRedis {
             return error("NOPERM No permissions to access a key");
         }
         return switch (command) {
-            case "CLIENT", "PING" -> RespValue.text(RespType.SIMPLE_STRING, command.equals("PING") ? "PONG" : "OK");
+            case "PING" -> RespValue.text(RespType.SIMPLE_STRING, "PONG");
+            case "CLIENT" -> clientCommand(words);
             case "INFO" -> info(session, words.get(1));
             case "TIME" -> RespValue.array(RespValue.bulk(Long.toString(wallUs() / US_PER_S)),
                     RespValue.bulk(Long.toString(wallUs() % US_PER_S)));
             case "SCRIPT" -> scriptCommand(words);
             case "EVALSHA" -> evalSha(session, script, words);
             case "EVAL" -> eval(session, script, words);
-            case "GET" -> bulkOrNull(session, get(words.get(1)));
+            case "GET" -> bulkOrNull(session, read(words.get(1)));
             case "SET" -> set(session, words);
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
             case "DEL" -> RespValue.integer(delete(words.get(1)) ? 1 : 0);
             case "PTTL" -> {
                 commandCounts.merge("PTTL", 1, Integer::sum);
+                read(words.get(1));
                 yield RespValue.integer(pttl(words.get(1)));
+            }
+            case "FLUSHALL" -> {
+                flushAll();
+                yield OK;
             }
             default -> error("ERR unknown command '" + words.get(0) + "'");
         };
+    }
+
+    private RespValue clientCommand(List<String> words) {
+        String subcommand = words.get(1).toUpperCase(Locale.ROOT);
+        if (subcommand.startsWith("SET")) {
+            // Names and other details of the connection.
+            return OK;
+        }
+        if (!isResp3Known) {
+            return error("ERR Unknown subcommand or wrong number of arguments for '" + words.get(1)
+                    + "'. Try CLIENT HELP");
+        }
+        return subcommand.equals("TRACKING") ? tracking.tracking(words) : tracking.caching(words);
     }
 
     /** A conditional command with which a client probes the server. */
@@ -384,9 +505,10 @@ public final class FakeRedis {
         };
     }
 
-    private String takeError(String command, String script) {
+    private String takeError(List<String> words, String command, String script) {
         for (InjectedError candidate : injected) {
-            if (candidate.left[0] > 0 && (candidate.command.equals(command) || candidate.command.equals(script))) {
+            if (candidate.left[0] > 0 && (candidate.command.equals(command) || candidate.command.equals(script)
+                    || command.equals("CLIENT") && candidate.command.equalsIgnoreCase("CLIENT " + words.get(1)))) {
                 candidate.left[0]--;
                 return candidate.error;
             }
@@ -432,7 +554,7 @@ public final class FakeRedis {
         String givenUser = words.size() > 2 ? words.get(1) : "default";
         session.isIn = givenUser.equals(user) && words.get(words.size() - 1).equals(password);
         return session.isIn
-                ? RespValue.text(RespType.SIMPLE_STRING, "OK")
+                ? OK
                 : error("WRONGPASS invalid username-password pair or user is disabled.");
     }
 
@@ -457,7 +579,7 @@ public final class FakeRedis {
     private RespValue scriptCommand(List<String> words) {
         if (words.get(1).equalsIgnoreCase("FLUSH")) {
             scripts.clear();
-            return RespValue.text(RespType.SIMPLE_STRING, "OK");
+            return OK;
         }
         String sha = ScriptNames.shaOf(latin(words.get(2)));
         scripts.add(sha);
@@ -478,6 +600,9 @@ public final class FakeRedis {
 
     private RespValue run(Session session, String script, List<String> words) {
         int keyCount = Integer.parseInt(words.get(2));
+        if (kind.isEveryScriptKeyRegistered()) {
+            tracking.onScriptStart(words.subList(3, 3 + keyCount));
+        }
         commandCounts.merge(script, 1, Integer::sum);
         if (script.startsWith("release_many")) {
             return releaseMany(session, words.subList(3, 3 + keyCount), words.subList(3 + keyCount, words.size()),
@@ -543,31 +668,32 @@ public final class FakeRedis {
         }
         String token = words.get(words.size() - 1);
         if (isProbe(words)) {
-            return RespValue.integer(release(words.get(1), token));
+            return RespValue.integer(deleteIfEqual(words.get(1), token));
         }
         commandCounts.merge(command, 1, Integer::sum);
-        return note(session, "release", words.get(1), token, release(words.get(1), token));
+        return note(session, "release", words.get(1), token, deleteIfEqual(words.get(1), token));
     }
 
     /** {@code SET key token IFEQ token PX ttl}. */
     private RespValue setIfEqual(Session session, List<String> words) {
         if (isEachSetOptionTaken) {
             set(words.get(1), words.get(2), Long.parseLong(words.get(6)));
-            return RespValue.text(RespType.SIMPLE_STRING, "OK");
+            return OK;
         }
         if (!kind.setOption.equals("IFEQ") || words.size() != 7 || !words.get(5).equals("PX")) {
             return error("ERR syntax error");
         }
-        if (isProbe(words) && get(words.get(1)) == null) {
+        if (isProbe(words) && find(words.get(1)) == null) {
             return bulkOrNull(session, null);
         }
         commandCounts.merge("SET IFEQ", 1, Integer::sum);
-        boolean isOurs = words.get(4).equals(get(words.get(1)));
+        boolean isOurs = words.get(4).equals(find(words.get(1)));
         if (isOurs) {
             renew(words.get(1), words.get(2), Long.parseLong(words.get(6)));
+            tracking.onChanged(words.get(1));
         }
         note(session, "extend", words.get(1), words.get(2), isOurs ? 1 : 0);
-        return isOurs ? RespValue.text(RespType.SIMPLE_STRING, "OK") : bulkOrNull(session, null);
+        return isOurs ? OK : bulkOrNull(session, null);
     }
 
     private RespValue set(Session session, List<String> words) {
@@ -583,34 +709,38 @@ public final class FakeRedis {
     }
 
     private long acquire(String key, String token, long ttlMs) {
-        if (get(key) == null) {
+        if (find(key) == null) {
             set(key, token, ttlMs);
             return 1;
         }
+        return refusal(key);
+    }
+
+    private long refusal(String key) {
+        read(key);
         long left = pttl(key);
         return left == -1 ? -9_007_199_254_740_991L : -left;
     }
 
     private long acquireFenced(String key, String counter, String token, long ttlMs,
             long counterTtlMs) {
-        if (get(key) == null && get(counter) != null) {
+        if (read(key) != null) {
+            return refusal(key);
+        }
+        if (find(counter) != null) {
             if (!get(counter).matches("-?[0-9]{1,18}")) {
                 return COUNTER_IS_TEXT;
             }
-            long before = Long.parseLong(get(counter));
-            if (before < 0 || before >= COUNTER_MAX) {
+            if (countOf(counter) < 0 || countOf(counter) >= COUNTER_MAX) {
+                // Counted, and counted back.
+                tracking.onChanged(counter);
                 return COUNTER_ENDED;
             }
         }
-        long reply = acquire(key, token, ttlMs);
-        if (reply != 1) {
-            return reply;
-        }
         // 0 counts as missing.
-        long value = get(counter) == null || get(counter).equals("0")
-                ? counterSeed()
-                : Long.parseLong(get(counter)) + 1;
+        long value = get(counter) == null || countOf(counter) == 0 ? counterSeed() : countOf(counter) + 1;
         set(counter, Long.toString(value), counterTtlMs);
+        set(key, token, ttlMs);
         return fencedReply.applyAsLong(value);
     }
 
@@ -620,7 +750,11 @@ public final class FakeRedis {
 
     private long raise(String key, String counter, String token, long value,
             long counterTtlMs) {
-        if (!token.equals(get(key)) || countOf(counter) > value) {
+        if (!token.equals(read(key))) {
+            return 0;
+        }
+        read(counter);
+        if (countOf(counter) > value) {
             return 0;
         }
         set(counter, Long.toString(value), counterTtlMs);
@@ -629,18 +763,24 @@ public final class FakeRedis {
 
     private long releaseFenced(String key, String counter, String token, long highest,
             long counterTtlMs) {
-        if (get(counter) != null && countOf(counter) < highest) {
+        long reply = release(key, token);
+        if (read(counter) != null && countOf(counter) < highest) {
             set(counter, Long.toString(highest), counterTtlMs);
         }
-        return release(key, token);
+        return reply;
     }
 
     private long release(String key, String token) {
-        return token.equals(get(key)) && delete(key) ? 1 : 0;
+        read(key);
+        return deleteIfEqual(key, token);
+    }
+
+    private long deleteIfEqual(String key, String token) {
+        return token.equals(find(key)) && delete(key) ? 1 : 0;
     }
 
     private long extend(String key, String token, long ttlMs) {
-        String holder = get(key);
+        String holder = read(key);
         if (holder == null) {
             set(key, token, ttlMs);
             return 2;
@@ -670,11 +810,11 @@ public final class FakeRedis {
                 }
             }
         }
-        if (isOnlyIfAbsent && get(words.get(1)) != null) {
+        if (isOnlyIfAbsent && find(words.get(1)) != null) {
             return bulkOrNull(session, null);
         }
         set(words.get(1), words.get(2), ttlMs);
-        return RespValue.text(RespType.SIMPLE_STRING, "OK");
+        return OK;
     }
 
     @Override
