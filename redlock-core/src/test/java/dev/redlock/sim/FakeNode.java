@@ -46,6 +46,7 @@ public final class FakeNode {
     };
     private SocketAddress place;
     private Hostility hostility;
+    private PushFault pushFault;
     private Runnable deliveryListener = () -> {
     };
     private Channel listening;
@@ -59,6 +60,12 @@ public final class FakeNode {
     @FunctionalInterface
     public interface TimeListener {
         Runnable onTimeRead(String client);
+    }
+
+    /** Decides about each push to a client when it is delivered, and how often. */
+    @FunctionalInterface
+    public interface PushFault {
+        void onPush(String client, Runnable delivery);
     }
 
     /** Replaces the replies of the honest model, at the same time and on the same connection. */
@@ -206,6 +213,18 @@ public final class FakeNode {
     /** Loses all further replies to this client on its present connections. */
     public void loseReplies(Predicate<String> client) {
         links.stream().filter(link -> client.test(link.client)).forEach(link -> link.isMute = true);
+    }
+
+    /** Loses, delays or repeats pushes; replies overtake a late push. Null delivers each push once and in order. */
+    public void pushFault(PushFault newFault) {
+        pushFault = newFault;
+    }
+
+    /** Pushes an invalidation without a reason to the present RESP3 connections of these clients; null for all keys. */
+    public void pushInvalidation(Predicate<String> client, String key) {
+        links.stream()
+                .filter(link -> client.test(link.client) && link.session != null && link.session.isResp3())
+                .forEach(link -> link.sendPush(FakeRedis.invalidation(key)));
     }
 
     /** Closes all connections; chunks in flight are lost. */
@@ -379,8 +398,10 @@ public final class FakeNode {
         private void onPush(RespValue push) {
             if (isPaused) {
                 backlog.add(() -> onPush(push));
-            } else {
+            } else if (pushFault == null) {
                 sendPush(push);
+            } else {
+                pushFault.onPush(client, () -> sendPush(push));
             }
         }
 

@@ -36,11 +36,18 @@ public final class SimPlan {
         // application: callbacks, listeners and policies throw; callers retry inside the callback
         THROWING_CALLBACKS, RETRY_AT_ONCE,
         // log of the application: its handlers throw
-        THROWING_LOG
+        THROWING_LOG,
+        // invalidation pushes of a node: lost, late, repeated, for keys that nobody waits for or for all keys
+        LOSE_PUSHES, DELAY_PUSHES, REPEAT_PUSHES, STRAY_PUSHES
     }
 
+    /** Random plans disturb the pushes of nodes; of no use before the client asks for pushes. */
+    private static final boolean ARE_PUSHES_DISTURBED = Boolean.getBoolean("sim.pushes");
+    private static final Set<Fault> PUSH_FAULTS = EnumSet.of(Fault.LOSE_PUSHES, Fault.DELAY_PUSHES,
+            Fault.REPEAT_PUSHES, Fault.STRAY_PUSHES);
+
     /** Faults under which no two leases may overlap, except while a clock jump is undetectable. */
-    public static final Set<Fault> ASSUMED = EnumSet.complementOf(EnumSet.of(Fault.LOSE_COUNTERS));
+    public static final Set<Fault> ASSUMED = assumed();
     /** Faults after which every unwanted key disappears soon, not only at the end of its ttl. */
     private static final Set<Fault> TIDY = EnumSet.of(Fault.BREAK, Fault.CUT, Fault.LOSE_REQUESTS, Fault.LOSE_REPLIES,
             Fault.CRASH_KEEP, Fault.PAUSE_NODE, Fault.SLOW, Fault.FLUSH_SCRIPTS, Fault.PAUSE_CLIENT, Fault.CLOCK_RATE,
@@ -70,6 +77,10 @@ public final class SimPlan {
     boolean isShorteningOnNodes;
     /** Together with {@link Fault#CLOCK_RATE}, at most what the drift rate allows between two samples. */
     int smallStepMsMax = 8;
+    /** The longest time after which a node deletes an expired key that nobody touches; -1 for never. */
+    int activeExpiryMsMax = 100;
+    /** Keys that a node tracks at most. */
+    int trackedKeysMax = 1_000_000;
     /** The checker excuses overlaps that lost keys explain. */
     boolean isKeyLossExcused = true;
     /** Real time without an event after which a run is stopped. */
@@ -93,6 +104,15 @@ public final class SimPlan {
 
     private SimPlan(long seed) {
         this.seed = seed;
+    }
+
+    private static Set<Fault> assumed() {
+        Set<Fault> all = EnumSet.allOf(Fault.class);
+        all.remove(Fault.LOSE_COUNTERS);
+        if (!ARE_PUSHES_DISTURBED) {
+            all.removeAll(PUSH_FAULTS);
+        }
+        return all;
     }
 
     /** Returns a run under the assumptions of the algorithm, with a random choice of faults. */
@@ -135,6 +155,10 @@ public final class SimPlan {
         }
         plan.localHandoffsMax = List.of(0, 1, 1, 4).get(random.nextInt(4));
         plan.extendTenths = List.of(1, 3, 8).get(random.nextInt(3));
+        if (ARE_PUSHES_DISTURBED) {
+            plan.activeExpiryMsMax = List.of(100, 100, 10_000, -1).get(random.nextInt(4));
+            plan.trackedKeysMax = List.of(1, 1_000_000, 1_000_000).get(random.nextInt(3));
+        }
         return plan;
     }
 
@@ -190,6 +214,7 @@ public final class SimPlan {
                 + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (isFenced ? ", fenced" : "")
+                + ", active expiry within " + activeExpiryMsMax + " ms, tracks " + trackedKeysMax + " keys"
                 + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")
                 + ", undeliveredReleasesMax " + undeliveredReleasesMax
                 + ", localHandoffsMax " + localHandoffsMax + ", nodes " + kinds

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * One run: clients with workers on model nodes in virtual time, random faults, checks after every event. The same plan
@@ -84,6 +85,8 @@ public final class Simulation {
         releasedTokens.add(released);
         node.executeLate(plan.isLateExecuted);
         node.redis().shortening(plan.isShorteningOnNodes);
+        node.redis().trackedKeysMax(plan.trackedKeysMax);
+        node.redis().activeExpiry(() -> plan.activeExpiryMsMax < 0 ? -1 : random.nextInt(plan.activeExpiryMsMax + 1));
         usualDelay(node);
         if (index < plan.kinds.size()) {
             node.redis().kind(plan.kinds.get(index));
@@ -335,6 +338,8 @@ public final class Simulation {
                 after(disconnectMs, node::disconnectHeldBack);
                 after(disconnectMs + random.nextInt(random.nextBoolean() ? 500 : 6000), node::letThrough);
             }
+            case LOSE_PUSHES, DELAY_PUSHES, REPEAT_PUSHES -> disturbPushes(fault, node, one(client));
+            case STRAY_PUSHES -> strayPushes(node, one(client));
             case FLUSH_SCRIPTS -> node.redis().flushScripts();
             case ERRORS -> node.redis()
                     .failNext(SCRIPTS.get(random.nextInt(SCRIPTS.size())),
@@ -375,6 +380,30 @@ public final class Simulation {
         }
     }
 
+    private void disturbPushes(Fault fault, FakeNode node, Predicate<String> isAffected) {
+        node.pushFault((name, delivery) -> {
+            count("PUSH_SENT");
+            if (!isAffected.test(name)) {
+                delivery.run();
+            } else if (fault == Fault.DELAY_PUSHES) {
+                after(random.nextInt(3_000), delivery);
+            } else if (fault == Fault.REPEAT_PUSHES) {
+                delivery.run();
+                after(random.nextInt(100), delivery);
+            }
+        });
+        after(1 + random.nextInt(4_000), () -> node.pushFault(null));
+    }
+
+    /** Some pushes for resources, for a key that is none, or for all keys. */
+    private void strayPushes(FakeNode node, Predicate<String> isAffected) {
+        for (int i = random.nextInt(20); i >= 0; i--) {
+            int number = random.nextInt(plan.resourceCount + 2);
+            node.pushInvalidation(isAffected, number == 0 ? null : "resource-" + (number - 1));
+            count("STRAY_PUSH");
+        }
+    }
+
     /** Models a time service that corrects machines, with at most one step per machine between two clock samples. */
     private void smallSteps() {
         for (int i = 0; i < plan.nodeCount; i++) {
@@ -401,7 +430,7 @@ public final class Simulation {
         }
     }
 
-    private java.util.function.Predicate<String> one(SimClient client) {
+    private Predicate<String> one(SimClient client) {
         return random.nextInt(4) == 0 ? name -> true : client.process()::isNamed;
     }
 
@@ -541,6 +570,7 @@ public final class Simulation {
         trace("PEACE");
         for (FakeNode node : world.nodes()) {
             node.cutOff(name -> false);
+            node.pushFault(null);
             usualDelay(node);
             node.redis().clearErrors();
             if (!node.isUp()) {

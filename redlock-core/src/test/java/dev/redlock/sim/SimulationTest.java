@@ -262,6 +262,13 @@ class SimulationTest {
     }
 
     @Test
+    void strayPushesCostNothing() {
+        Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 100;
+        assertNoViolation("", often, Fault.STRAY_PUSHES, Fault.BREAK);
+        assertTrue(isCounted("STRAY_PUSH", often, Fault.STRAY_PUSHES), "they are sent");
+    }
+
+    @Test
     void callbacksThatThrowCostNothing() {
         Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
         assertEquals(0, violations("", often, Fault.THROWING_CALLBACKS, Fault.BREAK), "violations");
