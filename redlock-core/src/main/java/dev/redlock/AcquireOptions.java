@@ -147,6 +147,18 @@ public final class AcquireOptions {
         return new AcquireOptions(spec.withFence());
     }
 
+    /**
+     * Asks the nodes to report when a key of the lease is deleted, evicted or replaced. If fewer than a quorum of nodes
+     * then hold the key, the lease is {@link LeaseState#LOST} after about two round trips; without this option, at its
+     * next extension. Each node reads the key once more after the acquire and after each extension. The option has no
+     * effect on nodes that do not push ({@link NodeStatus#wakeUpProblem}).
+     *
+     * @return the changed options
+     */
+    public AcquireOptions watchLoss() {
+        return new AcquireOptions(spec.withLossWatch());
+    }
+
     @Override
     public String toString() {
         return "AcquireOptions{ttlMs=" + spec.ttlMs() + ", waitNs="

@@ -50,6 +50,16 @@ public final class NodeStatus {
         return node.failingNs();
     }
 
+    /**
+     * Why this node does not wake the client's waiters when a lock is released: no RESP3, no permission for {@code
+     * CLIENT TRACKING}, or switched off. Waiters then retry after the delays of their retry policy.
+     *
+     * @return the reason, a phrase; null if it wakes them
+     */
+    public String wakeUpProblem() {
+        return node.wakeUpProblem();
+    }
+
     /** @return nanoseconds of the last measured round trip; 0 before the first */
     public long roundTripNs() {
         return node.roundTripNs();

@@ -59,6 +59,7 @@ public final class RedlockContext {
     private int inFlightMax = 16_384;
     private int waitersMax = 65_536;
     private int autoExtendedLeasesMax = 65_536;
+    private int wakeUpKeysMax = 1 << 16;
     private int localHandoffsMax = 4;
     private int nodeInFlightMax = 65_536;
     private int nodeUnsentBytesMax = 1 << 20;
@@ -427,6 +428,26 @@ public final class RedlockContext {
     }
 
     /**
+     * Limits the resources whose waiters the nodes wake, per event loop. A node sends a push to a client when a lock
+     * that it refused to the client is released. Waiters of further resources retry after the delays of their retry
+     * policy alone.
+     *
+     * @param count default 65 536; 0 turns wake-ups off
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext wakeUpKeysMax(int count) {
+        checkOpen();
+        wakeUpKeysMax = (int) inRange("wakeUpKeysMax", count, 0, 1 << 22, "resources (0 for no wake-ups)");
+        return this;
+    }
+
+    /** A refused plain {@code SET} does not register for a push. */
+    private int wakeUpKeysMax() {
+        return commandMode == CommandMode.NATIVE ? 0 : wakeUpKeysMax;
+    }
+
+    /**
      * Limits the leases with automatic extension, held or being acquired, per event loop. More end as
      * {@link AcquireOutcome.Kind#OVERLOADED}.
      *
@@ -579,7 +600,7 @@ public final class RedlockContext {
         checkPrefix();
         isConcluded = true;
         return new ClientConfig(nodes, nodeOptions(), terms,
-                new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax),
+                new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax, wakeUpKeysMax()),
                 new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), commandMode, retryPolicy, keyPrefix,
                 resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs);
     }
@@ -626,7 +647,7 @@ public final class RedlockContext {
                 reconnectDelayMsMax, maxTtlMs, restartGuard, drift,
                 clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax,
                 commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
-                releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName);
+                releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName, wakeUpKeysMax() > 0);
     }
 
     @Override

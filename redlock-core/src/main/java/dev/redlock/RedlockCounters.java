@@ -91,6 +91,21 @@ public final class RedlockCounters {
         return engine.count(ConductorCounters.EXPIRED);
     }
 
+    /** @return waiting acquisitions that a push of a node woke */
+    public long wokenCount() {
+        return engine.count(ConductorCounters.WOKEN);
+    }
+
+    /** @return pushes of nodes that woke no acquisition */
+    public long spuriousPushCount() {
+        return engine.count(ConductorCounters.SPURIOUS_PUSH);
+    }
+
+    /** @return attempts of waiting acquisitions that no push woke in time */
+    public long backstopCount() {
+        return engine.count(ConductorCounters.BACKSTOP);
+    }
+
     @Override
     public String toString() {
         return "RedlockCounters{acquired=" + acquiredCount() + ", contended=" + contendedAttemptCount() + ", noQuorum="

@@ -67,7 +67,7 @@ class WaitingRegressionTest extends VirtualTest {
     @Test
     void aWaiterNeedsNoNotificationFromTheNodes() {
         VirtualWorld.Client client = world(3);
-        VirtualWorld.Client other = client();
+        VirtualWorld.Client other = client(context().wakeUpKeysMax(0));
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(WAIT));
         world.runMs(500);
@@ -78,7 +78,8 @@ class WaitingRegressionTest extends VirtualTest {
 
     @Test
     void retriesHaveJitteredDelays() {
-        VirtualWorld.Client client = world(3);
+        world(3);
+        VirtualWorld.Client client = client(context().wakeUpKeysMax(0));
         eachNode(node -> node.redis().set("orders", "foreign", -1));
         Set<Long> gaps = new HashSet<>();
         long[] lastNs = {world.nowNs()};

@@ -37,23 +37,55 @@ final class AcquireOperation {
         claim.key = lease.key;
         claim.ttlMs = lease.ttlMs;
         claim.isFenced = lease.isFenced;
-        claim.isRemainingTtlWanted = isRemainingTtlWanted(lease);
+        int doorkeeper = pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST
+                ? conductor.doorkeeper().of(lease.key)
+                : Doorkeeper.NONE;
+        claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED && isWakeUpPossible(pending);
+        claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlWanted(lease);
         claim.ttlMsMax = lease.ttlMs;
         pending.claim = claim;
         // t1: read before the first byte goes to a socket.
         long t1Ns = conductor.nowNs();
         conductor.tokens().next(claim.token, t1Ns);
         claim.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
-        conductor.startTimer(claim.roundTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(lease.ttlMs));
-        int nodeCount = conductor.nodeCount();
-        claim.addPendingReplies(nodeCount);
-        claim.possibleHolderMask = Quorum.allOf(nodeCount);
-        CommandKind kind = lease.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE;
+        claim.roundEndNs = t1Ns + conductor.config().terms().nodeTimeoutNs(lease.ttlMs);
+        claim.askedMask = 0;
+        if (doorkeeper == Doorkeeper.NONE) {
+            conductor.startTimer(claim.roundTimer, claim.roundEndNs);
+            ask(claim, Quorum.allOf(conductor.nodeCount()));
+        } else {
+            conductor.startTimer(claim.roundTimer,
+                    t1Ns + conductor.doorkeeper().timeoutNs(doorkeeper, claim.roundEndNs - t1Ns));
+            ask(claim, 1L << doorkeeper);
+        }
+    }
+
+    /** Sends the acquire to more nodes. */
+    private void ask(Claim claim, long mask) {
+        claim.askedMask |= mask;
+        claim.possibleHolderMask |= mask;
+        claim.addPendingReplies(Long.bitCount(mask));
         // The decision waits for the last send, so that a rollback has the result of every send.
         claim.isFanOutInProgress = true;
-        conductor.fanOut().send(claim, kind, 0, Quorum.allOf(nodeCount));
+        conductor.fanOut().send(claim, claim.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE, 0, mask);
         claim.isFanOutInProgress = false;
         decide(claim);
+    }
+
+    /** The doorkeeper has not refused in time: asks the other nodes too. */
+    private void askOthers(Claim claim) {
+        conductor.startTimer(claim.roundTimer, claim.roundEndNs);
+        ask(claim, Quorum.allOf(conductor.nodeCount()) & ~claim.askedMask);
+    }
+
+    private boolean isDoorkeeperAskedOnly(Claim claim) {
+        return claim.askedMask != Quorum.allOf(conductor.nodeCount());
+    }
+
+    /** Whether any node would push a change. A queue beyond the limit of registered keys polls. */
+    private boolean isWakeUpPossible(PendingAcquire pending) {
+        return pending.queue != null && conductor.scheduler().queues().mayRegister(pending.queue)
+                && conductor.wakeUpMask() != 0;
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {
@@ -65,6 +97,9 @@ final class AcquireOperation {
             return;
         }
         recordNotHeld(claim, nodeIndex);
+        if (claim.phase == Claim.Phase.ACQUIRING && claim.isWakeUpWanted && conductor.node(nodeIndex).hasWakeUps()) {
+            conductor.scheduler().queues().onRegistered(claim.pending.queue, 1L << nodeIndex);
+        }
         if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
             claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         }
@@ -144,6 +179,10 @@ final class AcquireOperation {
     }
 
     void onTimeout(Claim claim) {
+        if (isDoorkeeperAskedOnly(claim)) {
+            askOthers(claim);
+            return;
+        }
         long pendingMask = claim.acquireRound.pending();
         for (; pendingMask != 0; pendingMask &= pendingMask - 1) {
             claim.recordFailure(Long.numberOfTrailingZeros(pendingMask), VoteFailure.SILENT);
@@ -196,11 +235,23 @@ final class AcquireOperation {
         Decision decision = claim.acquireRound.decision();
         switch (decision) {
             case OPEN -> {
-                // Wait for more votes or the timeout.
+                if (isDoorkeeperAskedOnly(claim)) {
+                    onDoorkeeperVote(claim);
+                }
+                // Otherwise, wait for more votes or the timeout.
             }
             case WON -> onWon(claim);
             case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
             case NO_QUORUM -> fail(claim, AcquireOutcome.Kind.NO_QUORUM);
+        }
+    }
+
+    /** A refusal ends the attempt: no other node was asked, and the doorkeeper pushes the next change. */
+    private void onDoorkeeperVote(Claim claim) {
+        if (claim.acquireRound.refused() != 0) {
+            fail(claim, AcquireOutcome.Kind.CONTENDED);
+        } else if ((claim.acquireRound.pending() & claim.askedMask) == 0) {
+            askOthers(claim);
         }
     }
 
@@ -267,7 +318,10 @@ final class AcquireOperation {
         }
     }
 
-    /** Releases the token on every node, including those that refused, failed or did not reply. */
+    /**
+     * Releases the token on every node, including those that refused, failed or did not reply. If the doorkeeper was
+     * asked alone and has refused, no node can have the token.
+     */
     void rollBack(Claim claim) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
             // The query has sent the release already.
@@ -277,6 +331,11 @@ final class AcquireOperation {
         conductor.stopTimer(claim.roundTimer);
         claim.pending.claim = null;
         claim.pending = null;
+        if (claim.possibleHolderMask == 0 && isDoorkeeperAskedOnly(claim)) {
+            claim.phase = Claim.Phase.ABANDONED;
+            conductor.claims().recycleIfDone(claim);
+            return;
+        }
         conductor.counters().onRolledBack();
         conductor.releaseOperation().abandon(claim);
     }

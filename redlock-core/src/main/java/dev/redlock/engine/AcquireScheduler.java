@@ -1,5 +1,7 @@
 package dev.redlock.engine;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
 import dev.redlock.AcquireOutcome;
 import dev.redlock.LeaseState;
 import dev.redlock.node.FreeList;
@@ -14,6 +16,8 @@ import io.netty.channel.EventLoop;
 final class AcquireScheduler {
 
     private static final long WAIT_NS_MAX = Long.MAX_VALUE / 4;
+    /** A longer ttl in nanoseconds could exceed the range. */
+    private static final long TTL_MS_MAX = WAIT_NS_MAX / NS_PER_MS - 1;
 
     private final Conductor conductor;
     private final EventLoop loop;
@@ -21,6 +25,7 @@ final class AcquireScheduler {
     private final RetryDelays retryDelays;
     private final WaitQueues queues;
     private final InFlightLimit inFlight;
+    private final WakeOrder wakeOrder = new WakeOrder();
     private final FreeList<PendingAcquire> free = new FreeList<>(Conductor.POOLED_MIN);
     private PendingAcquire firstActive;
     private int waiterCount;
@@ -31,7 +36,7 @@ final class AcquireScheduler {
         this.loop = loop;
         this.limits = conductor.config().limits();
         this.retryDelays = retryDelays;
-        this.queues = new WaitQueues(conductor, this, retryDelays);
+        this.queues = new WaitQueues(conductor, this, retryDelays, limits);
         this.inFlight = new InFlightLimit(limits.inFlightMax());
     }
 
@@ -71,7 +76,7 @@ final class AcquireScheduler {
             pending.deadlineNs = conductor.nowNs() + Math.min(lease.waitNs, WAIT_NS_MAX);
             enqueueWaiter(pending, queue);
         }
-        if (queue == null) {
+        if (queue == null && !queues.pauseIfReturning(pending)) {
             startAttempt(pending);
         }
     }
@@ -108,6 +113,8 @@ final class AcquireScheduler {
         }
         pending.state = PendingAcquire.State.ATTEMPTING;
         pending.retryImmediately = false;
+        pending.isWoken = false;
+        pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         pending.generation++;
         conductor.acquireOperation().start(pending);
     }
@@ -146,7 +153,10 @@ final class AcquireScheduler {
 
     void onAcquired(PendingAcquire pending, Claim claim, long nowNs) {
         pending.claim = null;
-        WaitQueues.startOrContinue(claim.streak, pending.queue, nowNs);
+        WaitQueues.startOrContinue(claim.streak, pending, nowNs);
+        if (pending.plan != PendingAcquire.Plan.UNCONTENDED) {
+            wakeOrder.onWon(pending.lossCount);
+        }
         try {
             conductor.keeper().hold(pending.lease, claim, nowNs);
         } finally {
@@ -174,21 +184,84 @@ final class AcquireScheduler {
     private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
-            pending.queue.streak.end();
+            pending.queue.streak.onRefused();
+            pending.lossCount += pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST ? 1 : 0;
         }
         long nowNs = conductor.nowNs();
         long leftNs = pending.deadlineNs - nowNs;
         if (leftNs <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
         } else if (pending.retryImmediately) {
+            pending.plan = PendingAcquire.Plan.UNCONTENDED;
+            conductor.startTimer(pending.timer, nowNs);
+        } else if (pending.isWoken) {
+            wake(pending, nowNs);
+        } else if (reason == AcquireOutcome.Kind.CONTENDED && isRegistrationDue(pending)) {
+            pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
             conductor.startTimer(pending.timer, nowNs);
         } else {
             long generation = pending.generation;
             long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
             if (pending.generation == generation) {
-                conductor.startTimer(pending.timer, nowNs + Math.min(leftNs, delayNs));
+                pending.plan = PendingAcquire.Plan.ALL;
+                if (reason == AcquireOutcome.Kind.CONTENDED && pending.queue.registeredMask != 0) {
+                    awaitPush(pending, nowNs, delayNs);
+                } else {
+                    startTimer(pending, PendingAcquire.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, delayNs));
+                }
             }
         }
+    }
+
+    /** The first refusal is that of a plain command, which registers for no push: the doorkeeper is asked at once. */
+    private boolean isRegistrationDue(PendingAcquire pending) {
+        return pending.plan == PendingAcquire.Plan.UNCONTENDED && queues.mayRegister(pending.queue)
+                && conductor.doorkeeper().of(pending.lease.key) != Doorkeeper.NONE;
+    }
+
+    // ---- waiting for pushes -----------------------------------------------------------------------------------------
+
+    /**
+     * A push wakes the acquisition when the lock is released. The timer covers the rest: the end of the holder's ttl,
+     * which servers notice late; a doorkeeper that stops; and lost pushes.
+     */
+    private void awaitPush(PendingAcquire pending, long nowNs, long delayNs) {
+        long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
+        // One millisecond more than the node said, because it rounds down.
+        pending.expiryNs = nowNs
+                + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
+        long backstopNs = Math.max(delayNs, retryDelays.backstopNs());
+        if (Long.bitCount(pending.queue.registeredMask) == 1 && conductor.nodeCount() > 1) {
+            startTimer(pending, PendingAcquire.TimerStep.WATCH, nowNs + Math.min(delayNs, backstopNs));
+        } else {
+            startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + backstopNs);
+        }
+    }
+
+    /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
+    private void watch(PendingAcquire pending, long nowNs) {
+        startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + retryDelays.backstopNs());
+        conductor.watchOperation().start(pending.queue);
+    }
+
+    /** A push has reported a change of the key: starts the next attempt at a time. */
+    void wake(PendingAcquire head, long atNs) {
+        head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+        long delayNs = wakeOrder.delayNs(head.lossCount, conductor.doorkeeper().standBackNs(head.lease.key));
+        startTimer(head, PendingAcquire.TimerStep.WAKE, atNs + delayNs);
+    }
+
+    /** Starts the timer, which the end of the holder's ttl and the end of the wait budget precede. */
+    private void startTimer(PendingAcquire pending, PendingAcquire.TimerStep step, long atNs) {
+        pending.timerStep = step;
+        long dueNs = WaitQueues.earlier(atNs, pending.deadlineNs);
+        boolean isAwaitingPush = step == PendingAcquire.TimerStep.WATCH || step == PendingAcquire.TimerStep.BACKSTOP;
+        if (isAwaitingPush && pending.expiryNs - dueNs < 0) {
+            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
+            pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+            dueNs = pending.expiryNs;
+        }
+        conductor.startTimer(pending.timer, dueNs);
     }
 
     void onTimer(PendingAcquire pending, long nowNs) {
@@ -196,6 +269,15 @@ final class AcquireScheduler {
         if (pending.deadlineNs - nowNs <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, lease.lastReason());
         } else if (pending.state == PendingAcquire.State.BACKING_OFF) {
+            PendingAcquire.TimerStep step = pending.timerStep;
+            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
+            if (step == PendingAcquire.TimerStep.WATCH) {
+                watch(pending, nowNs);
+                return;
+            }
+            if (step == PendingAcquire.TimerStep.BACKSTOP) {
+                conductor.counters().onBackstop();
+            }
             long generation = pending.generation;
             try {
                 startAttempt(pending);
@@ -258,6 +340,7 @@ final class AcquireScheduler {
     void onPromoted(PendingAcquire head) {
         waiterCount--;
         head.state = PendingAcquire.State.BACKING_OFF;
+        head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
         head.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
     }
 

@@ -14,10 +14,11 @@ import dev.redlock.RetryPolicy;
  * @param extensionCountMax automatic extensions at most; 0 for none
  * @param holdNsMax         time from the acquisition after which no automatic extension starts
  * @param isFenced          whether the lease gets a fencing token
+ * @param isLossWatched     whether the nodes report changes of the lease's keys
  * @threading               immutable
  */
 public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPolicy retryPolicy, LeaseListener listener,
-        int extensionCountMax, long holdNsMax, boolean isFenced) {
+        int extensionCountMax, long holdNsMax, boolean isFenced, boolean isLossWatched) {
 
     /** Selects the value of the client's configuration. */
     public static final long UNSET = -1;
@@ -29,7 +30,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return       the defaults
      */
     public static AcquireSpec ofTtl(long ttlMs) {
-        return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false);
+        return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false, false);
     }
 
     /**
@@ -50,7 +51,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withWaitNs(long newWaitNs) {
         return new AcquireSpec(ttlMs, newWaitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced);
+                isFenced, isLossWatched);
     }
 
     /**
@@ -61,7 +62,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withMinValidityNs(long newMinValidityNs) {
         return new AcquireSpec(ttlMs, waitNs, newMinValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced);
+                isFenced, isLossWatched);
     }
 
     /**
@@ -72,7 +73,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withRetryPolicy(RetryPolicy newRetryPolicy) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, newRetryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced);
+                isFenced, isLossWatched);
     }
 
     /**
@@ -83,7 +84,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withListener(LeaseListener newListener) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, newListener, extensionCountMax, holdNsMax,
-                isFenced);
+                isFenced, isLossWatched);
     }
 
     /**
@@ -94,7 +95,8 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return the copy
      */
     public AcquireSpec withExtensions(int countMax, long newHoldNsMax) {
-        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, countMax, newHoldNsMax, isFenced);
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, countMax, newHoldNsMax, isFenced,
+                isLossWatched);
     }
 
     /**
@@ -103,6 +105,17 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return the copy
      */
     public AcquireSpec withFence() {
-        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, true);
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, true,
+                isLossWatched);
+    }
+
+    /**
+     * A copy whose lease learns of changes of its keys.
+     *
+     * @return the copy
+     */
+    public AcquireSpec withLossWatch() {
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
+                isFenced, true);
     }
 }

@@ -85,6 +85,14 @@ final class Claim extends LockRequest {
     boolean isFenced;
     /** Refusals contain the ttl of the holder's key, which takes a script on the nodes. */
     boolean isRemainingTtlWanted;
+    /** The watch of its keys; null if there is none. */
+    WatchedLease watched;
+    /** Each refusal registers for a push, which takes a script on the nodes. */
+    boolean isWakeUpWanted;
+    /** Nodes that the acquire was sent to, or could not be sent to. */
+    long askedMask;
+    /** Local end of the acquire round. */
+    long roundEndNs;
     /** The value to which the raise round raises lower counters. */
     long raiseTarget;
     /** A late reply has shown a counter that differs from the others. */
@@ -170,6 +178,7 @@ final class Claim extends LockRequest {
                 case RAISE -> conductor.raiseOperation().onReply(this, nodeIndex, value);
                 case REMAINING_TTL -> conductor.holderTtlQuery().onReply(this, nodeIndex, value);
                 case EXTEND -> conductor.extendOperation().onReply(this, nodeIndex, sequence, value);
+                case CHECK -> conductor.lossWatch().onReply(this, nodeIndex, value);
                 case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
                         .onReply(this, nodeIndex, sequence, value);
             }
@@ -211,6 +220,9 @@ final class Claim extends LockRequest {
                 case RAISE -> conductor.raiseOperation().onNoReply(this, nodeIndex, vote);
                 case REMAINING_TTL -> conductor.holderTtlQuery().onNoReply(this, nodeIndex);
                 case EXTEND -> conductor.extendOperation().onNoReply(this, nodeIndex, sequence, vote, failure);
+                case CHECK -> {
+                    // Nothing is known about the key: the next extension finds a loss.
+                }
                 case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
                         .onNoReply(this, nodeIndex, sequence, vote);
             }
@@ -227,6 +239,7 @@ final class Claim extends LockRequest {
             case REMAINING_TTL -> false;
             // Also after the decision: one more holder is worth a message.
             case EXTEND -> phase == Phase.HELD && sequence == extendSequence;
+            case CHECK -> phase == Phase.HELD;
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;
         };
     }
@@ -244,6 +257,11 @@ final class Claim extends LockRequest {
     @Override
     public boolean isRemainingTtlWanted() {
         return isRemainingTtlWanted;
+    }
+
+    @Override
+    public boolean isWakeUpWanted() {
+        return isWakeUpWanted;
     }
 
     @Override

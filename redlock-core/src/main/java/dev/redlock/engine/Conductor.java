@@ -14,6 +14,7 @@ import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.LoopTimers;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
@@ -54,10 +55,13 @@ final class Conductor implements NodeListener {
     private final AcquireOperation acquireOperation = new AcquireOperation(this);
     private final RaiseOperation raiseOperation = new RaiseOperation(this);
     private final HolderTtlQuery holderTtlQuery = new HolderTtlQuery(this);
+    private final WatchOperation watchOperation = new WatchOperation(this);
     private final ExtendOperation extendOperation = new ExtendOperation(this);
     private final ReleaseOperation releaseOperation = new ReleaseOperation(this);
     private final LeaseKeeper keeper = new LeaseKeeper(this);
+    private final LossWatch lossWatch = new LossWatch(this);
     private final FenceGuard fenceGuard;
+    private final Doorkeeper doorkeeper;
     private final Shutdown shutdown;
     private final NextTurn nextTurn;
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
@@ -82,6 +86,7 @@ final class Conductor implements NodeListener {
             nodes[i] = new Node(i, config.nodes().get(i), nodeContext, fanOut);
         }
         this.fenceGuard = new FenceGuard(this);
+        this.doorkeeper = new Doorkeeper(nodes);
         this.shutdown = new Shutdown(this, loop);
         this.nextTurn = new NextTurn(loop, shutdown);
         this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random));
@@ -129,9 +134,27 @@ final class Conductor implements NodeListener {
                 settle();
             }
         }
+        if (state == NodeState.READY) {
+            lossWatch.onAllInvalidated(node.index());
+        }
+        if (state == NodeState.WAITING) {
+            scheduler.queues().onDisconnected(node.index());
+        }
         if (state == NodeState.CLOSED) {
             shutdown.onProgress();
         }
+    }
+
+    @Override
+    public void onInvalidated(NodeView node, ByteBuf key, int index, int length) {
+        scheduler.queues().onInvalidated(node.index(), key, index, length);
+        lossWatch.onInvalidated(node.index(), key, index, length);
+    }
+
+    @Override
+    public void onAllInvalidated(NodeView node) {
+        scheduler.queues().onAllInvalidated(node.index());
+        lossWatch.onAllInvalidated(node.index());
     }
 
     @Override
@@ -221,6 +244,17 @@ final class Conductor implements NodeListener {
         return nodes.length;
     }
 
+    /** The nodes that push changes of keys, as a mask. */
+    long wakeUpMask() {
+        long mask = 0;
+        for (int i = 0; i < nodes.length; i++) {
+            if (nodes[i].hasWakeUps()) {
+                mask |= 1L << i;
+            }
+        }
+        return mask;
+    }
+
     FanOut fanOut() {
         return fanOut;
     }
@@ -245,6 +279,10 @@ final class Conductor implements NodeListener {
         return raiseOperation;
     }
 
+    WatchOperation watchOperation() {
+        return watchOperation;
+    }
+
     HolderTtlQuery holderTtlQuery() {
         return holderTtlQuery;
     }
@@ -257,12 +295,20 @@ final class Conductor implements NodeListener {
         return releaseOperation;
     }
 
+    LossWatch lossWatch() {
+        return lossWatch;
+    }
+
     LeaseKeeper keeper() {
         return keeper;
     }
 
     FenceGuard fenceGuard() {
         return fenceGuard;
+    }
+
+    Doorkeeper doorkeeper() {
+        return doorkeeper;
     }
 
     Shutdown shutdown() {

@@ -26,10 +26,13 @@ public final class ConductorCounters {
     public static final int LOST = ATTEMPT_CONTENDED + 8;
     public static final int EXPIRED = ATTEMPT_CONTENDED + 9;
     public static final int RAISED = ATTEMPT_CONTENDED + 10;
+    public static final int WOKEN = ATTEMPT_CONTENDED + 11;
+    public static final int SPURIOUS_PUSH = ATTEMPT_CONTENDED + 12;
+    public static final int BACKSTOP = ATTEMPT_CONTENDED + 13;
 
     private static final VarHandle COUNTS = MethodHandles.arrayElementVarHandle(long[].class);
 
-    private final long[] counts = new long[RAISED + 1];
+    private final long[] counts = new long[BACKSTOP + 1];
 
     private void add(int counter) {
         COUNTS.setOpaque(counts, counter, counts[counter] + 1);
@@ -69,6 +72,18 @@ public final class ConductorCounters {
 
     void onRaised() {
         add(RAISED);
+    }
+
+    void onWoken() {
+        add(WOKEN);
+    }
+
+    void onSpuriousPush() {
+        add(SPURIOUS_PUSH);
+    }
+
+    void onBackstop() {
+        add(BACKSTOP);
     }
 
     void onLost(LeaseState state) {

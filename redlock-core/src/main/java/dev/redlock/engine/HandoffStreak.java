@@ -13,22 +13,43 @@ package dev.redlock.engine;
 final class HandoffStreak {
 
     /** A streak lasts at least ten times its pause, so that pauses take at most a tenth of the time. */
-    private static final int PAUSE_MULTIPLE = 10;
+    static final int PAUSE_MULTIPLE = 10;
+    /** The same for pauses that find out whether other clients want the lock at all. */
+    static final int PROBE_MULTIPLE = 100;
+    private static final int IDLE_PAUSES_MAX = 32;
+    private static final int PAUSE_DOUBLINGS_MAX = 5;
+    private static final int PROBE_DOUBLINGS_MAX = 2;
     private static final long NOT_DRAWN = -1;
 
+    private boolean isOfWaiter;
     private int handoffCount;
+    /** Other clients probably want the lock: an attempt was refused some streaks ago. */
+    private boolean isContended;
+    /** Pauses in a row in which no other client came. */
+    private int idlePauseCount;
     private long startNs;
     private long pauseNs;
 
+    /** The lease of a caller that does not wait has no streak. */
+    void reset() {
+        end();
+        isOfWaiter = false;
+    }
+
     /** Starts with the first lease of a streak. */
     void start(long nowNs) {
-        end();
+        isOfWaiter = true;
+        handoffCount = 0;
+        pauseNs = NOT_DRAWN;
         startNs = nowNs;
     }
 
     /** Takes over the state of another streak. */
     void continueFrom(HandoffStreak streak) {
         handoffCount = streak.handoffCount;
+        isOfWaiter = true;
+        isContended = streak.isContended;
+        idlePauseCount = streak.idlePauseCount;
         startNs = streak.startNs;
         pauseNs = streak.pauseNs;
     }
@@ -37,10 +58,42 @@ final class HandoffStreak {
     void end() {
         handoffCount = 0;
         pauseNs = NOT_DRAWN;
+        isContended = false;
+        idlePauseCount = 0;
+    }
+
+    /** Another client holds the lock: the next streak is contended. */
+    void onRefused() {
+        end();
+        isContended = true;
+    }
+
+    /** The streak ends with a pause. After some pauses in which nobody came, the lock is not contended any more. */
+    void onPause() {
+        handoffCount = 0;
+        pauseNs = NOT_DRAWN;
+        idlePauseCount++;
+        if (idlePauseCount > IDLE_PAUSES_MAX) {
+            isContended = false;
+            idlePauseCount = 0;
+        }
+    }
+
+    /** Doubles with each pause in which nobody came: the other clients may be slow. */
+    long longerPauseNs(long shortestNs) {
+        return shortestNs << Math.min(idlePauseCount, isContended ? PAUSE_DOUBLINGS_MAX : PROBE_DOUBLINGS_MAX);
     }
 
     void onHandoff() {
         handoffCount++;
+    }
+
+    boolean isOfWaiter() {
+        return isOfWaiter;
+    }
+
+    boolean isContended() {
+        return isContended;
     }
 
     int handoffCount() {
@@ -60,7 +113,7 @@ final class HandoffStreak {
         return pauseNs;
     }
 
-    boolean isLongEnoughToPause(long nowNs) {
-        return (nowNs - startNs) / PAUSE_MULTIPLE >= pauseNs;
+    boolean isLongEnoughToPause(long nowNs, int multiple) {
+        return (nowNs - startNs) / multiple >= pauseNs;
     }
 }

@@ -84,6 +84,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     long holdNsMax;
     int extensionCountMax;
     boolean isFenced;
+    boolean isLossWatched;
     RetryPolicy retryPolicy;
     LeaseListener listener;
     long extendTtlMs;
@@ -128,6 +129,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         holdNsMax = spec.holdNsMax();
         extensionCountMax = spec.extensionCountMax();
         isFenced = spec.isFenced();
+        isLossWatched = spec.isLossWatched();
         retryPolicy = spec.retryPolicy() == null ? owner.config().retryPolicy() : spec.retryPolicy();
         listener = spec.listener();
         acquireCallback = callback;

@@ -53,6 +53,9 @@ final class LeaseKeeper {
         firstHeld = lease;
         heldCount++;
         scheduleNext(claim, nowNs, lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR);
+        if (lease.isLossWatched) {
+            conductor.lossWatch().start(claim);
+        }
     }
 
     /** Stops tracking a lease that is no longer held, with its timers and its extension round. */
@@ -60,6 +63,7 @@ final class LeaseKeeper {
         Claim claim = lease.claim;
         conductor.stopTimer(claim.holdTimer);
         conductor.extendOperation().stop(claim);
+        conductor.lossWatch().stop(claim);
         if (lease.previousHeld == null) {
             firstHeld = lease.nextHeld;
         } else {
@@ -145,6 +149,7 @@ final class LeaseKeeper {
         }
         int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
         scheduleNext(claim, nowNs, Math.max(NS_PER_MS, lease.ttlMs * NS_PER_MS / divisor));
+        conductor.lossWatch().onExtended(claim);
         if (isManual) {
             lease.completeExtend(outcome);
         } else if (isSuccess && lease.listener != null) {

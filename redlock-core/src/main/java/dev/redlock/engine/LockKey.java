@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.resp.SafeText;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -15,6 +16,7 @@ public final class LockKey {
     /** Follows the lock's key in the counter's key. No lock's key may contain it, so no lock's key is a counter. */
     public static final String COUNTER_MARK = ":redlock:fence";
 
+    private static final int CRLF_BYTES = 2;
     /** Characters of a too long name in its error message. */
     private static final int SHOWN_LENGTH_MAX = 32;
 
@@ -22,14 +24,16 @@ public final class LockKey {
     private final String resource;
     private final byte[] bulk;
     private final byte[] counterBulk;
+    private final int nameLength;
     private final int hash;
 
-    private LockKey(String prefix, String resource, byte[] bulk, byte[] counterBulk) {
+    private LockKey(String prefix, String resource, byte[] name, byte[] counterName) {
         this.prefix = prefix;
         this.resource = resource;
-        this.bulk = bulk;
-        this.counterBulk = counterBulk;
-        this.hash = Arrays.hashCode(bulk);
+        this.bulk = bulkOf(name);
+        this.counterBulk = bulkOf(counterName);
+        this.nameLength = name.length;
+        this.hash = Arrays.hashCode(name);
     }
 
     /**
@@ -61,8 +65,8 @@ public final class LockKey {
             throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + COUNTER_MARK
                     + "\" with its prefix, which only names of fencing counters may: choose another name");
         }
-        return new LockKey(prefix, resource, bulkOf(key.getBytes(StandardCharsets.UTF_8)),
-                bulkOf(counterName(key).getBytes(StandardCharsets.UTF_8)));
+        return new LockKey(prefix, resource, key.getBytes(StandardCharsets.UTF_8),
+                counterName(key).getBytes(StandardCharsets.UTF_8));
     }
 
     /**
@@ -94,7 +98,7 @@ public final class LockKey {
 
     private static byte[] bulkOf(byte[] name) {
         byte[] head = ("$" + name.length + "\r\n").getBytes(StandardCharsets.US_ASCII);
-        byte[] bulk = Arrays.copyOf(head, head.length + name.length + 2);
+        byte[] bulk = Arrays.copyOf(head, head.length + name.length + CRLF_BYTES);
         System.arraycopy(name, 0, bulk, head.length, name.length);
         bulk[bulk.length - 2] = '\r';
         bulk[bulk.length - 1] = '\n';
@@ -128,6 +132,29 @@ public final class LockKey {
     /** Returns the counter's key as a complete bulk string, borrowed. */
     byte[] counterBulk() {
         return counterBulk;
+    }
+
+    /** Whether the name of the key, with its prefix, has these bytes. */
+    boolean hasName(ByteBuf name, int index, int length) {
+        if (length != nameLength) {
+            return false;
+        }
+        int nameStart = bulk.length - CRLF_BYTES - nameLength;
+        for (int i = 0; i < length; i++) {
+            if (name.getByte(index + i) != bulk[nameStart + i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Returns the {@link #hashCode} of the key with this name. */
+    static int hashOf(ByteBuf name, int index, int length) {
+        int hash = 1;
+        for (int i = 0; i < length; i++) {
+            hash = 31 * hash + name.getByte(index + i);
+        }
+        return hash;
     }
 
     @Override

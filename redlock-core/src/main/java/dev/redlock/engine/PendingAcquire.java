@@ -28,6 +28,36 @@ final class PendingAcquire {
         BACKING_OFF
     }
 
+    /**
+     * The purpose of the timer between two attempts.
+     *
+     * @threading immutable
+     */
+    enum TimerStep {
+        /** Starts the next attempt after a delay. */
+        ATTEMPT,
+        /** Starts the next attempt for a push. */
+        WAKE,
+        /** Registers for the pushes of all nodes. */
+        WATCH,
+        /** Starts the next attempt because no push came. */
+        BACKSTOP
+    }
+
+    /**
+     * The nodes that an attempt asks.
+     *
+     * @threading immutable
+     */
+    enum Plan {
+        /** All nodes at once, with the cheapest command: the lock is probably free. */
+        UNCONTENDED,
+        /** The doorkeeper, then the others. Each refusal registers for a push. */
+        DOORKEEPER_FIRST,
+        /** All nodes at once. Each refusal registers for a push. */
+        ALL
+    }
+
     final DeadlineTimer timer;
     State state = State.FREE;
     LeaseHandle lease;
@@ -43,6 +73,16 @@ final class PendingAcquire {
     long deadlineNs;
     /** A lease of this client was released during the attempt: a failed attempt retries without a delay. */
     boolean retryImmediately;
+    /** A node that refused the current attempt has pushed a change since: a failed attempt retries without a delay. */
+    boolean isWoken;
+    /** Attempts of this acquisition that the doorkeeper has refused. */
+    int lossCount;
+    /** What the timer does in state {@link State#BACKING_OFF}. */
+    TimerStep timerStep = TimerStep.ATTEMPT;
+    /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
+    long expiryNs;
+    /** The plan of the current or next attempt. */
+    Plan plan = Plan.UNCONTENDED;
     /** A slot of {@link InFlightLimit} is reserved for its next attempt. */
     boolean hasReservedSlot;
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
@@ -58,6 +98,11 @@ final class PendingAcquire {
         claim = null;
         queue = null;
         retryImmediately = false;
+        isWoken = false;
+        lossCount = 0;
+        timerStep = TimerStep.ATTEMPT;
+        expiryNs = 0;
+        plan = Plan.UNCONTENDED;
         hasReservedSlot = false;
         generation++;
     }

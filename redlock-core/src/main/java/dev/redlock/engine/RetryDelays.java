@@ -14,10 +14,26 @@ final class RetryDelays {
     /** Default delays are 25 to 50 ms. */
     private static final long DELAY_NS_MIN = 25_000_000;
 
+    /** Backstop delays are 250 to 500 ms. */
+    private static final long BACKSTOP_NS_MIN = 250_000_000;
+
     private final RandomGenerator random;
 
     RetryDelays(RandomGenerator random) {
         this.random = random;
+    }
+
+    /**
+     * Returns a delay for an acquisition that a push will wake. It matters only if the push is lost, and is random so
+     * that the attempts of many clients spread out.
+     */
+    long backstopNs() {
+        return BACKSTOP_NS_MIN + (random.nextLong() >>> 1) % BACKSTOP_NS_MIN;
+    }
+
+    /** Returns a short random delay for acquisitions that are no longer registered for a push. */
+    long unregisteredNs() {
+        return (random.nextLong() >>> 1) % DELAY_NS_MIN;
     }
 
     long delayNs(LeaseHandle lease, AcquireOutcome.Kind reason, long remainingTtlMs) {

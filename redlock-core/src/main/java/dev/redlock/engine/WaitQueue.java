@@ -6,16 +6,17 @@ package dev.redlock.engine;
  *
  * @threading event-loop-confined
  */
-final class WaitQueue {
+final class WaitQueue extends Keyed {
 
     /** The streak that the head continues if its current or next attempt succeeds; stale otherwise. */
     final HandoffStreak streak = new HandoffStreak();
-    LockKey key;
-    /** The next queue in the bucket of {@link WaitQueueMap}. */
-    WaitQueue nextInBucket;
     /** The head waits for the end of the pause that follows a streak. */
     boolean isPausing;
     long pauseEndNs;
+    /** Nodes on which a refused attempt has registered for a push that has not come yet. */
+    long registeredMask;
+    /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
+    boolean isHeldLocally;
     private PendingAcquire head;
     private PendingAcquire tail;
 

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.node.FreeList;
+import io.netty.buffer.ByteBuf;
 
 /**
  * Owns the local queues, one for each resource with a waiting acquisition, and runs the handoffs. After this client
@@ -12,20 +13,29 @@ import dev.redlock.node.FreeList;
  */
 final class WaitQueues {
 
+    /** Between the attempts of waiters that one event wakes: 20 000 attempts a second leave room for other locks. */
+    private static final long WAKE_INTERVAL_NS = 50_000;
     private static final int TRIM_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
 
     private final Conductor conductor;
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
-    private final WaitQueueMap queues = new WaitQueueMap();
+    private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
     private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
+    private final RecentStreaks recentStreaks = new RecentStreaks();
     private final int handoffsMax;
+    private final int registeredMax;
+    /** Queues with a registration on any node. */
+    private int registeredCount;
+    /** When the next of the waiters that one event wakes starts its attempt. */
+    private long wakeNs;
 
-    WaitQueues(Conductor conductor, AcquireScheduler scheduler, RetryDelays retryDelays) {
+    WaitQueues(Conductor conductor, AcquireScheduler scheduler, RetryDelays retryDelays, Limits limits) {
         this.conductor = conductor;
         this.scheduler = scheduler;
         this.retryDelays = retryDelays;
-        this.handoffsMax = conductor.config().limits().localHandoffsMax();
+        this.handoffsMax = limits.localHandoffsMax();
+        this.registeredMax = limits.wakeUpKeysMax();
     }
 
     /** Returns the queue of a resource; null if no acquisition waits for it. */
@@ -39,6 +49,8 @@ final class WaitQueues {
         WaitQueue queue = pooled == null ? new WaitQueue() : pooled;
         queue.key = key;
         queue.streak.end();
+        queue.isHeldLocally = false;
+        queue.isPausing = false;
         queues.add(queue);
         return queue;
     }
@@ -49,7 +61,9 @@ final class WaitQueues {
      */
     void promoteNext(WaitQueue queue, LeaseHandle holder) {
         PendingAcquire head = queue.head();
+        queue.isHeldLocally = holder != null;
         if (head == null) {
+            unregister(queue);
             queues.remove(queue);
             queue.key = null;
             free.push(queue);
@@ -65,17 +79,21 @@ final class WaitQueues {
         }
     }
 
-    private static long earlier(long oneNs, long otherNs) {
+    static long earlier(long oneNs, long otherNs) {
         return oneNs - otherNs < 0 ? oneNs : otherNs;
     }
 
     // ---- handoffs ---------------------------------------------------------------------------------------------------
 
     /** A lease is acquired: continues the streak of its queue, or starts one. */
-    static void startOrContinue(HandoffStreak streak, WaitQueue queue, long nowNs) {
-        if (queue != null && queue.streak.handoffCount() > 0) {
-            streak.continueFrom(queue.streak);
-        } else {
+    static void startOrContinue(HandoffStreak streak, PendingAcquire pending, long nowNs) {
+        WaitQueue queue = pending.queue;
+        if (queue == null) {
+            streak.reset();
+            return;
+        }
+        streak.continueFrom(queue.streak);
+        if (streak.handoffCount() == 0) {
             streak.start(nowNs);
         }
     }
@@ -85,18 +103,54 @@ final class WaitQueues {
         WaitQueue queue = get(claim.key);
         if (queue != null) {
             queue.streak.continueFrom(claim.streak);
+        } else if (claim.streak.isOfWaiter()) {
+            recentStreaks.put(claim.key, claim.streak, conductor.nowNs());
         }
+    }
+
+    /**
+     * A new acquisition has no local waiter before it. If it follows a lease of this client at once, it continues the
+     * streak of that lease, and its first attempt waits for the pause if that is due. While no other client has been
+     * seen, pauses are rare: they find out whether there is one.
+     *
+     * @return true if it pauses
+     */
+    boolean pauseIfReturning(PendingAcquire head) {
+        WaitQueue queue = head.queue;
+        if (queue == null) {
+            return false;
+        }
+        HandoffStreak streak = recentStreaks.take(queue.key);
+        int doorkeeper = streak == null ? Doorkeeper.NONE : conductor.doorkeeper().of(queue.key);
+        // After a longer time, a woken client has found the lock free.
+        if (doorkeeper == Doorkeeper.NONE
+                || conductor.nowNs() - recentStreaks.takenEndNs() > conductor.doorkeeper().pauseNs(doorkeeper)) {
+            return false;
+        }
+        queue.streak.continueFrom(streak);
+        queue.streak.onHandoff();
+        int multiple = streak.isContended() ? HandoffStreak.PAUSE_MULTIPLE : HandoffStreak.PROBE_MULTIPLE;
+        if (!isPauseDue(queue.streak, head.lease, multiple)) {
+            return false;
+        }
+        head.state = PendingAcquire.State.BACKING_OFF;
+        pause(queue, head);
+        return true;
     }
 
     /** A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. */
     void handOff(LockKey key) {
         WaitQueue queue = get(key);
-        if (queue == null || queue.isPausing) {
+        if (queue == null) {
+            return;
+        }
+        queue.isHeldLocally = false;
+        if (queue.isPausing) {
             return;
         }
         PendingAcquire head = queue.head();
         long generation = head.generation;
-        boolean isPauseDue = isPauseDue(queue.streak, head.lease);
+        boolean isPauseDue = isPauseDue(queue.streak, head.lease, HandoffStreak.PAUSE_MULTIPLE);
         if (head.generation != generation) {
             // The retry policy has re-entered the client and ended this acquisition or started its attempt.
             return;
@@ -110,6 +164,7 @@ final class WaitQueues {
         } else {
             queue.streak.onHandoff();
             if (isBackingOff) {
+                head.plan = PendingAcquire.Plan.UNCONTENDED;
                 scheduler.startAttempt(head);
             } else {
                 head.retryImmediately = true;
@@ -117,23 +172,128 @@ final class WaitQueues {
         }
     }
 
-    private boolean isPauseDue(HandoffStreak streak, LeaseHandle next) {
+    private boolean isPauseDue(HandoffStreak streak, LeaseHandle next, int multiple) {
         if (handoffsMax == 0 || streak.handoffCount() < handoffsMax) {
             return false;
         }
         if (!streak.hasPause()) {
-            streak.setPause(retryDelays.delayNs(next, AcquireOutcome.Kind.CONTENDED, -1));
+            int doorkeeper = registeredMax > 0 ? conductor.doorkeeper().of(next.key) : Doorkeeper.NONE;
+            streak.setPause(doorkeeper == Doorkeeper.NONE
+                    ? retryDelays.delayNs(next, AcquireOutcome.Kind.CONTENDED, -1)
+                    : streak.longerPauseNs(conductor.doorkeeper().pauseNs(doorkeeper)));
         }
-        return streak.isLongEnoughToPause(conductor.nowNs());
+        return streak.isLongEnoughToPause(conductor.nowNs(), multiple);
     }
 
     /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
     private void pause(WaitQueue queue, PendingAcquire head) {
         queue.isPausing = true;
         queue.pauseEndNs = conductor.nowNs() + queue.streak.pauseNs();
-        queue.streak.end();
+        queue.streak.onPause();
+        head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+        head.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         scheduler.releaseReservedSlot(head);
         conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
+    }
+
+    // ---- wake-ups ---------------------------------------------------------------------------------------------------
+
+    /** Whether attempts of a queue may register for pushes. */
+    boolean mayRegister(WaitQueue queue) {
+        return queue.registeredMask != 0 || registeredCount < registeredMax;
+    }
+
+    /** The nodes of a mask push the next change of the key. */
+    void onRegistered(WaitQueue queue, long mask) {
+        if (queue.registeredMask == 0 && mask != 0) {
+            registeredCount++;
+        }
+        queue.registeredMask |= mask;
+    }
+
+    private void unregister(WaitQueue queue, int nodeIndex) {
+        long left = queue.registeredMask & ~(1L << nodeIndex);
+        if (queue.registeredMask != 0 && left == 0) {
+            registeredCount--;
+        }
+        queue.registeredMask = left;
+    }
+
+    private void unregister(WaitQueue queue) {
+        if (queue.registeredMask != 0) {
+            registeredCount--;
+            queue.registeredMask = 0;
+        }
+    }
+
+    /** A node pushes that a key has changed; a push does not say how. */
+    void onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
+        WaitQueue queue = queues.get(name, index, length);
+        if (queue == null) {
+            // Nobody waits any more.
+            conductor.counters().onSpuriousPush();
+            return;
+        }
+        unregister(queue, nodeIndex);
+        PendingAcquire head = queue.head();
+        if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
+            onWoken(queue, head, nodeIndex);
+        } else if (head.claim != null && (head.claim.acquireRound.refused() & 1L << nodeIndex) != 0) {
+            // The push follows the refusal: the change is later than the attempt.
+            conductor.counters().onWoken();
+            head.isWoken = true;
+        } else {
+            conductor.counters().onSpuriousPush();
+        }
+    }
+
+    /**
+     * The push of the doorkeeper starts an attempt. That of another node starts it if the doorkeeper's does not follow
+     * soon: the doorkeeper may be slow, and an attempt before its own change would be refused.
+     */
+    private void onWoken(WaitQueue queue, PendingAcquire head, int nodeIndex) {
+        conductor.counters().onWoken();
+        int doorkeeper = conductor.doorkeeper().of(queue.key);
+        boolean isExpected = doorkeeper != nodeIndex && doorkeeper != Doorkeeper.NONE
+                && (queue.registeredMask & 1L << doorkeeper) != 0;
+        long nowNs = conductor.nowNs();
+        if (!isExpected) {
+            scheduler.wake(head, nowNs);
+        } else if (head.timerStep != PendingAcquire.TimerStep.WAKE) {
+            scheduler.wake(head, nowNs + conductor.doorkeeper().graceNs(doorkeeper));
+        }
+    }
+
+    /** Any key may have changed on a node: wakes its waiters, spread over some time. */
+    void onAllInvalidated(int nodeIndex) {
+        wakeRegistered(nodeIndex, 0);
+    }
+
+    /** The registrations on a node are lost with its connection: its waiters register again soon. */
+    void onDisconnected(int nodeIndex) {
+        wakeRegistered(nodeIndex, retryDelays.unregisteredNs());
+    }
+
+    private void wakeRegistered(int nodeIndex, long delayNs) {
+        if (registeredCount == 0) {
+            return;
+        }
+        wakeNs = conductor.nowNs() + delayNs;
+        queues.forEach(queue -> {
+            if ((queue.registeredMask & 1L << nodeIndex) != 0) {
+                unregister(queue, nodeIndex);
+                wakeUnregistered(queue);
+            }
+        });
+    }
+
+    private void wakeUnregistered(WaitQueue queue) {
+        PendingAcquire head = queue.head();
+        if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
+            conductor.counters().onWoken();
+            scheduler.wake(head, wakeNs);
+            wakeNs += WAKE_INTERVAL_NS;
+        }
     }
 
     void trim() {

@@ -22,6 +22,8 @@ public enum CommandKind {
     RELEASE_MANY("release_many", false, false, 0),
     /** Raise each of many counters, and delete each key if it has its token. For every connected node. */
     RELEASE_MANY_FENCED("release_many_fenced", false, true, 0),
+    /** Read whether the key has our token. For every connected node. */
+    CHECK("check", false, false, 0),
     /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */
     REMAINING_TTL(null, false, false, 0);
 
@@ -71,5 +73,10 @@ public enum CommandKind {
     /** @return true if a positive reply is a grant */
     boolean isAcquire() {
         return this == ACQUIRE || this == ACQUIRE_FENCED;
+    }
+
+    /** @return true if the command may read the key of the lock: the read registers for a push if the client asks */
+    boolean mayRegister() {
+        return isAcquire() || this == REMAINING_TTL || this == CHECK;
     }
 }

@@ -102,13 +102,24 @@ final class CommandSender {
         return connection.isCongested() ? VoteFailure.BACK_PRESSURE : VoteFailure.NONE;
     }
 
+    /** Why the node does not push changes of keys; null if it does. */
+    String wakeUpProblem() {
+        return isConnected() ? capabilities.wakeUpProblem() : "not connected";
+    }
+
+    /** Whether the refusal of this command registers the connection for a push. */
+    boolean registers(LockCommand command, CommandKind kind) {
+        return kind.mayRegister() && command.isWakeUpWanted() && capabilities.wakeUpProblem() == null;
+    }
+
     CommandEncoding encodingOf(LockCommand command, CommandKind kind) {
         return switch (kind) {
             case REMAINING_TTL -> CommandEncoding.PTTL;
             case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
             case RELEASE -> capabilities.releaseEncoding();
             case EXTEND -> capabilities.extendEncoding();
-            case ACQUIRE_FENCED, RAISE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> CommandEncoding.SCRIPT;
+            case ACQUIRE_FENCED, RAISE, CHECK, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
+                CommandEncoding.SCRIPT;
         };
     }
 
@@ -126,10 +137,15 @@ final class CommandSender {
     VoteFailure enqueue(LockRequest request, CommandKind kind, CommandEncoding encoding,
             int sequence) {
         VoteFailure refusal = refusalOf(kind);
-        if (refusal == VoteFailure.NONE && !connection.add(request, RequestRing.tag(kind, encoding, sequence, false))) {
+        if (refusal == VoteFailure.NONE
+                && !add(request, RequestRing.tag(kind, encoding, sequence, false), registers(request, kind))) {
             return VoteFailure.BACK_PRESSURE;
         }
         return refusal;
+    }
+
+    private boolean add(InFlightRequest request, int tag, boolean isRegistering) {
+        return isRegistering ? connection.addWithWakeUp(request, tag) : connection.add(request, tag);
     }
 
     /** Adds a batch of releases whose bytes are in the shared batch, if the node accepts it. */
@@ -182,12 +198,16 @@ final class CommandSender {
         if (out == null) {
             return false;
         }
+        boolean isRegistering = registers(request, kind);
+        if (isRegistering) {
+            WakeUpRequest.writeTo(out);
+        }
         if (isSecondTry) {
             LockScripts.writeEval(out, kind, request);
         } else {
             LockScripts.writeEvalSha(out, kind, request);
         }
-        return write(request, RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry), out);
+        return write(request, RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry), out, isRegistering);
     }
 
     /** Sends a release by script to this node alone; false if there is no memory for it. */
@@ -197,7 +217,7 @@ final class CommandSender {
             return false;
         }
         LockScripts.writeRelease(out, release, isSecondTry);
-        return write(release, RequestRing.tag(CommandKind.RELEASE, CommandEncoding.SCRIPT, 0, isSecondTry), out);
+        return write(release, RequestRing.tag(CommandKind.RELEASE, CommandEncoding.SCRIPT, 0, isSecondTry), out, false);
     }
 
     private boolean sendScript(ReleaseBatch releases) {
@@ -206,18 +226,18 @@ final class CommandSender {
             return false;
         }
         LockScripts.writeBatch(out, releases, true);
-        return write(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, true), out);
+        return write(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, true), out, false);
     }
 
     /** Writes a command after the collected releases and the node's part of the shared batch. */
-    private boolean write(InFlightRequest request, int tag, ByteBuf command) {
+    private boolean write(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
         fanOut.sealReleases();
         fanOut.writeShared(this);
-        return writeNow(request, tag, command);
+        return writeNow(request, tag, command, isRegistering);
     }
 
-    private boolean writeNow(InFlightRequest request, int tag, ByteBuf command) {
-        if (!connection.add(request, tag)) {
+    private boolean writeNow(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
+        if (!add(request, tag, isRegistering)) {
             command.release();
             return false;
         }
@@ -240,7 +260,7 @@ final class CommandSender {
         if (isConnected()) {
             fanOut.writeShared(this);
         }
-        return writeNow(request, 0, command);
+        return writeNow(request, 0, command, false);
     }
 
     /** A buffer for a command of the client itself; null if there is no memory for it. */
@@ -350,6 +370,40 @@ final class CommandSender {
     void onBatchUnknown(ReleaseBatch releases) {
         releases.onUnknown(nodeIndex);
         fanOut.onBatchOutcome(releases);
+    }
+
+    // ---- pushes -----------------------------------------------------------------------------------------------------
+
+    /** The node rejects the registration: the client polls this node from now on. */
+    void onWakeUpRejected(String errorCode) {
+        capabilities = capabilities.withWakeUpProblem("CLIENT CACHING failed: " + errorCode);
+        view.setWakeUpProblem(capabilities.wakeUpProblem());
+    }
+
+    /** A registered key has changed. The bytes are borrowed. */
+    void onInvalidated(ByteBuf key, int index, int length) {
+        if (isPushAccepted()) {
+            context.listener().onInvalidated(view, key, index, length);
+        }
+    }
+
+    /** Any registered key may have changed. */
+    void onAllInvalidated() {
+        if (isPushAccepted()) {
+            context.listener().onAllInvalidated(view);
+        }
+    }
+
+    private boolean isPushAccepted() {
+        if (!isConnected()) {
+            return false;
+        }
+        if (connection.onPush(nowNs())) {
+            return true;
+        }
+        connection.fail("the server sent more than " + WakeUps.EXCESS_MAX
+                + " invalidations of keys that the client did not register for");
+        return false;
     }
 
     // ---- health -----------------------------------------------------------------------------------------------------

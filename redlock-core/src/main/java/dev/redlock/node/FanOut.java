@@ -112,6 +112,10 @@ public final class FanOut {
             return 0;
         }
         int start = out.writerIndex();
+        if (kind.mayRegister() && request.isWakeUpWanted()) {
+            WakeUpRequest.writeTo(out);
+        }
+        int commandStart = out.writerIndex();
         if (encoding == CommandEncoding.SCRIPT) {
             LockScripts.writeEvalSha(out, kind, request);
         } else {
@@ -121,10 +125,14 @@ public final class FanOut {
         long sent = 0;
         for (CommandSender sender : senders) {
             boolean isWanted = (mask & 1L << sender.nodeIndex()) != 0;
-            if (isWanted && sender.enqueue(request, kind, encoding, sequence) == VoteFailure.NONE) {
-                sent |= 1L << sender.nodeIndex();
-            } else {
+            boolean isRegistering = sender.registers(request, kind);
+            if (!isWanted || sender.enqueue(request, kind, encoding, sequence) != VoteFailure.NONE) {
                 sender.skip(out, start, end);
+                continue;
+            }
+            sent |= 1L << sender.nodeIndex();
+            if (commandStart > start && !isRegistering) {
+                sender.skip(out, start, commandStart);
             }
         }
         return sent;
@@ -284,7 +292,8 @@ public final class FanOut {
     /** Capacity for a command as {@code EVALSHA}, the longest encoding. */
     static int roomFor(LockCommand command, CommandKind kind) {
         int counterLength = kind.hasCounter() ? command.counterBulk().length : 0;
-        return LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length + counterLength;
+        return WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length
+                + counterLength;
     }
 
     /** Where the part of a node starts that can be sent to from now on. */

@@ -15,7 +15,8 @@ import java.util.function.Consumer;
  * and the role of the server; the scripts.
  *
  * <pre>
- * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT SETINFO ... | INFO server | INFO replication | TIME
+ * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT TRACKING ON OPTIN NOLOOP | CLIENT SETINFO ...
+ *     | INFO server | INFO replication | TIME
  *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1 | SCRIPT LOAD ...
  * </pre>
  *
@@ -36,6 +37,7 @@ final class Handshake {
     private static final RespCommand TIME = RespCommand.of("TIME");
     private static final RespCommand INFO_SERVER = RespCommand.of("INFO", "server");
     private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
+    private static final RespCommand TRACKING = RespCommand.of("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
     /** Its length is not that of a token and it is no lock's value, so an existing key of this name is not changed. */
     private static final String PROBE_VALUE = "redlock:probe";
@@ -93,6 +95,7 @@ final class Handshake {
     private final String clientName;
     private final boolean isClockWatched;
     private final String probeKey;
+    private final boolean areWakeUpsWanted;
     private Stage stage = Stage.RESP3;
     private String runId;
     private RespValue delexReply;
@@ -100,6 +103,7 @@ final class Handshake {
     private RespValue setIfEqualReply;
     private long uptimeSeconds = UNKNOWN;
     private long timeSentNs;
+    private String wakeUpProblem;
     private int scriptsLeft;
 
     Handshake(CommandSender sender, NodeAddress address, NodeContext context,
@@ -111,6 +115,7 @@ final class Handshake {
         this.listener = listener;
         this.clientName = options.clientName();
         this.probeKey = options.probeKey();
+        this.areWakeUpsWanted = options.areWakeUpsWanted();
         this.isClockWatched = options.clockSampleMs() > 0;
     }
 
@@ -126,9 +131,11 @@ final class Handshake {
     private void sendAll() {
         scriptsLeft = LockScripts.SCRIPTED.size();
         if (stage == Stage.RESP2) {
+            wakeUpProblem = "the server has no RESP3";
             sendResp2Greeting();
         } else {
             send(hello(), this::onHello);
+            sendTracking();
         }
         send(command(LIBRARY_NAME), this::onIgnored);
         send(command(INFO_SERVER), this::onInfoServer);
@@ -140,6 +147,21 @@ final class Handshake {
         }
         for (CommandKind kind : LockScripts.SCRIPTED) {
             send(scriptLoad(sender, kind), this::onScriptLoaded);
+        }
+    }
+
+    /** The node tracks nothing until an acquire asks for it. */
+    private void sendTracking() {
+        if (areWakeUpsWanted) {
+            send(command(TRACKING), this::onTracking);
+        } else {
+            wakeUpProblem = "switched off: RedlockContext.wakeUpKeysMax is 0, or the command mode is NATIVE";
+        }
+    }
+
+    private void onTracking(RespValue reply) {
+        if (stage == Stage.RESP3 && isError(reply)) {
+            wakeUpProblem = "CLIENT TRACKING failed: " + codeOf(reply.asText());
         }
     }
 
@@ -350,7 +372,8 @@ final class Handshake {
         } else if (scriptsLeft == 0) {
             stage = Stage.DONE;
             listener.onHandshake(runId, uptimeSeconds,
-                    ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply));
+                    ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply)
+                            .withWakeUpProblem(wakeUpProblem));
         }
     }
 

@@ -8,5 +8,6 @@ package dev.redlock.node;
  *
  * @threading event-loop-confined
  */
-abstract sealed class InFlightRequest permits LockRequest, ReleaseBatch, UndeliveredRelease, ValueRequest {
+abstract sealed class InFlightRequest
+        permits LockRequest, ReleaseBatch, UndeliveredRelease, ValueRequest, WakeUpRequest {
 }

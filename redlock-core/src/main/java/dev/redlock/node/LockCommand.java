@@ -29,6 +29,13 @@ public interface LockCommand {
      */
     boolean isRemainingTtlWanted();
 
+    /**
+     * Whether the node registers the connection for a push if it refuses an acquire. The acquire is a script then.
+     *
+     * @return true if it does
+     */
+    boolean isWakeUpWanted();
+
     /** @return the counter's key as a complete bulk string; borrowed. For fenced commands only. */
     byte[] counterBulk();
 

@@ -125,7 +125,7 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, command.highestFence());
                 RespWriter.bulkInteger(out, command.counterTtlMs());
             }
-            case RELEASE -> {
+            case RELEASE, CHECK -> {
                 // no argument after the token
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED ->

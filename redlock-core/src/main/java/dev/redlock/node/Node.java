@@ -82,6 +82,20 @@ public final class Node {
         return view;
     }
 
+    /** @return whether the node pushes changes of keys that an acquire registers */
+    public boolean hasWakeUps() {
+        return sender.wakeUpProblem() == null;
+    }
+
+    /**
+     * A hash of the server's identity, the same for all clients of the server while its process runs.
+     *
+     * @return the hash; 0 before the first handshake
+     */
+    public int identityHash() {
+        return identity.runId() == null ? 0 : identity.runId().hashCode();
+    }
+
     /**
      * Keeps a release that the node could not be sent, until the node is connected again.
      *
@@ -175,6 +189,7 @@ public final class Node {
         rejectDuplicates();
         voteGuard.onHandshake(runId, uptimeSeconds);
         sender.onHandshake(capabilities);
+        view.setWakeUpProblem(capabilities.wakeUpProblem());
         monitor.start(connection);
         // Releases go out before any command that needs a vote.
         setState(NodeState.QUARANTINED);
@@ -248,6 +263,7 @@ public final class Node {
         context.timers().stop(handshakeTimer);
         monitor.stop();
         sender.detach();
+        view.setWakeUpProblem("not connected");
         connection = null;
         closeReason = null;
     }

@@ -44,6 +44,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     private final ReadBuffer readBuffer;
     private final ReplyReader replyReader;
     private Channel channel;
+    private final WakeUps wakeUps = new WakeUps();
     private boolean hasUnflushed;
     private long checkpointCount;
     private long checkpointNs;
@@ -77,6 +78,29 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         } catch (OutOfMemoryError e) {
             return false;
         }
+    }
+
+    /**
+     * Adds a lock request whose refusal registers the connection for a push. The bytes of both commands follow.
+     *
+     * @return false if there is no memory for it
+     */
+    boolean addWithWakeUp(InFlightRequest request, int tag) {
+        if (!add(WakeUpRequest.INSTANCE, 0)) {
+            return false;
+        }
+        wakeUps.onRegister();
+        if (!add(request, tag)) {
+            // The reply to the first command would be assigned to another request.
+            fail("no memory for a request");
+            return false;
+        }
+        return true;
+    }
+
+    /** Counts a push; returns false if the server has sent more than the client registered for. */
+    boolean onPush(long nowNs) {
+        return wakeUps.onPush(nowNs);
     }
 
     /** Passes bytes to the channel, which releases them. */
@@ -147,8 +171,8 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
             sender.onBatchUnknown(releases);
         } else if (request instanceof UndeliveredRelease release) {
             release.onUnknown();
-        } else {
-            ((ValueRequest) request).onValue(null);
+        } else if (request instanceof ValueRequest valueRequest) {
+            valueRequest.onValue(null);
         }
     }
 

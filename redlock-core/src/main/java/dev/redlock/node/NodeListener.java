@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import dev.redlock.NodeState;
+import io.netty.buffer.ByteBuf;
 
 /**
  * Gets the events of a node that belong to no single request.
@@ -23,6 +24,24 @@ public interface NodeListener {
      * @param node the node
      */
     void onClockJump(NodeView node);
+
+    /**
+     * A key that a refused acquire has registered has changed: it may be deleted, expired, or renewed. A node sends
+     * this once for each registration, after the refusal.
+     *
+     * @param node   the node
+     * @param key    holds the name of the key; borrowed for this call
+     * @param index  where the name starts
+     * @param length bytes of the name
+     */
+    void onInvalidated(NodeView node, ByteBuf key, int index, int length);
+
+    /**
+     * Any key may have changed, and the node has forgotten all registrations.
+     *
+     * @param node the node
+     */
+    void onAllInvalidated(NodeView node);
 
     /**
      * The node has a problem, or has recovered from one. Called at most once a minute for the same line.

@@ -21,10 +21,11 @@ import dev.redlock.quorum.Drift;
  * @param releaseBatchMax     most releases in one script call
  * @param undeliveredReleasesMax releases kept for a node that is not connected
  * @param clientName          name of the connections, for {@code CLIENT LIST}; may be null
+ * @param areWakeUpsWanted    register refused acquires for pushes
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
         int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuardMode guardMode, Drift drift,
         int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, int releaseBatchMax,
-        int undeliveredReleasesMax, String clientName) {
+        int undeliveredReleasesMax, String clientName, boolean areWakeUpsWanted) {
 }

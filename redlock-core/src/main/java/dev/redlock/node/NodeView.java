@@ -29,6 +29,7 @@ public final class NodeView {
     private volatile NodeState state = NodeState.WAITING;
     private volatile String problem;
     private volatile long roundTripNs;
+    private volatile String wakeUpProblem = "not connected";
 
     NodeView(int index, NodeAddress address, NanoClock clock, NodeListener listener) {
         this.index = index;
@@ -78,6 +79,11 @@ public final class NodeView {
         return roundTripNs;
     }
 
+    /** @return why the node does not wake waiters, a phrase; null if it does */
+    public String wakeUpProblem() {
+        return wakeUpProblem;
+    }
+
     /** @return the node's counters */
     public NodeStatistics statistics() {
         return statistics;
@@ -98,6 +104,10 @@ public final class NodeView {
 
     void setRoundTripNs(long newRoundTripNs) {
         roundTripNs = newRoundTripNs;
+    }
+
+    void setWakeUpProblem(String newProblem) {
+        wakeUpProblem = newProblem;
     }
 
     /** Shows a problem whose report follows. */

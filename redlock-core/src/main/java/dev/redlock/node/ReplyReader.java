@@ -29,6 +29,9 @@ final class ReplyReader implements RespVisitor {
     private final RequestRing ring;
     private final CommandSender sender;
     private final RespValueReader valueReader = new RespValueReader(new ValueSink());
+    private final InvalidationReader invalidationReader;
+    /** The reader of everything but lock replies: the value reader or, within a push, the invalidation reader. */
+    private RespVisitor other = valueReader;
     private Scalar scalar = Scalar.NONE;
     private long integer;
     private VoteFailure failure;
@@ -42,6 +45,7 @@ final class ReplyReader implements RespVisitor {
     ReplyReader(RequestRing ring, CommandSender sender) {
         this.ring = ring;
         this.sender = sender;
+        this.invalidationReader = new InvalidationReader(sender);
     }
 
     @Override
@@ -54,7 +58,7 @@ final class ReplyReader implements RespVisitor {
             deletedMask |= number == 1 ? 1L << elementIndex : 0;
             elementIndex++;
         } else {
-            valueReader.onInteger(number);
+            other.onInteger(number);
         }
     }
 
@@ -64,7 +68,8 @@ final class ReplyReader implements RespVisitor {
             return false;
         }
         InFlightRequest request = ring.head();
-        return request instanceof LockRequest || request instanceof UndeliveredRelease;
+        return request instanceof LockRequest || request instanceof UndeliveredRelease
+                || request instanceof WakeUpRequest;
     }
 
     private boolean isLockError() {
@@ -84,7 +89,7 @@ final class ReplyReader implements RespVisitor {
                     ? VoteFailure.codeOf(buf, index, length, errorCode)
                     : failure.text();
         } else {
-            valueReader.onSimpleError(buf, index, length);
+            other.onSimpleError(buf, index, length);
         }
     }
 
@@ -97,6 +102,8 @@ final class ReplyReader implements RespVisitor {
             answer(releases);
         } else if (request instanceof UndeliveredRelease release) {
             answer(release);
+        } else if (request instanceof WakeUpRequest) {
+            answerWakeUp();
         } else if (request instanceof ValueRequest valueRequest) {
             valueReader.onReplyEnd();
             ring.removeHead();
@@ -164,11 +171,24 @@ final class ReplyReader implements RespVisitor {
         }
     }
 
+    /** The attempt itself follows, and works without the push. */
+    private void answerWakeUp() {
+        Scalar reply = scalar;
+        scalar = Scalar.NONE;
+        if (reply == Scalar.ERROR) {
+            ring.removeHead();
+            sender.onWakeUpRejected(errorCode);
+        } else if (reply == Scalar.OK) {
+            ring.removeHead();
+        } else {
+            throw wrongType();
+        }
+    }
+
     @Override
     public void onPushEnd() {
-        // A push is not a reply, and the client subscribes to nothing.
-        valueReader.onPushEnd();
-        value = null;
+        invalidationReader.onPushEnd();
+        other = valueReader;
     }
 
     @Override
@@ -177,7 +197,10 @@ final class ReplyReader implements RespVisitor {
                 && elementCount == releases.length()) {
             isBatchReply = true;
         } else {
-            valueReader.onAggregateStart(type, elementCount);
+            if (depth == 0 && type == RespType.PUSH) {
+                other = invalidationReader;
+            }
+            other.onAggregateStart(type, elementCount);
         }
         depth++;
     }
@@ -188,7 +211,7 @@ final class ReplyReader implements RespVisitor {
         if (depth == 0 && isBatchReply) {
             isBatchReply = false;
         } else {
-            valueReader.onAggregateEnd(type);
+            other.onAggregateEnd(type);
         }
     }
 
@@ -197,7 +220,7 @@ final class ReplyReader implements RespVisitor {
         if (isScalarExpected() && isOk(buf, index, length)) {
             scalar = Scalar.OK;
         } else {
-            valueReader.onSimpleString(buf, index, length);
+            other.onSimpleString(buf, index, length);
         }
     }
 
@@ -207,7 +230,7 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onBulkString(ByteBuf buf, int index, int length) {
-        valueReader.onBulkString(buf, index, length);
+        other.onBulkString(buf, index, length);
     }
 
     @Override
@@ -215,13 +238,13 @@ final class ReplyReader implements RespVisitor {
         if (isLockError()) {
             onSimpleError(buf, index, length);
         } else {
-            valueReader.onBulkError(buf, index, length);
+            other.onBulkError(buf, index, length);
         }
     }
 
     @Override
     public void onVerbatimString(int format, ByteBuf buf, int index, int length) {
-        valueReader.onVerbatimString(format, buf, index, length);
+        other.onVerbatimString(format, buf, index, length);
     }
 
     @Override
@@ -229,23 +252,23 @@ final class ReplyReader implements RespVisitor {
         if (isScalarExpected()) {
             scalar = Scalar.NULL;
         } else {
-            valueReader.onNull(type);
+            other.onNull(type);
         }
     }
 
     @Override
     public void onBoolean(boolean bool) {
-        valueReader.onBoolean(bool);
+        other.onBoolean(bool);
     }
 
     @Override
     public void onDouble(double number) {
-        valueReader.onDouble(number);
+        other.onDouble(number);
     }
 
     @Override
     public void onBigNumber(ByteBuf buf, int index, int length) {
-        valueReader.onBigNumber(buf, index, length);
+        other.onBigNumber(buf, index, length);
     }
 
     /**

@@ -9,12 +9,14 @@ import java.util.Set;
  *
  * @param releaseEncoding the encoding of a release
  * @param extendEncoding  the encoding of an extension
+ * @param wakeUpProblem   why the node does not push changes of keys; null if it does
  * @threading immutable
  */
-record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding extendEncoding) {
+record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding extendEncoding, String wakeUpProblem) {
 
     /** Only scripts. */
-    static final ServerCapabilities SCRIPTS = new ServerCapabilities(CommandEncoding.SCRIPT, CommandEncoding.SCRIPT);
+    static final ServerCapabilities SCRIPTS = new ServerCapabilities(CommandEncoding.SCRIPT, CommandEncoding.SCRIPT,
+            null);
 
     /**
      * Errors of a command that the node has and the user may run, but that fails now or on this key. A server checks
@@ -38,7 +40,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
                 ? CommandEncoding.DELEX
                 : isDelete(delIfEqual) ? CommandEncoding.DELIFEQ : CommandEncoding.SCRIPT;
         return new ServerCapabilities(release,
-                isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT);
+                isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT, null);
     }
 
     /** Only 0 is right. A 1 would mean that the server deleted a missing key, or one with another value. */
@@ -73,6 +75,11 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
     /** The capabilities without a command that the node has rejected. */
     ServerCapabilities without(CommandEncoding encoding) {
         return new ServerCapabilities(releaseEncoding == encoding ? CommandEncoding.SCRIPT : releaseEncoding,
-                extendEncoding == encoding ? CommandEncoding.SCRIPT : extendEncoding);
+                extendEncoding == encoding ? CommandEncoding.SCRIPT : extendEncoding, wakeUpProblem);
+    }
+
+    /** The capabilities with a reason why the node does not push changes of keys. */
+    ServerCapabilities withWakeUpProblem(String problem) {
+        return new ServerCapabilities(releaseEncoding, extendEncoding, problem);
     }
 }

@@ -80,4 +80,9 @@ class StubRequest extends LockRequest {
     public boolean isSecondTryWanted(CommandKind kind, int sequence) {
         return false;
     }
+
+    @Override
+    public boolean isWakeUpWanted() {
+        return false;
+    }
 }

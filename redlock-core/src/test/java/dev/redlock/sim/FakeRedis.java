@@ -613,6 +613,7 @@ public final class FakeRedis {
         String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
         long reply = switch (script) {
             case "acquire" -> acquire(key, token, Long.parseLong(argument));
+            case "check" -> token.equals(read(key)) ? 1 : 0;
             case "release" -> release(key, token);
             case "acquire_fenced" -> acquireFenced(key, words.get(4), token, Long.parseLong(argument),
                     Long.parseLong(words.get(7)));

@@ -4,6 +4,7 @@ import dev.redlock.CloseReport;
 import dev.redlock.Lease;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.RetryPolicy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,6 +14,8 @@ import java.util.concurrent.CompletableFuture;
 
 /** A simulated process: one client and its workers. */
 final class SimClient {
+
+    private static final long MS = 1_000_000;
 
     /** Acquisitions in the callbacks of one turn: more than any limit of tasks in a turn. */
     private static final int RETRIES_IN_TURN_MAX = 2_000;
@@ -48,6 +51,9 @@ final class SimClient {
                 .undeliveredReleasesMax(plan.undeliveredReleasesMax)
                 .localHandoffsMax(plan.localHandoffsMax)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
+        if (plan.retryDelayMs > 0) {
+            context.retryPolicy(RetryPolicy.jittered(plan.retryDelayMs * MS, plan.retryDelayMs * MS));
+        }
         if (!plan.commands.isEmpty()) {
             context.commands(plan.commands.get(Math.floorMod(name.hashCode(), plan.commands.size())));
         }

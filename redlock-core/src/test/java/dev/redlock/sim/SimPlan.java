@@ -41,8 +41,7 @@ public final class SimPlan {
         LOSE_PUSHES, DELAY_PUSHES, REPEAT_PUSHES, STRAY_PUSHES
     }
 
-    /** Random plans disturb the pushes of nodes; of no use before the client asks for pushes. */
-    private static final boolean ARE_PUSHES_DISTURBED = Boolean.getBoolean("sim.pushes");
+    /** Faults that delay waiters and nothing else. */
     private static final Set<Fault> PUSH_FAULTS = EnumSet.of(Fault.LOSE_PUSHES, Fault.DELAY_PUSHES,
             Fault.REPEAT_PUSHES, Fault.STRAY_PUSHES);
 
@@ -69,6 +68,10 @@ public final class SimPlan {
     int undeliveredReleasesMax = 65_536;
     int nodeInFlightMax = 65_536;
     int localHandoffsMax = 4;
+    /** No push arrives. */
+    boolean areAllPushesLost;
+    /** The delay of the retry policy of all clients; 0 for the default. */
+    long retryDelayMs;
     RestartGuardMode guard = RestartGuardMode.UPTIME;
     Set<Fault> faults;
     boolean isTidy;
@@ -109,9 +112,6 @@ public final class SimPlan {
     private static Set<Fault> assumed() {
         Set<Fault> all = EnumSet.allOf(Fault.class);
         all.remove(Fault.LOSE_COUNTERS);
-        if (!ARE_PUSHES_DISTURBED) {
-            all.removeAll(PUSH_FAULTS);
-        }
         return all;
     }
 
@@ -155,10 +155,8 @@ public final class SimPlan {
         }
         plan.localHandoffsMax = List.of(0, 1, 1, 4).get(random.nextInt(4));
         plan.extendTenths = List.of(1, 3, 8).get(random.nextInt(3));
-        if (ARE_PUSHES_DISTURBED) {
-            plan.activeExpiryMsMax = List.of(100, 100, 10_000, -1).get(random.nextInt(4));
-            plan.trackedKeysMax = List.of(1, 1_000_000, 1_000_000).get(random.nextInt(3));
-        }
+        plan.activeExpiryMsMax = List.of(100, 100, 10_000, -1).get(random.nextInt(4));
+        plan.trackedKeysMax = List.of(1, 1_000_000, 1_000_000).get(random.nextInt(3));
         return plan;
     }
 
@@ -186,6 +184,11 @@ public final class SimPlan {
 
     boolean isAnyOf(Fault... candidates) {
         return List.of(candidates).stream().anyMatch(faults::contains);
+    }
+
+    /** Returns whether every release reaches every node at once, so that waiters have to get free locks soon. */
+    boolean isEveryWaiterWoken() {
+        return PUSH_FAULTS.containsAll(faults);
     }
 
     /** Returns whether nodes may restart without their keys and counters. */

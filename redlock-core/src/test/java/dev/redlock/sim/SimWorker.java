@@ -102,6 +102,11 @@ final class SimWorker implements LeaseListener {
         limitNs = newLimitNs + SLACK_NS;
     }
 
+    /** How long it has waited for the lock. */
+    long waitedNs(long nowNs) {
+        return doing == Doing.ACQUIRING ? nowNs - startedNs : 0;
+    }
+
     /** Every operation has to end in time, not counting the pauses of its process. */
     void check(long nowNs) {
         if (doing == Doing.IDLE || doing == Doing.HOLDING) {

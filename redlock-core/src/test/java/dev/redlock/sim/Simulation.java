@@ -4,6 +4,7 @@ import dev.redlock.sim.SimPlan.Fault;
 import java.io.PrintStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,9 @@ public final class Simulation {
     final VirtualWorld world;
     private final SplittableRandom random;
     private final List<SimClient> clients = new ArrayList<>();
+    /** The longest backstop, and the longest round trip. */
+    private static final long WAKE_LIMIT_NS = 500 * MS + 50 * MS;
+    private final Map<String, Long> freeSinceNs = new HashMap<>();
     private final List<String> violations = new ArrayList<>();
     private final ArrayDeque<TraceLine> trace = new ArrayDeque<>();
     private final Map<String, Integer> counts = new TreeMap<>();
@@ -225,6 +229,7 @@ public final class Simulation {
         long nowNs = world.nowNs();
         for (int r = 0; r < plan.resourceCount; r++) {
             checkAlone("resource-" + r);
+            checkWaiters("resource-" + r, nowNs);
         }
         for (SimClient client : clients) {
             if (!client.isGone()) {
@@ -247,6 +252,27 @@ public final class Simulation {
                     checkPair(other, worker);
                 }
                 inside.add(worker);
+            }
+        }
+    }
+
+    /** No waiter sleeps longer than its backstop while no node has a key. */
+    private void checkWaiters(String resource, long nowNs) {
+        if (!plan.isEveryWaiterWoken()) {
+            return;
+        }
+        if (world.nodes().stream().anyMatch(node -> node.redis().get(resource) != null)) {
+            freeSinceNs.put(resource, nowNs);
+            return;
+        }
+        long sinceNs = freeSinceNs.computeIfAbsent(resource, key -> nowNs);
+        for (SimClient client : clients) {
+            for (SimWorker worker : client.workers()) {
+                if (worker.resource.equals(resource) && worker.waitedNs(nowNs) > WAKE_LIMIT_NS
+                        && nowNs - sinceNs > WAKE_LIMIT_NS) {
+                    freeSinceNs.put(resource, nowNs);
+                    violate(worker + " waits although the lock has been free for " + WAKE_LIMIT_NS / MS + " ms");
+                }
             }
         }
     }
@@ -548,6 +574,10 @@ public final class Simulation {
             // Every client has to connect to every node before the first fault, because the clock watch and the restart
             // guard need a first contact.
             world.runMs(100);
+            if (plan.areAllPushesLost) {
+                world.nodes().forEach(node -> node.pushFault((name, delivery) -> {
+                }));
+            }
             if (!plan.faults.isEmpty()) {
                 scheduleFault();
             }

@@ -249,6 +249,17 @@ class SimulationTest {
     }
 
     @Test
+    void waitersGetFreeLocksAlthoughPushesAreDisturbed() {
+        Fault[] pushes = {Fault.LOSE_PUSHES, Fault.DELAY_PUSHES, Fault.REPEAT_PUSHES, Fault.STRAY_PUSHES};
+        Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 50;
+        assertNoViolation("", often, pushes);
+        Consumer<SimPlan> lost = plan -> plan.areAllPushesLost = true;
+        assertNoViolation("", lost);
+        assertTrue(isFound("waits although the lock has been free", lost.andThen(plan -> plan.retryDelayMs = 2_000)),
+                "a retry policy that is slower than the backstop delays waiters whose pushes are lost");
+    }
+
+    @Test
     void anAllocatorThatThrowsCostsOnlyLocks() {
         Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
         assertNoViolation("", often, Fault.NO_MEMORY, Fault.BREAK, Fault.CLOCK_FORWARD);

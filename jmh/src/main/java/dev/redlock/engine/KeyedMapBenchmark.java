@@ -28,13 +28,13 @@ import org.openjdk.jmh.annotations.Warmup;
 @Warmup(iterations = 3, time = 1)
 @Measurement(iterations = 5, time = 1)
 @Fork(2)
-public class WaitQueueMapBenchmark {
+public class KeyedMapBenchmark {
 
     /** Queues in the map. */
     @Param({"64", "4096"})
     private int queueCount;
 
-    private final WaitQueueMap linked = new WaitQueueMap();
+    private final KeyedMap<WaitQueue> linked = new KeyedMap<>();
     private final Object2ObjectHashMap<LockKey, WaitQueue> agrona = new Object2ObjectHashMap<>();
     private final HashMap<LockKey, WaitQueue> jdk = new HashMap<>();
     private WaitQueue[] queues;

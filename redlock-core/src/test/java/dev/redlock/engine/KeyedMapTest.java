@@ -15,9 +15,9 @@ import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
 import org.junit.jupiter.api.Test;
 
-class WaitQueueMapTest {
+class KeyedMapTest {
 
-    private final WaitQueueMap map = new WaitQueueMap();
+    private final KeyedMap<WaitQueue> map = new KeyedMap<>();
 
     private static LockKey key(int number) {
         return LockKey.of("", "r" + number, 100);
@@ -89,7 +89,7 @@ class WaitQueueMapTest {
             map.add(queue);
         }
         for (int i = 0; i < 1024; i++) {
-            for (WaitQueue next = map.get(key(i)).nextInBucket; next != null; next = next.nextInBucket) {
+            for (Keyed next = map.get(key(i)).nextInBucket; next != null; next = next.nextInBucket) {
                 pairs++;
             }
         }

@@ -1,0 +1,79 @@
+package dev.redlock.engine;
+
+import dev.redlock.NodeState;
+import dev.redlock.node.Node;
+
+/**
+ * Chooses the doorkeeper of a resource: the node that contended attempts ask first. All clients choose the same node,
+ * by a rendezvous hash of the resource and the identities of the servers, so one waiter wins there and the others cost
+ * one node one refusal each. No safety depends on the choice.
+ *
+ * @threading event-loop-confined
+ */
+final class Doorkeeper {
+
+    static final int NONE = -1;
+    private static final int GRACE_ROUND_TRIPS = 3;
+    private static final int PAUSE_ROUND_TRIPS = 4;
+    private static final int STAND_BACK_PERCENT = 40;
+    private static final long PAUSE_NS_MIN = 500_000;
+    /** A round trip on a local network, on a machine that is busy. */
+    private static final long GRACE_NS_MIN = 1_000_000;
+
+    private final Node[] nodes;
+
+    Doorkeeper(Node[] nodes) {
+        this.nodes = nodes;
+    }
+
+    /**
+     * Returns the index of the first voting node in the order of a resource, or {@link #NONE} if that node does not
+     * push changes of keys: an attempt that it refuses could not wait for a push.
+     */
+    int of(LockKey key) {
+        int best = NONE;
+        int bestWeight = 0;
+        for (int i = 0; i < nodes.length; i++) {
+            if (nodes[i].state() == NodeState.READY) {
+                int weight = weightOf(key.hashCode(), nodes[i].identityHash());
+                if (best == NONE || weight > bestWeight) {
+                    best = i;
+                    bestWeight = weight;
+                }
+            }
+        }
+        return best != NONE && nodes[best].hasWakeUps() ? best : NONE;
+    }
+
+    /** Returns how long an attempt waits for the doorkeeper alone: some round trips, at most half of the time. */
+    long timeoutNs(int doorkeeper, long roundNs) {
+        return Math.min(roundNs / 2, graceNs(doorkeeper));
+    }
+
+    /** Returns how long the doorkeeper may be slower than the other nodes. */
+    long graceNs(int doorkeeper) {
+        return Math.max(GRACE_NS_MIN, GRACE_ROUND_TRIPS * nodes[doorkeeper].view().roundTripNs());
+    }
+
+    /**
+     * Returns how long a local queue leaves the lock free for other clients: a woken client needs about two round
+     * trips, and its process some time to run.
+     */
+    long pauseNs(int doorkeeper) {
+        return Math.max(PAUSE_NS_MIN, PAUSE_ROUND_TRIPS * nodes[doorkeeper].view().roundTripNs());
+    }
+
+    /** Returns the longest time that a waiter lets others go first: shorter than the pause of a returning client. */
+    long standBackNs(LockKey key) {
+        int doorkeeper = of(key);
+        return doorkeeper == NONE ? 0 : pauseNs(doorkeeper) * STAND_BACK_PERCENT / 100;
+    }
+
+    /** Mixes both hashes so that each bit of either changes about half of the result (finalizer of MurmurHash3). */
+    static int weightOf(int keyHash, int identityHash) {
+        int mixed = keyHash * 0x9E3779B9 ^ identityHash;
+        mixed = (mixed ^ mixed >>> 16) * 0x85EBCA6B;
+        mixed = (mixed ^ mixed >>> 13) * 0xC2B2AE35;
+        return mixed ^ mixed >>> 16;
+    }
+}

@@ -1,0 +1,92 @@
+package dev.redlock.engine;
+
+import dev.redlock.node.CommandKind;
+import dev.redlock.quorum.Quorum;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Watches the keys of held leases, if the options ask for it: the nodes push each change of a key, and the client then
+ * reads whether the key still holds its token. A node whose key does not is no holder any more, so a lease without a
+ * quorum of holders is lost within two round trips.
+ *
+ * <p>A node pushes once, so each read registers for the next push. An extension may end a registration without a push,
+ * so the keys are read after each extension.
+ *
+ * @threading event-loop-confined
+ */
+final class LossWatch {
+
+    private static final int HELD_REPLY = 1;
+
+    private final Conductor conductor;
+    private final KeyedMap<WatchedLease> watched = new KeyedMap<>();
+
+    LossWatch(Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    /** Starts to watch the keys of a lease that is held from now on. */
+    void start(Claim claim) {
+        WatchedLease earlier = watched.get(claim.key);
+        if (earlier != null) {
+            // This client has acquired the lock again, so the earlier lease is lost; its next extension finds that out.
+            stop(earlier.claim);
+        }
+        claim.watched = new WatchedLease(claim);
+        watched.add(claim.watched);
+        check(claim, Quorum.allOf(conductor.nodeCount()));
+    }
+
+    void stop(Claim claim) {
+        if (claim.watched != null) {
+            watched.remove(claim.watched);
+            claim.watched = null;
+        }
+    }
+
+    /** An extension round has ended. */
+    void onExtended(Claim claim) {
+        if (claim.watched != null) {
+            check(claim, Quorum.allOf(conductor.nodeCount()));
+        }
+    }
+
+    /** A node pushes that a key has changed. */
+    void onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
+        WatchedLease lease = watched.get(name, index, length);
+        if (lease != null) {
+            checkUnlessExtending(lease.claim, nodeIndex);
+        }
+    }
+
+    /** Any key may have changed on a node, or the node has lost all registrations. */
+    void onAllInvalidated(int nodeIndex) {
+        if (watched.size() > 0) {
+            watched.forEach(lease -> checkUnlessExtending(lease.claim, nodeIndex));
+        }
+    }
+
+    /** The keys are read after the extension anyway. */
+    private void checkUnlessExtending(Claim claim, int nodeIndex) {
+        if (!claim.isExtending) {
+            check(claim, 1L << nodeIndex);
+        }
+    }
+
+    /** Also nodes that are no holders: their grant may be late. */
+    private void check(Claim claim, long nodes) {
+        long mask = nodes & conductor.wakeUpMask();
+        if (mask == 0) {
+            return;
+        }
+        claim.isWakeUpWanted = true;
+        claim.addPendingReplies(Long.bitCount(mask));
+        conductor.fanOut().send(claim, CommandKind.CHECK, 0, mask);
+    }
+
+    void onReply(Claim claim, int nodeIndex, long value) {
+        if (value != HELD_REPLY && claim.phase == Claim.Phase.HELD) {
+            conductor.keeper().dropHolder(claim, nodeIndex);
+        }
+    }
+}

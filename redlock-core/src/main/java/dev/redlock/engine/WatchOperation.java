@@ -1,0 +1,36 @@
+package dev.redlock.engine;
+
+import dev.redlock.node.CommandKind;
+import dev.redlock.quorum.Quorum;
+
+/**
+ * Registers a local queue for the pushes of further nodes: the doorkeeper, which has refused an attempt, may stop. The
+ * command reads the key of the lock and changes nothing, so nothing has to be rolled back.
+ *
+ * @threading event-loop-confined
+ */
+final class WatchOperation {
+
+    private final Conductor conductor;
+
+    WatchOperation(Conductor conductor) {
+        this.conductor = conductor;
+    }
+
+    /** Registers the queue on every node on which it is not registered. */
+    void start(WaitQueue queue) {
+        long mask = Quorum.allOf(conductor.nodeCount()) & ~queue.registeredMask & conductor.wakeUpMask();
+        if (mask == 0) {
+            return;
+        }
+        Claim claim = conductor.claims().take();
+        claim.phase = Claim.Phase.ABANDONED;
+        claim.key = queue.key;
+        claim.isWakeUpWanted = true;
+        // One more than the replies, so that the claim is not recycled during the send.
+        claim.addPendingReplies(Long.bitCount(mask) + 1);
+        long sent = conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, mask);
+        conductor.scheduler().queues().onRegistered(queue, sent);
+        claim.removePendingReply();
+    }
+}

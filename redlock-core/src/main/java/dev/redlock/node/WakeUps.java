@@ -1,0 +1,43 @@
+package dev.redlock.node;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+/**
+ * Bounds the wake-ups of one connection: a server sends at most one push for each key that the client registered, so
+ * more of them are a fault of the server.
+ *
+ * @threading event-loop-confined
+ */
+final class WakeUps {
+
+    /** A fenced acquire may read the lock's key and the counter. */
+    private static final int KEYS_PER_COMMAND = 2;
+    /** More registrations than one connection needs at the same time. */
+    private static final int EXPECTED_MAX = 1 << 17;
+    /** Pushes without a registration that are accepted: doubled ones of a proxy, and those about all keys. */
+    static final int EXCESS_MAX = 1024;
+    private static final long EXCESS_PERIOD_NS = 1_000 * NS_PER_MS;
+
+    private int expectedCount;
+    private int excessCount;
+    private long excessSinceNs;
+
+    /** The client registers the keys that its next command reads. */
+    void onRegister() {
+        expectedCount = Math.min(EXPECTED_MAX, expectedCount + KEYS_PER_COMMAND);
+    }
+
+    /** Counts a push about one key, or about all keys; returns false if there were too many within a second. */
+    boolean onPush(long nowNs) {
+        if (expectedCount > 0) {
+            expectedCount--;
+            return true;
+        }
+        if (nowNs - excessSinceNs >= EXCESS_PERIOD_NS) {
+            excessSinceNs = nowNs;
+            excessCount = 0;
+        }
+        excessCount++;
+        return excessCount <= EXCESS_MAX;
+    }
+}

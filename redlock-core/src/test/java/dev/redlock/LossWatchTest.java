@@ -1,0 +1,149 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.FakeNode;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A lease that asks the nodes to report changes of its keys. */
+class LossWatchTest extends VirtualTest {
+
+    private static final long LINK_NS = 100_000;
+    private final List<LeaseState> lost = new ArrayList<>();
+
+    private Lease watched(VirtualWorld.Client client) {
+        return acquired(acquire(client, options().watchLoss().listener((lease, state) -> lost.add(state))));
+    }
+
+    private VirtualWorld.Client slowLinks() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> LINK_NS));
+        world.runMs(1_100);
+        return client;
+    }
+
+    @Test
+    void deletedKeysEndTheLeaseAfterTwoRoundTrips() {
+        Lease lease = watched(slowLinks());
+        world.runMs(10);
+        node(0).redis().delete("orders");
+        world.runMs(5);
+        assertEquals(LeaseState.HELD, lease.state(), "a quorum has its key");
+        node(1).redis().delete("orders");
+        world.runUntilNs(world.nowNs() + 4 * LINK_NS);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertEquals(List.of(LeaseState.LOST), lost);
+    }
+
+    @Test
+    void withoutTheOptionTheNextExtensionFindsTheLoss() {
+        VirtualWorld.Client client = slowLinks();
+        Lease lease = lease(client);
+        eachNode(node -> node.redis().delete("orders"));
+        world.runMs(100);
+        assertEquals(LeaseState.HELD, lease.state());
+        assertEquals(ExtendOutcome.LOST, extend(lease, TTL));
+    }
+
+    @Test
+    void aReplacedKeyEndsTheLease() {
+        Lease lease = watched(slowLinks());
+        world.runMs(10);
+        node(0).redis().set("orders", "foreign", 10_000);
+        node(1).redis().set("orders", "foreign", 10_000);
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, lease.state());
+    }
+
+    @ParameterizedTest
+    @EnumSource(CommandMode.class)
+    void extensionsKeepTheLeaseAndTheWatch(CommandMode mode) {
+        world(3);
+        VirtualWorld.Client client = client(context().commands(mode));
+        Lease lease = watched(client);
+        for (int i = 0; i < 5; i++) {
+            assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+            world.runMs(50);
+        }
+        assertEquals(LeaseState.HELD, lease.state());
+        node(0).redis().delete("orders");
+        node(1).redis().delete("orders");
+        world.runMs(5);
+        assertEquals(mode == CommandMode.NATIVE ? LeaseState.HELD : LeaseState.LOST, lease.state(),
+                "NATIVE: no pushes");
+    }
+
+    @Test
+    void flushedNodesEndTheLease() {
+        Lease lease = watched(slowLinks());
+        world.runMs(10);
+        node(0).redis().flushAll();
+        node(2).redis().flushAll();
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, lease.state());
+    }
+
+    @Test
+    void aKeyThatIsDeletedWhileTheNodeIsNotConnectedIsFoundAtTheReconnect() {
+        Lease lease = watched(slowLinks());
+        world.runMs(10);
+        node(0).breakConnections();
+        node(1).breakConnections();
+        node(0).redis().delete("orders");
+        node(1).redis().delete("orders");
+        world.runMs(100);
+        assertEquals(LeaseState.LOST, lease.state());
+    }
+
+    @Test
+    void aReleasedLeaseIsNotWatched() {
+        VirtualWorld.Client client = slowLinks();
+        Lease lease = watched(client);
+        world.runMs(10);
+        release(lease);
+        int before = checks();
+        eachNode(node -> node.redis().set("orders", "foreign", 10_000));
+        world.runMs(10);
+        assertEquals(before, checks());
+        assertTrue(lost.isEmpty());
+    }
+
+    @Test
+    void aLeaseIsWatchedAgainAfterItsReuse() {
+        VirtualWorld.Client client = slowLinks();
+        for (int i = 0; i < 3; i++) {
+            release(watched(client));
+        }
+        Lease lease = watched(client);
+        world.runMs(10);
+        eachNode(node -> node.redis().delete("orders"));
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, lease.state());
+    }
+
+    @Test
+    void eachNodeReadsTheKeyOnceForAnAcquireAndOnceForAnExtension() {
+        VirtualWorld.Client client = slowLinks();
+        Lease lease = acquired(acquire(client, options().watchLoss()));
+        world.runMs(10);
+        assertEquals(3, checks());
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofSeconds(9)));
+        world.runMs(10);
+        assertTrue(checks() <= 9, () -> "an extension by script pushes, and is read once more: " + checks());
+    }
+
+    private int checks() {
+        int count = 0;
+        for (FakeNode node : world.nodes()) {
+            count += node.redis().commandCount("check");
+        }
+        return count;
+    }
+}

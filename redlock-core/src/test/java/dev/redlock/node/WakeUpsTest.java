@@ -1,0 +1,46 @@
+package dev.redlock.node;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class WakeUpsTest {
+
+    private static final long SECOND_NS = 1_000_000_000;
+    private final WakeUps wakeUps = new WakeUps();
+
+    private void acceptsExactly(int count, long nowNs) {
+        for (int i = 0; i < count; i++) {
+            assertTrue(wakeUps.onPush(nowNs), "push " + i);
+        }
+        assertFalse(wakeUps.onPush(nowNs), "push " + count);
+    }
+
+    @Test
+    void aServerMaySendSomePushesWithoutARegistration() {
+        acceptsExactly(WakeUps.EXCESS_MAX, SECOND_NS);
+    }
+
+    @Test
+    void eachRegistrationAllowsThePushesOfTwoKeys() {
+        wakeUps.onRegister();
+        wakeUps.onRegister();
+        acceptsExactly(4 + WakeUps.EXCESS_MAX, SECOND_NS);
+    }
+
+    @Test
+    void theExcessIsCountedForEachSecond() {
+        acceptsExactly(WakeUps.EXCESS_MAX, SECOND_NS);
+        assertFalse(wakeUps.onPush(2 * SECOND_NS - 1));
+        acceptsExactly(WakeUps.EXCESS_MAX, 2 * SECOND_NS);
+    }
+
+    @Test
+    void registrationsThatWereNeverPushedDoNotAddUpWithoutLimit() {
+        for (int i = 0; i < 1_000_000; i++) {
+            wakeUps.onRegister();
+        }
+        acceptsExactly((1 << 17) + WakeUps.EXCESS_MAX, SECOND_NS);
+    }
+}
