@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -258,6 +259,25 @@ class HostileServersTest {
         };
     }
 
+    /** The invalidations name the lock of this test, other keys, and all keys. */
+    private static Hostility invalidatingAtFirstLock() {
+        ByteBuf some = Unpooled.directBuffer();
+        for (int i = 0; i < 10_000; i++) {
+            FakeRedis.invalidation(i == 0 ? null : i % 2 == 0 ? "orders" : "orders-" + i).writeTo(some);
+        }
+        // The same bytes a hundred times, without a copy: the test limits direct memory.
+        ByteBuf shared = Unpooled.unreleasableBuffer(some);
+        Set<Wire> done = Collections.newSetFromMap(new IdentityHashMap<>());
+        return (wire, words, honest) -> {
+            if (isLock(words) && done.add(wire)) {
+                for (int i = 0; i < 100; i++) {
+                    wire.send(shared.duplicate());
+                }
+            }
+            wire.send(honest);
+        };
+    }
+
     private static Hostility silentFromTheFirstLock() {
         Set<Wire> silent = Collections.newSetFromMap(new IdentityHashMap<>());
         return (wire, words, honest) -> {
@@ -326,6 +346,36 @@ class HostileServersTest {
                 () -> newThreads(threadsBefore).isEmpty());
     }
 
+    /** A million pushes precede the reply to the first lock command. The grant after them shows that they are read. */
+    @Test
+    void aMillionInvalidationsCostNoLock() throws InterruptedException {
+        long directBefore = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
+        try (SocketNodes nodes = new SocketNodes(3); LogLines log = new LogLines()) {
+            RedlockContext context = new RedlockContext().nodes(nodes.addresses())
+                    .transport(TransportKind.NIO)
+                    .unansweredTimeoutMs(60_000)
+                    .nodeTimeout(Duration.ofSeconds(9));
+            nodes.onLoop(0, () -> {
+                nodes.node(0).hostility(invalidatingAtFirstLock());
+                return null;
+            });
+            try (Redlock redlock = Redlock.connect(context)) {
+                Await.until("all of them", () -> ready(redlock) == 3);
+                NodeStatus hostile = redlock.nodes().get(0);
+                long startNs = System.nanoTime();
+                while (hostile.grantedCount() == 0) {
+                    lockAndRelease(redlock, "orders");
+                    assertTrue(System.nanoTime() - startNs < LIMIT_NS, () -> "no grant: " + hostile);
+                }
+                assertEquals(0, hostile.disconnectCount(), hostile::toString);
+                assertEquals(List.of(), log.with("node 0"));
+                assertNothingLeft(nodes);
+            }
+            long directAfter = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
+            assertTrue(directAfter - directBefore <= DIRECT_BYTES_MAX, "direct memory: " + directAfter);
+        }
+    }
+
     private static void beHostile(SocketNodes nodes, Row row) {
         nodes.onLoop(0, () -> {
             row.setUp.accept(nodes.node(0));
@@ -344,13 +394,17 @@ class HostileServersTest {
         int count = 0;
         boolean isSeen = false;
         while (!isSeen || count < LOCKS_MIN || System.nanoTime() - startNs < RUN_NS) {
-            AcquireOutcome outcome = redlock.tryAcquire("orders-" + count++ % 7, TTL);
-            assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
-            assertEquals(ReleaseOutcome.RELEASED, outcome.lease().release(), outcome::toString);
+            lockAndRelease(redlock, "orders-" + count++ % 7);
             isSeen = row.states.contains(hostile.state()) && String.valueOf(hostile.problem()).contains(row.problem);
             assertTrue(isSeen || System.nanoTime() - startNs < LIMIT_NS,
                     () -> "never as the table says: " + hostile);
         }
+    }
+
+    private static void lockAndRelease(Redlock redlock, String resource) throws InterruptedException {
+        AcquireOutcome outcome = redlock.tryAcquire(resource, TTL);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
+        assertEquals(ReleaseOutcome.RELEASED, outcome.lease().release(), outcome::toString);
     }
 
     private static void assertNothingLeft(SocketNodes nodes) {
