@@ -4,8 +4,10 @@ import dev.redlock.loadtest.chaos.ChaosCommand;
 import dev.redlock.loadtest.chaos.ChaosWorkerCommand;
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.FailureHandler;
+import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.NodesCommand;
 import dev.redlock.loadtest.cli.PlotsCommand;
+import dev.redlock.loadtest.cli.WrongOptionHandler;
 import dev.redlock.loadtest.compare.CompareCommand;
 import dev.redlock.loadtest.compare.CompareDriverCommand;
 import dev.redlock.loadtest.measure.ContentionCommand;
@@ -46,7 +48,8 @@ import picocli.CommandLine.Spec;
             "70:a bug of this program",
             "130:interrupted (Ctrl-C), or 143 (SIGTERM); the started nodes have been stopped"})
 public final class Main implements Runnable {
-    private static final int USAGE_WIDTH = 100;
+    /** Of a help that is not printed on a terminal. */
+    private static final int USAGE_WIDTH = 80;
     private static final String DEFAULT_COMMAND = "latency";
     private static final Set<String> TOP_LEVEL = Set.of("-h", "--help", "-V", "--version");
 
@@ -67,25 +70,32 @@ public final class Main implements Runnable {
 
     static int run(PrintWriter out, PrintWriter err, String... args) {
         CommandLine line = commandLine();
-        line.setExecutionExceptionHandler(new FailureHandler()).setOut(out).setErr(err);
+        line.setExecutionExceptionHandler(new FailureHandler())
+                .setParameterExceptionHandler(new WrongOptionHandler())
+                .setOut(out)
+                .setErr(err);
         return line.execute(withCommand(args));
     }
 
     /** All commands, ready to parse. */
     static CommandLine commandLine() {
         CommandLine line = new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true);
-        line.setUsageHelpWidth(USAGE_WIDTH);
+        line.setUsageHelpWidth(USAGE_WIDTH).setUsageHelpAutoWidth(true);
         line.getSubcommands().values().forEach(command -> explain(line, command));
         return line;
     }
 
-    /** The help of each command includes the exit codes. */
+    /** The help of each command includes the exit codes, and a name for its examples. */
     private static void explain(CommandLine line, CommandLine command) {
         UsageMessageSpec own = command.getCommandSpec().usageMessage();
         UsageMessageSpec common = line.getCommandSpec().usageMessage();
         own.abbreviateSynopsis(true);
         own.exitCodeListHeading(common.exitCodeListHeading());
         own.exitCodeList(common.exitCodeList());
+        if (own.footer().length > 0) {
+            String alias = Invocation.quoted(List.of("load-test=" + Invocation.program()));
+            own.footerHeading("%nExamples, after alias " + alias.replace("%", "%%") + ":%n");
+        }
     }
 
     /** The arguments, with the default command in front if they name none. */

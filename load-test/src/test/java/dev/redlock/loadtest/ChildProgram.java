@@ -1,13 +1,17 @@
 package dev.redlock.loadtest;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -32,13 +36,28 @@ final class ChildProgram implements AutoCloseable {
         Path folder = Files.createTempDirectory("load-test-child-");
         Path out = folder.resolve("stdout");
         List<String> command = new ArrayList<>(interruptible());
-        command.addAll(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Djava.io.tmpdir=" + folder, "-cp",
-                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                Main.class.getName()));
+        command.addAll(java("-Djava.io.tmpdir=" + folder));
         command.addAll(Arrays.asList(args));
         return new ChildProgram(folder, out,
                 new ProcessBuilder(command).directory(folder.toFile()).redirectOutput(out.toFile()).start());
+    }
+
+    private static List<String> java(String option) {
+        return List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), option, "-cp",
+                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                Main.class.getName());
+    }
+
+    /** The help of a command on a terminal of this width. */
+    static String help(int columns) throws IOException, InterruptedException {
+        String command = String.join(" ", java("-Xshare:auto")) + " latency --help";
+        ProcessBuilder terminal = new ProcessBuilder("script", "-q", "-e", "-c",
+                "stty cols " + columns + "; " + command, "/dev/null");
+        terminal.environment().putAll(Map.of("TERM", "xterm", "NO_COLOR", "1"));
+        Process process = terminal.start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertEquals(0, process.waitFor(), said);
+        return said;
     }
 
     /** A build that was started in the background may ignore SIGINT, and so would its children. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import java.io.IOException;
@@ -22,6 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Each measuring command in its short form, on real nodes, and what it leaves behind. */
 class CommandsTest {
+    private static final String MEASURING = "To measure on them: ";
+
     @TempDir
     private Path folder;
 
@@ -180,12 +183,21 @@ class CommandsTest {
             List<ProcessHandle> servers = program.servers();
             assertEquals(2, servers.size());
             assertEquals(2, program.out().lines().filter(line -> line.contains("  unix:///")).count(), program.out());
-            assertTrue(program.out().contains("--addresses 127.0.0.1:"), program.out());
+            String printed = program.out().lines().filter(line -> line.startsWith(MEASURING)).findFirst().orElse("");
+            assertTrue(printed.contains("--addresses 127.0.0.1:"), program.out());
+            runPrinted(printed.substring(MEASURING.length()));
             program.signal("INT");
             assertEquals(130, program.awaitExit(), program::err);
             servers.forEach(server -> assertFalse(server.isAlive()));
             assertEquals(List.of(), program.leftovers());
         }
+    }
+
+    private void runPrinted(String command) throws IOException {
+        assertTrue(command.startsWith(Invocation.program() + " latency "), command);
+        String arguments = command.substring(Invocation.program().length()).strip()
+                + " --nodes 2 --outstanding 1 --repetitions 1 --duration 50ms --warmup 0ms --jvm-warmup 0ms";
+        run(arguments.split(" "));
     }
 
     private JsonNode run(String... args) throws IOException {

@@ -45,6 +45,7 @@ class DocsCommandsTest {
             for (String line : command.getCommandSpec().usageMessage().footer()) {
                 if (line.startsWith("  load-test ")) {
                     count++;
+                    assertTrue(line.length() < 80, () -> "wraps on a narrow terminal: " + line);
                     problems.addAll(problems(line.strip().substring("load-test ".length()).split(" {2,}")[0]));
                 }
             }

@@ -7,13 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.nodes.Source;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -21,6 +25,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.OptionSpec;
 
 /** The program from its command line, on real nodes. */
 class MainTest {
@@ -203,6 +210,54 @@ class MainTest {
         assertEquals(2, run(args.split(" ")));
         assertTrue(err.toString().contains(message), err::toString);
         assertEquals("", out.toString());
+        List<String> lines = err.toString().lines().toList();
+        assertTrue(lines.size() <= 3, "the error scrolls away: " + err);
+        assertTrue(lines.get(lines.size() - 1).matches("All options: java -jar \\S+( [a-z]+)? --help"), err::toString);
+    }
+
+    @Test
+    void similarNamesAreSuggested() {
+        assertEquals(2, run("latecny"));
+        assertTrue(err.toString().contains("Did you mean: load-test latency"), err::toString);
+        assertTrue(err.toString().endsWith("load-test.jar --help" + System.lineSeparator()), err::toString);
+        assertEquals(2, run("soak", "--sample", "x"));
+        assertTrue(err.toString().endsWith("load-test.jar soak --help" + System.lineSeparator()), err::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {70, 150})
+    void helpIsAsWideAsTheTerminal(int columns) throws Exception {
+        List<String> lines = ChildProgram.help(columns).lines().toList();
+        int widest = lines.stream().mapToInt(String::length).max().orElseThrow();
+        assertTrue(widest <= columns && widest > columns - 20, () -> String.join("\n", lines));
+    }
+
+    @Test
+    void helpOfAChoiceNamesEveryValue() {
+        List<String> missing = new ArrayList<>();
+        for (CommandLine command : Main.commandLine().getSubcommands().values()) {
+            boolean isShown = !command.getCommandSpec().usageMessage().hidden();
+            for (OptionSpec option : isShown ? command.getCommandSpec().options() : List.<OptionSpec>of()) {
+                String help = String.join(" ", option.description()).toLowerCase(Locale.ROOT);
+                for (Object value : choices(option)) {
+                    if (!help.matches("(?s).*\\b" + value.toString().toLowerCase(Locale.ROOT) + "\\b.*")) {
+                        missing.add(command.getCommandName() + " " + option.longestName() + ": " + value);
+                    }
+                }
+            }
+        }
+        assertEquals(List.of(), missing);
+    }
+
+    /** The source of given addresses is chosen with --addresses. */
+    private static List<?> choices(OptionSpec option) {
+        Class<?> type = option.typeInfo().isMultiValue()
+                ? option.typeInfo().getAuxiliaryTypes()[0]
+                : option.typeInfo().getType();
+        boolean isListed = !type.isEnum() || option.description()[0].contains("${COMPLETION-CANDIDATES}");
+        return isListed
+                ? List.of()
+                : Arrays.stream(type.getEnumConstants()).filter(value -> value != Source.GIVEN).toList();
     }
 
     @Test
@@ -212,7 +267,7 @@ class MainTest {
         for (String command : List.of("latency", "throughput", "contention", "soak", "chaos", "nodes")) {
             out.getBuffer().setLength(0);
             assertEquals(0, run(command, "--help"));
-            assertTrue(out.toString().contains("Examples:"), out::toString);
+            assertTrue(out.toString().contains("Examples, after alias 'load-test=java "), out::toString);
             assertTrue(out.toString().contains("load-test " + command + " [OPTIONS]"), out::toString);
             assertTrue(out.toString().contains("Exit codes:"), out::toString);
             assertFalse(out.toString().contains("${"), out::toString);

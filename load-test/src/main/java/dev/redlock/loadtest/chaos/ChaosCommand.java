@@ -35,10 +35,10 @@ import picocli.CommandLine.Spec;
 @Command(name = "chaos", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         description = "Kills, restarts, wipes, pauses and cuts off real nodes, and pauses and kills processes that "
                 + "lock over them; then checks from their records whether two ever held one lock.",
-        footer = {"", "Examples:", "  load-test chaos --duration 30s        a short run",
+        footer = {"  load-test chaos --duration 30s        a short run",
             "  load-test chaos --seed 42 --duration 30s   the same plan again",
             "  load-test chaos --majority-loss --duration 10m",
-            "  load-test chaos --namespaces --duration 60s   the kernel drops packets (as root)",
+            "  load-test chaos --namespaces --duration 60s   the kernel drops packets (root)",
             "  load-test chaos --faults kill,pause --resources 1 --fenced all"})
 public final class ChaosCommand implements Callable<Integer> {
     private static final long END_LIMIT_SECONDS = 15;

@@ -45,7 +45,8 @@ public final class ClientOptions {
     private int eventLoops;
 
     @Option(names = "--idle-policy", paramLabel = "POLICY", defaultValue = "block",
-            description = "Behaviour of an idle event loop: block, yield or busy_spin (default: ${DEFAULT-VALUE}).")
+            description = "Behaviour of an idle event loop: block, back_off, yield or busy_spin (default: "
+                    + "${DEFAULT-VALUE}).")
     private IdlePolicy idlePolicy;
 
     @Option(names = "--commands", paramLabel = "MODE", defaultValue = "auto",

@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.loadtest.driver.LibraryVersion;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.result.Versions;
-import io.netty.util.Version;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -33,12 +33,8 @@ public final class LabVersions {
         return new Versions(BuildVersion.program(),
                 Runtime.version() + " (" + System.getProperty("java.vm.name") + ", " + System.getProperty("java.vendor")
                         + ")",
-                netty(), byDriver, nodes.nodes().stream().map(LabVersions::server).toList());
-    }
-
-    private static String netty() {
-        Version version = Version.identify().get("netty-common");
-        return version == null ? "unknown" : version.artifactVersion();
+                LibraryVersion.number("io.netty", "netty-common"), byDriver,
+                nodes.nodes().stream().map(LabVersions::server).toList());
     }
 
     /** A server that is down at the end is reported as "unknown", so that the results are still written. */

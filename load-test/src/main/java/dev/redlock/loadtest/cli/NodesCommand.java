@@ -4,6 +4,7 @@ import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.Source;
+import dev.redlock.transport.NodeAddress;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -24,7 +25,7 @@ import picocli.CommandLine.Spec;
 @Command(name = "nodes", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         description = "Starts nodes on this machine, prints their addresses and runs until Ctrl-C, which stops "
                 + "them and removes their files. They listen on loopback only.",
-        footer = {"", "Examples:", "  load-test nodes                     three nodes",
+        footer = {"  load-test nodes                     three nodes",
             "  load-test nodes 5 --append-only     five that keep their data over a restart",
             "  load-test nodes 3 --config 'requirepass secret'"})
 public final class NodesCommand implements Callable<Integer> {
@@ -83,9 +84,20 @@ public final class NodesCommand implements Callable<Integer> {
             out.println(node.address() + node.unixSocket().map(file -> "  unix://" + file).orElse("") + pid);
         }
         out.println();
-        String addresses = nodes.nodes().stream().map(n -> n.address().toString()).collect(Collectors.joining(","));
-        out.println("To measure on them: load-test latency --fresh --addresses " + addresses);
+        List<NodeAddress> addresses = nodes.nodes().stream().map(RedisNode::address).toList();
+        out.println("To measure on them: " + measuring(addresses));
+        if (addresses.get(0).password() != null) {
+            out.println("Replace PASSWORD by the password of the nodes.");
+        }
         out.println("Ctrl-C stops them.");
         out.flush();
+    }
+
+    /** A command that measures on these nodes. It has a placeholder for their password. */
+    static String measuring(List<NodeAddress> addresses) {
+        String given = addresses.stream()
+                .map(address -> address.password() == null ? address.toString() : "redis://:PASSWORD@" + address)
+                .collect(Collectors.joining(","));
+        return Invocation.program() + " latency --fresh --addresses " + Invocation.quoted(List.of(given));
     }
 }

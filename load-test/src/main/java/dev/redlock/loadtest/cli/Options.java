@@ -79,12 +79,15 @@ public final class Options {
         for (OptionSpec option : line.getCommandSpec().options()) {
             boolean isOut = option.usageHelp() || option.versionHelp() || option.hidden();
             if (!isOut && option.getValue() != null) {
-                String name = option.longestName();
-                texts.put(name.substring(2),
-                        name.equals(ADDRESSES) ? places(option.getValue()) : text(option.getValue()));
+                texts.put(option.longestName().substring(2), asText(option));
             }
         }
         return texts;
+    }
+
+    /** The value of an option as it is typed, without passwords. */
+    static String asText(OptionSpec option) {
+        return option.longestName().equals(ADDRESSES) ? places(option.getValue()) : text(option.getValue());
     }
 
     private static String places(Collection<String> addresses) {

@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
 @Command(name = "plots", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class, sortOptions = false,
         description = "Draws PNG pictures for documents from the results.json of a run: latency against the number of "
                 + "nodes, percentile curves, drivers side by side. (Charts of report.html can be saved as SVG.)",
-        footer = {"", "Examples:",
+        footer = {
             "  load-test plots load-test-results/compare-20260102-030405/results.json",
             "  load-test plots results.json --output docs/images"})
 public final class PlotsCommand implements Callable<Integer> {

@@ -37,11 +37,11 @@ import picocli.CommandLine.Model.OptionSpec;
             "Each driver has a JVM of its own, warmed up once and idle while the others are measured. At every node "
                     + "count and load they take turns (A B A B); medians and the spread over the repetitions are "
                     + "shown, and the ratio to the first driver."},
-        footer = {"", "Examples:", "  load-test compare                                  about two minutes",
+        footer = {"  load-test compare                                  about two minutes",
             "  load-test compare --driver redlock,redlock@nio,redlock@epoll --nodes 5",
-            "  load-test compare --driver redlock,redlock-stage,redlock-blocking --outstanding 1,16,64",
+            "  load-test compare --driver redlock,redlock-blocking --outstanding 1,16,64",
             "  load-test compare --driver redlock-scripts-each,lettuce-scripts --nodes 5",
-            "  load-test compare --driver redlock,lettuce-batched --rate 5000,20000 --nodes 3"})
+            "  load-test compare --driver redlock,lettuce-batched --rate 5000,20000"})
 public final class CompareCommand extends LabCommand {
     /** Options for the nodes and for the whole run; the driver processes get all others. */
     private static final Set<String> OWN_OPTIONS = Set.of("--driver", "--nodes", "--addresses", "--source",

@@ -6,22 +6,30 @@ import java.io.UncheckedIOException;
 import java.util.Properties;
 
 /**
- * Finds the release of a library on the class path, from the properties that Maven adds to every jar.
+ * Finds the release of a library on the class path, from the properties that Maven adds to every jar. Each library has
+ * them at a path of its own, so they survive in a jar that is merged from many.
  *
  * @threading immutable
  */
-final class LibraryVersion {
+public final class LibraryVersion {
     private LibraryVersion() {
     }
 
     static String of(String title, String group, String artifact) {
-        return of(LibraryVersion.class.getClassLoader(), title, group, artifact);
+        return title + " " + number(group, artifact);
     }
 
-    static String of(ClassLoader loader, String title, String group, String artifact) {
+    /**
+     * The number of the release.
+     *
+     * @param group    of the library's Maven coordinates
+     * @param artifact of the same
+     * @return such as {@code 4.2.18.Final}, or "(not from a jar)" for a library that runs from its classes
+     */
+    public static String number(String group, String artifact) {
         String name = "META-INF/maven/" + group + "/" + artifact + "/pom.properties";
-        try (InputStream in = loader.getResourceAsStream(name)) {
-            return title + " " + (in == null ? "(not from a jar)" : read(in));
+        try (InputStream in = LibraryVersion.class.getClassLoader().getResourceAsStream(name)) {
+            return in == null ? "(not from a jar)" : read(in);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot read " + name, e);
         }

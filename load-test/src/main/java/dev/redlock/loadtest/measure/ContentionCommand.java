@@ -31,7 +31,7 @@ import picocli.CommandLine.Command;
             "Hand-over: from the moment a holder starts to release to the moment the next holder, "
                     + "already waiting, is notified. Fairness: Jain's index over the waiters, 1 if all acquired "
                     + "equally often, 1/waiters if one of them got every lock."},
-        footer = {"", "Examples:", "  load-test contention                              half a minute",
+        footer = {"  load-test contention                              half a minute",
             "  load-test contention --outstanding 64 --keys 4 --hold 5ms --wait 2s",
             "  load-test contention --clients 4 --nodes 5 --fenced",
             "  load-test contention --keys 64 --hot-share 0.2 --outstanding 64"})

@@ -28,11 +28,11 @@ import picocli.CommandLine.Option;
         defaultValueProvider = LatencyCommand.Defaults.class,
         description = "Measures acquire and release latency of quorum locks against the number of nodes, one cycle at "
                 + "a time and under load, and checks that no two holders overlap.",
-        footer = {"", "Examples:", "  load-test latency                        the full sweep, about a minute",
+        footer = {"  load-test latency                        the full sweep, about a minute",
             "  load-test latency --nodes 3 --duration 2s --jvm-warmup 2s",
-            "  load-test latency --nodes 1,3,5 --rate 500,2000   open loop: latency from the intended time",
-            "  load-test latency --nodes 5 --delay 4=10ms        one of five nodes is far away",
-            "  load-test latency --nodes 5 --versus-delay 4=100ms --repetitions 5   the same against all near by",
+            "  load-test latency --nodes 1,3,5 --rate 500,2000   open loop, fixed rates",
+            "  load-test latency --nodes 5 --delay 4=10ms        one node is far away",
+            "  load-test latency --nodes 5 --versus-delay 4=100ms   the same against none",
             "  load-test latency --addresses 10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379"})
 public final class LatencyCommand extends LabCommand {
     private String exclusion = "";

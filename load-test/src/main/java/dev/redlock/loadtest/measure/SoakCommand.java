@@ -34,7 +34,7 @@ import picocli.CommandLine.Option;
                 + "memory, threads, open files and the client's counters. What keeps growing fails the run.",
             "Each reading forces a garbage collection, whose pause is in the latencies. Ctrl-C ends the run early and "
                     + "writes what there is."},
-        footer = {"", "Examples:", "  load-test soak                                  an hour",
+        footer = {"  load-test soak                                  an hour",
             "  load-test soak --duration 12h --sample 1m --rate 5000",
             "  load-test soak --duration 10s --sample 500ms --jvm-warmup 2s   a short form"})
 public final class SoakCommand extends LabCommand {

@@ -28,9 +28,9 @@ import picocli.CommandLine.Option;
         description = {"Raises the load step by step until it saturates, and reports the step.",
             "Closed loop: the next number of cycles in flight brings less than 5 %% more cycles per second. Open loop "
                     + "(--rate, --rate-from): the rate is missed; the last rate that was kept counts."},
-        footer = {"", "Examples:", "  load-test throughput                            about a minute",
+        footer = {"  load-test throughput                            about a minute",
             "  load-test throughput --nodes 5 --outstanding 1,2,4,8,16,32,64,128",
-            "  load-test throughput --nodes 3 --rate-from 5000   half as much again each time, until it is missed",
+            "  load-test throughput --nodes 3 --rate-from 5000   raises the rate by half",
             "  load-test throughput --nodes 3 --driver redlock,set-nx"})
 public final class ThroughputCommand extends LabCommand {
     private static final double GAIN_MIN = 1.05;
