@@ -63,7 +63,8 @@ class CommandsTest {
 
     @Test
     void missedRateFailsALatencyRunAndMarksItsFiles() throws IOException {
-        JsonNode root = run(1, "latency", "--nodes", "1", "--outstanding", "1", "--rate", "1000000", "--duration",
+        JsonNode root = run(1, "latency", "--repetitions", "1", "--nodes", "1", "--outstanding", "1", "--rate",
+                "1000000", "--duration",
                 "200ms", "--warmup", "0ms", "--jvm-warmup", "100ms");
         assertEquals("FAIL", root.get("verdict").asText());
         assertTrue(out.toString().contains("FAIL: redlock, N = 1, 1000000/s: missed the rate: of 200000 cycles"),
@@ -122,7 +123,8 @@ class CommandsTest {
 
     @Test
     void delayedNodesAreSlowerByTheDelay() throws IOException {
-        JsonNode root = run("latency", "--nodes", "1", "--outstanding", "1", "--delay", "5ms", "--duration", "500ms",
+        JsonNode root = run("latency", "--repetitions", "1", "--nodes", "1", "--outstanding", "1", "--delay", "5ms",
+                "--duration", "500ms",
                 "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/operations/acquire/minUs").asDouble() >= 10_000, root::toString);
         assertTrue(root.at("/series/0/cost/cpuUsPerCycle").isNull(), "the proxy runs in this process");
@@ -159,7 +161,8 @@ class CommandsTest {
 
     @Test
     void nodesOnUnixSocketsAreMeasured() throws IOException {
-        JsonNode root = run("latency", "--nodes", "3", "--unix-sockets", "--outstanding", "2", "--duration", "500ms",
+        JsonNode root = run("latency", "--repetitions", "1", "--nodes", "3", "--unix-sockets", "--outstanding", "2",
+                "--duration", "500ms",
                 "--warmup", "50ms", "--jvm-warmup", "0ms");
         assertTrue(root.at("/series/0/tally/cycles").asLong() > 0, root::toString);
     }

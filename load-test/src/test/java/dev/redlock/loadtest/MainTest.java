@@ -32,6 +32,7 @@ import picocli.CommandLine.Model.OptionSpec;
 /** The program from its command line, on real nodes. */
 class MainTest {
     private static final String NUMBER = " +[0-9.]+";
+    private static final String SPREAD = " \\([0-9.]+ - [0-9.]+\\)";
 
     @TempDir
     private Path output;
@@ -42,21 +43,28 @@ class MainTest {
     @Test
     void shortSweepPrintsItsTableAndLeavesNothingBehind() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
-        try (ChildProgram program = ChildProgram.start("--nodes", "1,3", "--outstanding", "1,8", "--duration", "300ms",
-                "--warmup", "50ms", "--jvm-warmup", "100ms")) {
+        try (ChildProgram program = ChildProgram.start("--nodes", "1,3", "--outstanding", "1,8", "--duration", "200ms",
+                "--warmup", "50ms", "--jvm-warmup", "100ms", "--repetitions", "2")) {
             program.awaitLine("N = 3");
             List<ProcessHandle> servers = program.servers();
             assertEquals(3, servers.size());
             assertEquals(0, program.awaitExit(), () -> program.err());
             String text = program.out();
-            assertTrue(text.startsWith("3 nodes: "), text);
+            assertTrue(text.matches("3 nodes: [^\n]*(not )?pinned to cores?[ :][^\n]*\n(?s:.*)"), text);
+            assertTrue(
+                    Pattern.compile("(?m)^Acquire p50, redlock, 8 outstanding: [0-9.]+ us on 1, [0-9.]+ us on 3 nodes$")
+                            .matcher(text)
+                            .find(),
+                    text);
             for (String start : List.of("1 +1", "1 +8", "3 +1", "3 +8")) {
-                assertTrue(Pattern.compile("(?m)^ +" + start + NUMBER.repeat(9) + "$").matcher(text).find(), text);
+                assertTrue(Pattern.compile("(?m)^ +" + start + NUMBER.repeat(2) + SPREAD + NUMBER.repeat(7) + "$")
+                        .matcher(text)
+                        .find(), text);
             }
             assertTrue(text.contains("PASS: no two holders overlapped in "), text);
             assertTrue(text.strip().matches("(?s).*\\RResults: load-test-results/latency-\\S+/report\\.html"), text);
             assertTrue(program.results()
-                    .containsAll(List.of("report.html", "results.json", "series.csv", "redlock-n3-k8-r1-cycle.hgrm",
+                    .containsAll(List.of("report.html", "results.json", "series.csv", "redlock-n3-k8-r2-cycle.hgrm",
                             "redlock-n1-k1-r1-acquire.hlog")),
                     () -> program.err());
             assertEquals(List.of(), program.leftovers());
@@ -119,7 +127,7 @@ class MainTest {
     void givenAddressesAreMeasuredAndLeftRunning() throws Exception {
         try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().count(1).config("requirepass s3cr3t"))) {
             int code = run("--addresses", nodes.addresses()[0], "--driver", "set-nx", "--outstanding", "2",
-                    "--duration", "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms", "--output",
+                    "--duration", "100ms", "--warmup", "0ms", "--jvm-warmup", "0ms", "--repetitions", "1", "--output",
                     output.resolve("given").toString());
             String json = Files.readString(output.resolve("given/results.json"));
             assertFalse(json.contains("s3cr3t"), "a password was written");
@@ -139,7 +147,8 @@ class MainTest {
                     err::toString);
             assertFalse(Files.exists(output.resolve("young")), "an empty folder was left behind");
             assertEquals(0, run("--addresses", nodes.addresses()[0], "--fresh", "--outstanding", "1", "--duration",
-                    "1s", "--warmup", "0ms", "--jvm-warmup", "0ms", "--output", output.resolve("fresh").toString()),
+                    "500ms", "--warmup", "0ms", "--jvm-warmup", "0ms", "--repetitions", "1", "--output",
+                    output.resolve("fresh").toString()),
                     () -> out.toString() + err);
         }
     }
@@ -192,6 +201,9 @@ class MainTest {
         "--delay 7=1ms|--delay names node 7: there are 7, counted from 0", "--delay 11s|expected at most 10s",
         "--delay 1ms --unix-sockets|--delay needs nodes on TCP",
         "--addresses unix:///a --delay 1ms|--delay needs nodes on TCP",
+        "--pin 1-|--pin: '1-': expected auto, none, or cores such as 1 or 2-5,7",
+        "nodes --pin x|--pin: 'x': expected auto, none",
+        "--addresses a:1 --pin 1|--pin is for nodes that load-test starts",
         "--addresses a:1 --unix-sockets|with --addresses, write unix:///path",
         "--fresh|--fresh is for servers named with --addresses", "--output pom.xml|is not an empty folder",
         "throughput --rate 5 --rate-from 5|--rate and --rate-from exclude each other",

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
@@ -35,6 +36,9 @@ public final class NodeOptions {
                     + "works).")
     private Source source;
 
+    @Mixin
+    private PinOption pin;
+
     @Option(names = "--unix-sockets", description = "Connect to the started nodes over Unix sockets instead of TCP.")
     private boolean unixSockets;
 
@@ -59,6 +63,9 @@ public final class NodeOptions {
         Options.require(line, source != Source.GIVEN, "--source given: name the servers with --addresses instead");
         Options.require(line, source == null || addresses.isEmpty(), "--source and --addresses exclude each other");
         checkAddresses(line);
+        pin.check(line);
+        Options.require(line, addresses.isEmpty() || !PinOption.isGiven(line),
+                "--pin is for nodes that load-test starts: servers named with --addresses run where they are");
         Options.require(line, !fresh || !addresses.isEmpty(),
                 "--fresh is for servers named with --addresses: nodes that load-test starts are always fresh");
         Options.require(line, !unixSockets || addresses.isEmpty(),
@@ -111,7 +118,8 @@ public final class NodeOptions {
     public RedisNodesContext context() {
         RedisNodesContext context = new RedisNodesContext().addresses(addresses)
                 .count(countMax())
-                .unixSocket(unixSockets);
+                .unixSocket(unixSockets)
+                .pin(pin.pin());
         return source == null ? context : context.source(source);
     }
 

@@ -12,6 +12,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -37,6 +38,9 @@ public final class NodesCommand implements Callable<Integer> {
             description = "Source of the server binary: path, embedded or container (default: the first that works).")
     private Source source;
 
+    @Mixin
+    private PinOption pin;
+
     @Option(names = "--append-only", description = "Write every command through to disk.")
     private boolean appendOnly;
 
@@ -60,7 +64,9 @@ public final class NodesCommand implements Callable<Integer> {
         Options.require(line, count >= 1 && count <= RedisNodesContext.COUNT_MAX,
                 "N is " + count + ": expected 1 to " + RedisNodesContext.COUNT_MAX + " nodes");
         Options.require(line, source != Source.GIVEN, "--source given: this command starts nodes");
+        pin.check(line);
         RedisNodesContext context = new RedisNodesContext().count(count)
+                .pin(pin.pin())
                 .appendOnly(appendOnly)
                 .unixSocket(unixSockets);
         config.forEach(context::config);

@@ -45,7 +45,7 @@ import picocli.CommandLine.Model.OptionSpec;
 public final class CompareCommand extends LabCommand {
     /** Options for the nodes and for the whole run; the driver processes get all others. */
     private static final Set<String> OWN_OPTIONS = Set.of("--driver", "--nodes", "--addresses", "--source",
-            "--unix-sockets", "--delay", "--fresh", "--output", "--repetitions");
+            "--pin", "--unix-sockets", "--delay", "--fresh", "--output", "--repetitions");
 
     private final List<DriverProcess> processes = new CopyOnWriteArrayList<>();
     private List<String> driverArguments = List.of();

@@ -1,11 +1,11 @@
 package dev.redlock.loadtest.compare;
 
-import dev.redlock.loadtest.measure.Spread;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
+import dev.redlock.loadtest.result.Spread;
 import dev.redlock.loadtest.result.Verdict;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -51,6 +51,7 @@ public final class Lab implements AutoCloseable {
     private final long zeroNs = System.nanoTime();
     private final String keyPrefix = "load-test:" + Long.toHexString(zeroNs) + ":";
     private final List<SeriesResult> series = new ArrayList<>();
+    private final List<String> warnings = new ArrayList<>();
     private final List<String> notes = new ArrayList<>();
     private final List<String> failures = new ArrayList<>();
     private int planCount;
@@ -253,12 +254,21 @@ public final class Lab implements AutoCloseable {
         notes.add(note);
     }
 
+    /** Adds a finding that makes figures doubtful. */
+    void warn(String warning) {
+        warnings.add(warning);
+    }
+
     public void fail(String failure) {
         failures.add(failure);
     }
 
     List<SeriesResult> series() {
         return series;
+    }
+
+    List<String> warnings() {
+        return warnings;
     }
 
     List<String> notes() {

@@ -3,6 +3,7 @@ package dev.redlock.loadtest.measure;
 import dev.redlock.loadtest.cli.ClientOptions;
 import dev.redlock.loadtest.cli.DurationConverter;
 import dev.redlock.loadtest.cli.ExitCodes;
+import dev.redlock.loadtest.cli.Invocation;
 import dev.redlock.loadtest.cli.LabVersions;
 import dev.redlock.loadtest.cli.LoadOptions;
 import dev.redlock.loadtest.cli.NodeOptions;
@@ -93,9 +94,9 @@ public abstract class LabCommand implements Callable<Integer> {
             if (!lab.exclusion().isEmpty()) {
                 lab.note("exclusion was checked on " + lab.exclusion());
             }
-            result = new RunResult(spec.name(), folder.startedAt(), lab.offsetMs(), Options.asText(line()),
-                    LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(), lab.series(), lab.notes(),
-                    lab.failures());
+            result = new RunResult(spec.name(), folder.startedAt(), lab.offsetMs(), Invocation.of(line()),
+                    Options.asText(line()), LabVersions.of(clientOptions.drivers(), nodes), MachineClass.here(),
+                    lab.series(), lab.notes(), lab.warnings(), lab.failures());
         }
         isMeasured = true;
         Path shown = folder.finish(result);
@@ -110,6 +111,7 @@ public abstract class LabCommand implements Callable<Integer> {
                 DurationConverter.text(loadOptions.duration()), Runtime.version(), result.machine().cores());
         conclusions(result).forEach(out()::println);
         sendDelay(result).ifPresent(out()::println);
+        result.warnings().forEach(warning -> out().println("WARNING: " + warning));
         result.allFailures().forEach(failure -> out().println("FAIL: " + failure));
         out().printf("%n%s%n%s%n", table(result), "Results: " + shown);
         out().flush();

@@ -7,14 +7,18 @@ import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.SeriesGroup;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
+import dev.redlock.loadtest.result.Spread;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.StringJoiner;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -86,6 +90,7 @@ public final class LatencyCommand extends LabCommand {
             }
         });
         exclusion = lab.exclusion();
+        Agreement.warnings(lab.series()).forEach(lab::warn);
     }
 
     private String versus() {
@@ -107,7 +112,8 @@ public final class LatencyCommand extends LabCommand {
 
     @Override
     protected List<String> conclusions(RunResult result) {
-        List<String> lines = new ArrayList<>(pass(result, "no two holders overlapped in " + exclusion));
+        List<String> lines = new ArrayList<>(curves(result));
+        lines.addAll(pass(result, "no two holders overlapped in " + exclusion));
         if (isVersus()) {
             for (SeriesResult one : result.series()) {
                 SeriesSpec spec = one.spec();
@@ -117,6 +123,18 @@ public final class LatencyCommand extends LabCommand {
             }
         }
         return lines;
+    }
+
+    /** The result of a sweep in a line for each driver and load. */
+    private static List<String> curves(RunResult result) {
+        Map<SeriesSpec, StringJoiner> curves = new LinkedHashMap<>();
+        for (SeriesGroup one : SeriesGroup.of(result.series())) {
+            String start = "Acquire p50, " + one.spec().driver() + ", " + one.spec().load() + ": ";
+            curves.computeIfAbsent(one.spec().withNodes(0), spec -> new StringJoiner(", ", start, ""))
+                    .add(String.format(Locale.ROOT, "%.1f us on %d", one.us(SeriesResult.ACQUIRE, 50).median(),
+                            one.spec().nodes()));
+        }
+        return curves.values().stream().map(curve -> curve + " nodes").toList();
     }
 
     /** Both sides of one step, over all repetitions. */
@@ -152,8 +170,9 @@ public final class LatencyCommand extends LabCommand {
      */
     static final class Defaults extends OptionDefaults {
         Defaults() {
-            super(Map.of("--nodes", "1,3,5,7", "--outstanding", "1,64", "--duration", "4500ms", "--warmup", "1s",
-                    "--jvm-warmup", "8s", "--hold", "0ms", "--wait", "0ms", "--clients", "1"));
+            super(Map.of("--nodes", "1,3,5,7", "--outstanding", "1,64", "--duration", "800ms", "--warmup",
+                    "200ms", "--jvm-warmup", "8s", "--hold", "0ms", "--wait", "0ms", "--clients", "1",
+                    "--repetitions", "6", "--pin", "auto"));
         }
     }
 }

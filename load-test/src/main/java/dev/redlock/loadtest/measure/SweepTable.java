@@ -1,15 +1,16 @@
 package dev.redlock.loadtest.measure;
 
 import dev.redlock.loadtest.result.LoopKind;
-import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.SeriesGroup;
 import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.result.Spread;
 import dev.redlock.loadtest.result.Verdict;
 import java.util.List;
 import java.util.Locale;
 
 /**
- * The table of a sweep, in plain text.
+ * The table of a sweep, in plain text: a line for each driver, node count and load; medians over the turns.
  *
  * @threading any thread
  */
@@ -18,41 +19,54 @@ final class SweepTable {
     }
 
     static String of(RunResult result) {
-        List<SeriesResult> series = result.series();
-        int width = series.stream().mapToInt(one -> one.spec().driver().length()).max().orElse(0);
-        boolean isNamed = series.stream().map(one -> one.spec().driver()).distinct().count() > 1;
-        boolean isRepeated = series.stream().anyMatch(one -> one.spec().repetition() > 1);
+        List<SeriesGroup> groups = SeriesGroup.of(result.series());
+        int width = groups.stream().mapToInt(one -> one.spec().driver().length()).max().orElse(0);
+        boolean isNamed = groups.stream().map(one -> one.spec().driver()).distinct().count() > 1;
+        int turns = groups.stream().mapToInt(one -> one.turns().size()).max().orElse(1);
+        int spreadWidth = groups.stream().mapToInt(one -> spread(one).length()).max().orElse(0);
+        boolean isOpen = groups.stream().anyMatch(one -> one.spec().loop() == LoopKind.OPEN);
+        String lead = isNamed ? " ".repeat(width + 2) : "";
         StringBuilder text = new StringBuilder();
-        String lead = (isNamed ? " ".repeat(width + 2) : "") + (isRepeated ? "    " : "");
-        text.append(String.format(Locale.ROOT, "%s%3s %11s %9s   %-35s   %-17s   %-14s%n", lead, "", "", "",
-                "acquire, us", "release, us", "client, /cycle"));
-        text.append(String.format(Locale.ROOT, "%s%3s %11s %9s   %8s %8s %8s %8s   %8s %8s   %7s %6s%n", lead, "N",
-                isOpen(series) ? "rate/s" : "outstanding", "cycles/s", "p50", "p99", "p99.9", "max", "p50", "p99",
+        if (turns > 1) {
+            text.append("Medians of ").append(turns).append(" turns");
+            text.append(", in brackets the least and the most; max is the greatest of all.")
+                    .append(System.lineSeparator());
+        }
+        String space = turns > 1 ? " ".repeat(spreadWidth + 1) : "";
+        text.append(String.format(Locale.ROOT, "%s%3s %11s %9s   %-" + (35 + space.length()) + "s   %-17s   %-14s%n",
+                lead, "", "", "", "acquire, us", "release, us", "client, /cycle"));
+        text.append(String.format(Locale.ROOT, "%s%3s %11s %9s   %8s%s %8s %8s %8s   %8s %8s   %7s %6s%n", lead, "N",
+                isOpen ? "rate/s" : "outstanding", "cycles/s", "p50", space, "p99", "p99.9", "max", "p50", "p99",
                 "CPU us", "bytes"));
-        for (SeriesResult one : series) {
+        for (SeriesGroup one : groups) {
             text.append(isNamed ? String.format(Locale.ROOT, "%-" + width + "s  ", one.spec().driver()) : "");
-            text.append(isRepeated ? String.format(Locale.ROOT, "#%-2d ", one.spec().repetition()) : "");
-            text.append(line(one));
+            text.append(line(one, turns > 1 ? String.format(Locale.ROOT, " %-" + spreadWidth + "s", spread(one)) : ""));
         }
         return text.toString();
     }
 
-    private static boolean isOpen(List<SeriesResult> series) {
-        return series.stream().anyMatch(one -> one.spec().loop() == LoopKind.OPEN);
-    }
-
-    private static String line(SeriesResult one) {
-        OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
-        OperationResult release = one.operations().get(SeriesResult.RELEASE);
+    private static String line(SeriesGroup one, String spread) {
         double load = one.spec().loop() == LoopKind.OPEN ? one.spec().ratePerSecond() : one.spec().outstanding();
-        return String.format(Locale.ROOT, "%3d %11.0f %9.0f   %8.1f %8.1f %8.1f %8.1f   %8.1f %8.1f   %7s %6s%s%n",
-                one.spec().nodes(), load, one.tally().cyclesPerSecond(), acquire.us(50), acquire.us(99),
-                acquire.us(99.9), acquire.us(100), release.us(50), release.us(99),
-                number(one.cost().cpuUsPerCycle(), "%.1f"), number(one.cost().allocatedBytesPerCycle(), "%.0f"),
+        return String.format(Locale.ROOT, "%3d %11.0f %9.0f   %8.1f%s %8.1f %8.1f %8.1f   %8.1f %8.1f   %7s %6s%s%n",
+                one.spec().nodes(), load, one.spread(each -> each.tally().cyclesPerSecond()).median(),
+                acquire(one, 50).median(), spread, acquire(one, 99).median(), acquire(one, 99.9).median(),
+                acquire(one, 100).max(), one.us(SeriesResult.RELEASE, 50).median(),
+                one.us(SeriesResult.RELEASE, 99).median(),
+                number(one.spread(each -> each.cost().cpuUsPerCycle()), "%.1f"),
+                number(one.spread(each -> each.cost().allocatedBytesPerCycle()), "%.0f"),
                 one.verdict() == Verdict.FAIL ? "  FAIL" : "");
     }
 
-    private static String number(Double value, String format) {
-        return value == null ? "-" : String.format(Locale.ROOT, format, value);
+    private static Spread acquire(SeriesGroup one, double percentile) {
+        return one.us(SeriesResult.ACQUIRE, percentile);
+    }
+
+    private static String spread(SeriesGroup one) {
+        Spread p50 = acquire(one, 50);
+        return String.format(Locale.ROOT, "(%.1f - %.1f)", p50.min(), p50.max());
+    }
+
+    private static String number(Spread spread, String format) {
+        return spread == null ? "-" : String.format(Locale.ROOT, format, spread.median());
     }
 }

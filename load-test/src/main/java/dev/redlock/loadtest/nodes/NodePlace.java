@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.nodes;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -17,5 +18,12 @@ public record NodePlace(String host, List<String> prefix) {
     /** Copies the list. */
     public NodePlace {
         prefix = List.copyOf(prefix);
+    }
+
+    /** The same place, and further words between the prefix and the command line. */
+    NodePlace with(List<String> words) {
+        List<String> all = new ArrayList<>(prefix);
+        all.addAll(words);
+        return new NodePlace(host, all);
     }
 }

@@ -57,7 +57,7 @@ record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path soc
         List<String> lines = new ArrayList<>(
                 List.of("bind " + place.host(), "port " + port, "dir " + quoted(dataFolder()), "daemonize no"));
         lines.addAll(commonLines());
-        if (!place.equals(NodePlace.LOOPBACK)) {
+        if (!place.host().equals(NodePlace.LOOPBACK.host())) {
             // The node listens on a private network.
             lines.add("protected-mode no");
         }

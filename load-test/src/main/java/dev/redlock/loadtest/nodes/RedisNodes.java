@@ -103,20 +103,23 @@ public final class RedisNodes implements AutoCloseable {
 
     private static RedisNodes ours(RedisNodesContext context) {
         List<String> refusals = new ArrayList<>();
+        CorePin.Choice cores = context.pin().choose();
         for (Source source : Source.values()) {
             try {
                 if (source == context.source().orElse(source)) {
-                    return from(source, context, refusals);
+                    return from(source, context, source == Source.CONTAINER ? cores.inContainer() : cores, refusals);
                 }
             } catch (SourceRefusedException e) {
-                refusals.add(source.title() + ": " + e.getMessage());
+                if (source != Source.GIVEN || context.source().isPresent()) {
+                    refusals.add(source.title() + ": " + e.getMessage());
+                }
             }
         }
         throw new NodesUnavailableException("no nodes available: " + String.join("; ", refusals));
     }
 
-    private static RedisNodes from(Source source, RedisNodesContext context, List<String> refusals)
-            throws SourceRefusedException {
+    private static RedisNodes from(Source source, RedisNodesContext context, CorePin.Choice cores,
+            List<String> refusals) throws SourceRefusedException {
         if (source == Source.GIVEN) {
             throw new SourceRefusedException("none given");
         }
@@ -124,8 +127,8 @@ public final class RedisNodes implements AutoCloseable {
         LiveNodes.add(nodes);
         try {
             NodeLauncher launcher = launcher(source, context, nodes.folder);
-            nodes.startAll(launcher, context);
-            nodes.choice = counted(context.count()) + ": " + source.title() + ", " + launcher.product()
+            nodes.startAll(launcher, context, cores);
+            nodes.choice = counted(context.count()) + ": " + source.title() + ", " + launcher.product() + cores.words()
                     + (refusals.isEmpty() ? "" : " (" + String.join("; ", refusals) + ")");
             return nodes;
         } catch (SourceRefusedException e) {
@@ -155,15 +158,15 @@ public final class RedisNodes implements AutoCloseable {
         }
     }
 
-    private void startAll(NodeLauncher launcher, RedisNodesContext context) {
+    private void startAll(NodeLauncher launcher, RedisNodesContext context, CorePin.Choice cores) {
         for (int i = 0; i < context.count(); i++) {
-            nodes.add(RedisNode.ours(this, launcher, spec(i, context), context));
+            nodes.add(RedisNode.ours(this, launcher, spec(i, context, cores), context));
         }
         nodes.forEach(RedisNode::launch);
         nodes.forEach(RedisNode::startFirst);
     }
 
-    private NodeSpec spec(int index, RedisNodesContext context) {
+    private NodeSpec spec(int index, RedisNodesContext context, CorePin.Choice cores) {
         Path own = folder.resolve("node" + index);
         Path socket = context.isUnixSocket() ? own.resolve("redis.sock") : null;
         if (socket != null && socket.toString().getBytes(StandardCharsets.UTF_8).length > SOCKET_PATH_BYTES_MAX) {
@@ -171,7 +174,7 @@ public final class RedisNodes implements AutoCloseable {
                     + " bytes long and the temporary folder is too deep: " + socket);
         }
         return new NodeSpec(index, freshPort(), own, context.isAppendOnly(), socket, context.configLines(),
-                context.clockLibrary(), context.place(index));
+                context.clockLibrary(), context.place(index).with(cores.prefix()));
     }
 
     private int freshPort() {

@@ -21,6 +21,7 @@ public final class RedisNodesContext {
 
     private final List<NodeAddress> addresses = new ArrayList<>();
     private final List<String> configLines = new ArrayList<>();
+    private CorePin pin = CorePin.NONE;
     private Path clockLibrary;
     private List<NodePlace> places = List.of();
     private int count;
@@ -117,6 +118,18 @@ public final class RedisNodesContext {
     }
 
     /**
+     * Starts the nodes on these processor cores. Only for servers that run as processes here. Default: the kernel
+     * chooses.
+     *
+     * @param cores the cores
+     * @return this
+     */
+    public RedisNodesContext pin(CorePin cores) {
+        pin = cores;
+        return this;
+    }
+
+    /**
      * A line to add to the configuration file of every node, such as {@code requirepass secret}.
      *
      * @param line a configuration line
@@ -196,6 +209,10 @@ public final class RedisNodesContext {
 
     NodePlace place(int index) {
         return places.isEmpty() ? NodePlace.LOOPBACK : places.get(index);
+    }
+
+    CorePin pin() {
+        return pin;
     }
 
     Path clockLibrary() {

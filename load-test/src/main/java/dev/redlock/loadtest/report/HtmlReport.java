@@ -4,7 +4,9 @@ import dev.redlock.loadtest.result.MachineClass;
 import dev.redlock.loadtest.result.ReportWriter;
 import dev.redlock.loadtest.result.ResultJson;
 import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.SeriesGroup;
 import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.result.Spread;
 import dev.redlock.loadtest.result.Verdict;
 import dev.redlock.loadtest.result.Versions;
 import java.io.IOException;
@@ -19,6 +21,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * A run as one self-contained page with style, data, charts and their library. Its content security policy prevents the
@@ -30,6 +33,11 @@ public final class HtmlReport implements ReportWriter {
     private static final DateTimeFormatter WHEN = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'", Locale.ROOT)
             .withZone(ZoneOffset.UTC);
     private static final double BYTES_PER_GIB = 1L << 30;
+    private static final int CURVE_CARDS_MAX = 9;
+    private static final Map<String, String> HEADLINES = Map.of("latency", "Lock latency against the number of nodes",
+            "throughput", "Lock throughput against the load", "compare", "Lock clients side by side", "contention",
+            "Locks under contention", "soak", "Locks under one load for a long time", "chaos",
+            "Locks under random faults");
 
     /** No options. */
     public HtmlReport() {
@@ -67,7 +75,8 @@ public final class HtmlReport implements ReportWriter {
     }
 
     private static void head(StringBuilder html, RunResult result, String scripts) throws IOException {
-        String title = "load-test " + result.command() + ": " + result.verdict();
+        String headline = HEADLINES.getOrDefault(result.command(), "load-test " + result.command());
+        String title = headline + ": " + result.verdict();
         html.append("<!DOCTYPE html>\n<html lang=\"en\" data-theme=\"light\">\n<head>\n<meta charset=\"utf-8\">\n")
                 .append("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ")
                 .append("style-src 'unsafe-inline'; img-src data:; ")
@@ -76,13 +85,15 @@ public final class HtmlReport implements ReportWriter {
                 .append(Markup.text(title))
                 .append("</title>\n<style>\n")
                 .append(ReportAssets.style())
-                .append("</style>\n</head>\n<body>\n<header><div>\n<h1>load-test ")
-                .append(Markup.text(result.command()))
+                .append("</style>\n</head>\n<body>\n<header><div>\n<h1>")
+                .append(Markup.text(headline))
                 .append("</h1>\n<span class=\"verdict ")
                 .append(result.verdict() == Verdict.PASS ? "pass" : "fail")
                 .append("\">")
                 .append(result.verdict())
-                .append("</span>\n<p>")
+                .append("</span>\n<p>load-test ")
+                .append(Markup.text(result.command()))
+                .append(", ")
                 .append(WHEN.format(result.startedAt().truncatedTo(ChronoUnit.SECONDS)))
                 .append(", ")
                 .append(ReportTables.number(Math.rint(result.elapsedMs() / 1e3)))
@@ -95,11 +106,45 @@ public final class HtmlReport implements ReportWriter {
                     .append(ReportTables.list(result.allFailures()))
                     .append("</section>\n");
         }
+        if (!result.warnings().isEmpty()) {
+            html.append("<section class=\"warnings\" role=\"alert\"><h2>These figures are doubtful</h2>")
+                    .append(ReportTables.list(result.warnings()))
+                    .append("</section>\n");
+        }
     }
 
     private static void cards(StringBuilder html, RunResult result) {
-        List<SeriesResult> series = result.series();
         html.append("<dl class=\"cards\">\n");
+        List<SeriesGroup> curve = curve(SeriesGroup.of(result.series()));
+        if (curve.size() > 1) {
+            curve.forEach(one -> card(html, one));
+        } else {
+            totals(html, result.series());
+        }
+        checks(html, result.series());
+        html.append("</dl>\n");
+    }
+
+    /** Latency against the node count at the first load, if there is one driver. */
+    private static List<SeriesGroup> curve(List<SeriesGroup> groups) {
+        boolean isOne = groups.stream().map(one -> one.spec().driver()).distinct().count() == 1;
+        List<SeriesGroup> curve = groups.stream()
+                .filter(one -> one.spec().load().equals(groups.get(0).spec().load())
+                        && one.us(SeriesResult.ACQUIRE, 50) != null)
+                .toList();
+        return isOne && curve.size() <= CURVE_CARDS_MAX ? curve : List.of();
+    }
+
+    private static void card(StringBuilder html, SeriesGroup one) {
+        Spread p50 = one.us(SeriesResult.ACQUIRE, 50);
+        int turns = one.turns().size();
+        card(html, "Acquire on " + one.spec().nodes() + (one.spec().nodes() == 1 ? " node" : " nodes"),
+                ReportTables.micros(p50.median()), "median, " + one.spec().load() + (turns == 1
+                        ? ""
+                        : "; " + ReportTables.spread(p50, ReportTables::micros) + " in " + turns + " turns"));
+    }
+
+    private static void totals(StringBuilder html, List<SeriesResult> series) {
         long cycles = series.stream().mapToLong(one -> one.tally().cycles()).sum();
         card(html, "Cycles measured", ReportTables.number((double) cycles),
                 series.size() == 1 ? "in one series" : "in " + series.size() + " series");
@@ -109,6 +154,9 @@ public final class HtmlReport implements ReportWriter {
         best(series, Comparator.comparingDouble(one -> one.operations().get(SeriesResult.ACQUIRE).us(50))).ifPresent(
                 one -> card(html, "Shortest acquire, median",
                         ReportTables.micros(one.operations().get(SeriesResult.ACQUIRE).us(50)), one.spec().title()));
+    }
+
+    private static void checks(StringBuilder html, List<SeriesResult> series) {
         long overlaps = series.stream().mapToLong(one -> one.tally().overlaps()).sum();
         long holdings = series.stream().mapToLong(one -> one.tally().holdings()).sum();
         card(html, "Overlapping holders", ReportTables.number((double) overlaps),
@@ -117,7 +165,6 @@ public final class HtmlReport implements ReportWriter {
         if (marks > 0) {
             card(html, "Faults and events", ReportTables.number((double) marks), "marked in the charts over time");
         }
-        html.append("</dl>\n");
     }
 
     private static Optional<SeriesResult> best(List<SeriesResult> series, Comparator<SeriesResult> order) {
@@ -139,7 +186,8 @@ public final class HtmlReport implements ReportWriter {
     private static void chartSections(StringBuilder html) {
         html.append("<noscript><section><p>The charts need JavaScript; the tables do not.</p></section></noscript>\n");
         chart(html, "drivers", "Drivers side by side", "Medians over the repetitions; the table has their spread.");
-        chart(html, "nodes", "Latency against the number of nodes", "Medians over the repetitions.");
+        chart(html, "nodes", "Latency against the number of nodes", "Medians over the turns. A band reaches from the "
+                + "lowest turn to the highest.");
         chart(html, "percentiles", "Latency by percentile",
                 "The further right, the rarer: each step is ten times as rare. Of repetitions, the one with the median "
                         + "p99.");
@@ -162,12 +210,14 @@ public final class HtmlReport implements ReportWriter {
     }
 
     private static void tables(StringBuilder html, RunResult result) throws IOException {
-        html.append("<section><h2>Every series</h2><p>Latencies from the call, or in an open loop from the intended ")
-                .append("time, to the outcome.</p>\n")
-                .append(ReportTables.series(result))
+        html.append("<section><h2>Figures</h2><p>Medians over the turns; the maximum is the greatest of all. ")
+                .append("Latencies count from the call, or in an open loop from the intended time, to the outcome. ")
+                .append("CPU time and heap bytes are those of the client for one cycle.</p>\n")
+                .append(ReportTables.groups(result))
                 .append("<details><summary>Outcomes and counters</summary>\n")
                 .append(ReportTables.counters(result))
                 .append("</details></section>\n<section><h2>How it was measured</h2>\n");
+        html.append("<pre class=\"command\">").append(Markup.text(result.commandLine())).append("</pre>\n");
         if (!result.notes().isEmpty()) {
             html.append(ReportTables.list(result.notes()));
         }
@@ -177,7 +227,7 @@ public final class HtmlReport implements ReportWriter {
                 .append(ReportTables.words("Machine", machine(result.machine())))
                 .append("</div></section>\n<footer>Charts: Apache ECharts ")
                 .append(Markup.text(ReportAssets.chartsVersion()))
-                .append(" (Apache-2.0), inside this file. The data stand beside it as results.json and series.csv.")
+                .append(" (Apache-2.0), inside this file. The same folder has the data: results.json and series.csv.")
                 .append("</footer>\n");
     }
 
@@ -187,7 +237,12 @@ public final class HtmlReport implements ReportWriter {
         rows.put("Java", versions.java());
         rows.put("Netty", versions.netty());
         rows.putAll(versions.drivers());
-        rows.put("servers", String.join(", ", versions.servers()));
+        Map<String, Integer> servers = new LinkedHashMap<>();
+        versions.servers().forEach(server -> servers.merge(server, 1, Integer::sum));
+        rows.put("servers", servers.entrySet()
+                .stream()
+                .map(server -> server.getKey() + (server.getValue() == 1 ? "" : " (" + server.getValue() + " nodes)"))
+                .collect(Collectors.joining(", ")));
         return rows;
     }
 

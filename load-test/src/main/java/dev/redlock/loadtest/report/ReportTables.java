@@ -1,10 +1,9 @@
 package dev.redlock.loadtest.report;
 
-import dev.redlock.loadtest.result.LoopKind;
-import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.RunResult;
+import dev.redlock.loadtest.result.SeriesGroup;
 import dev.redlock.loadtest.result.SeriesResult;
-import dev.redlock.loadtest.result.SeriesSpec;
+import dev.redlock.loadtest.result.Spread;
 import dev.redlock.loadtest.result.Verdict;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -12,6 +11,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
 
 /**
  * The tables of a report, as HTML. They have the data of the charts and need no script.
@@ -24,63 +26,108 @@ final class ReportTables {
     private ReportTables() {
     }
 
+    /** One line for each driver, node count and load; medians over the turns. */
+    static String groups(RunResult result) {
+        List<SeriesGroup> groups = SeriesGroup.of(result.series());
+        boolean isRepeated = groups.stream().anyMatch(one -> one.turns().size() > 1);
+        return table(groups, isRepeated) + (isRepeated
+                ? "<details><summary>Every turn</summary>\n" + turns(result) + "</details>\n"
+                : "");
+    }
+
     /** One line for each series. */
-    static String series(RunResult result) {
-        boolean hasCost = result.series().stream().anyMatch(one -> one.cost().cpuUsPerCycle() != null);
+    private static String turns(RunResult result) {
+        return table(result.series().stream().map(one -> new SeriesGroup(one.spec(), List.of(one))).toList(), false);
+    }
+
+    private static String table(List<SeriesGroup> rows, boolean isSpreadShown) {
+        boolean isNamed = rows.stream().map(one -> one.spec().driver()).distinct().count() > 1;
+        boolean isNumbered = rows.stream().anyMatch(one -> one.spec().repetition() > 1);
+        boolean hasCost = rows.stream().anyMatch(one -> one.spread(each -> each.cost().cpuUsPerCycle()) != null);
         Set<String> figures = new LinkedHashSet<>();
-        result.series().forEach(one -> figures.addAll(one.figures().keySet()));
+        rows.forEach(one -> one.turns().forEach(each -> figures.addAll(each.figures().keySet())));
         StringBuilder html = new StringBuilder("<div class=\"scroll\"><table><thead><tr>");
-        heads(html, "series", "N", "load", "cycles/s", "acquire p50", "p99", "p99.9", "max", "release p50", "p99");
+        if (isNamed) {
+            heads(html, "driver");
+        }
+        heads(html, "N", "load");
+        if (isNumbered) {
+            heads(html, "turn");
+        }
+        heads(html, "cycles/s", "acquire p50");
+        if (isSpreadShown) {
+            heads(html, "least – most");
+        }
+        heads(html, "p99", "p99.9", "max", "release p50", "p99");
         if (hasCost) {
-            heads(html, "CPU, µs/cycle", "heap, B/cycle");
+            heads(html, "CPU µs", "heap B");
         }
         figures.forEach(figure -> heads(html, figure));
-        heads(html, "holdings", "overlaps", "verdict");
+        heads(html, "overlaps", "verdict");
         html.append("</tr></thead><tbody>\n");
-        for (SeriesResult one : result.series()) {
+        for (SeriesGroup one : rows) {
             html.append("<tr>");
-            line(html, one, hasCost);
-            figures.forEach(figure -> cell(html, number(one.figures().get(figure))));
-            cell(html, number((double) one.tally().holdings()));
-            cell(html, number((double) one.tally().overlaps()));
+            if (isNamed) {
+                cell(html, one.spec().driver());
+            }
+            cell(html, Integer.toString(one.spec().nodes()));
+            cell(html, one.spec().load());
+            if (isNumbered) {
+                cell(html, Integer.toString(one.spec().repetition()));
+            }
+            line(html, one, isSpreadShown, hasCost);
+            figures.forEach(figure -> cell(html, median(one.spread(each -> each.figures().get(figure)))));
+            cell(html, number((double) sum(one, each -> each.tally().overlaps())));
             boolean isBad = one.verdict() == Verdict.FAIL;
             html.append(isBad ? "<td class=\"bad\">" : "<td>").append(one.verdict()).append("</td></tr>\n");
         }
         return html.append("</tbody></table></div>\n").toString();
     }
 
-    private static void line(StringBuilder html, SeriesResult one, boolean hasCost) {
-        SeriesSpec spec = one.spec();
-        cell(html, spec.driver() + (spec.repetition() == 1 ? "" : ", again " + spec.repetition()));
-        cell(html, Integer.toString(spec.nodes()));
-        cell(html,
-                spec.loop() == LoopKind.OPEN ? number(spec.ratePerSecond()) + "/s" : spec.outstanding() + " at a time");
-        cell(html, number(one.tally().cyclesPerSecond()));
-        latencies(html, one.operations().get(SeriesResult.ACQUIRE), 50, 99, 99.9, 100);
-        latencies(html, one.operations().get(SeriesResult.RELEASE), 50, 99);
+    private static void line(StringBuilder html, SeriesGroup one, boolean isSpreadShown, boolean hasCost) {
+        cell(html, median(one.spread(each -> each.tally().cyclesPerSecond())));
+        Spread p50 = one.us(SeriesResult.ACQUIRE, 50);
+        latency(html, p50, Spread::median);
+        if (isSpreadShown) {
+            cell(html, p50 == null ? "–" : spread(p50, ReportTables::micros));
+        }
+        latency(html, one.us(SeriesResult.ACQUIRE, 99), Spread::median);
+        latency(html, one.us(SeriesResult.ACQUIRE, 99.9), Spread::median);
+        latency(html, one.us(SeriesResult.ACQUIRE, 100), Spread::max);
+        latency(html, one.us(SeriesResult.RELEASE, 50), Spread::median);
+        latency(html, one.us(SeriesResult.RELEASE, 99), Spread::median);
         if (hasCost) {
-            cell(html, number(one.cost().cpuUsPerCycle()));
-            cell(html, number(one.cost().allocatedBytesPerCycle()));
+            cell(html, median(one.spread(each -> each.cost().cpuUsPerCycle())));
+            cell(html, median(one.spread(each -> each.cost().allocatedBytesPerCycle())));
         }
     }
 
-    private static void latencies(StringBuilder html, OperationResult operation, double... percentiles) {
-        for (double percentile : percentiles) {
-            cell(html, operation == null ? "–" : micros(operation.us(percentile)));
-        }
+    private static void latency(StringBuilder html, Spread us, ToDoubleFunction<Spread> figure) {
+        cell(html, us == null ? "–" : micros(figure.applyAsDouble(us)));
     }
 
-    /** Outcomes and the client's counters: a column for each series. */
+    private static String median(Spread spread) {
+        return number(spread == null ? null : spread.median());
+    }
+
+    /** The least and the most. */
+    static String spread(Spread spread, Function<Double, String> format) {
+        return format.apply(spread.min()) + " – " + format.apply(spread.max());
+    }
+
+    private static long sum(SeriesGroup group, ToLongFunction<SeriesResult> count) {
+        return group.turns().stream().mapToLong(count).sum();
+    }
+
+    /** Outcomes and the client's counters, summed over the turns: a column for each driver, node count and load. */
     static String counters(RunResult result) {
-        Map<SeriesResult, Map<String, Long>> columns = new LinkedHashMap<>();
+        Map<SeriesGroup, Map<String, Long>> columns = new LinkedHashMap<>();
         Set<String> names = new LinkedHashSet<>();
-        for (SeriesResult one : result.series()) {
+        for (SeriesGroup group : SeriesGroup.of(result.series())) {
             Map<String, Long> column = new LinkedHashMap<>();
-            one.tally().acquires().forEach((name, count) -> column.put("acquires " + name, count));
-            one.tally().releases().forEach((name, count) -> column.put("releases " + name, count));
-            column.putAll(one.counters());
+            group.turns().forEach(one -> count(one, column));
             column.values().removeIf(count -> count == 0);
-            columns.put(one, column);
+            columns.put(group, column);
             names.addAll(column.keySet());
         }
         StringBuilder html = new StringBuilder("<div class=\"scroll\"><table><thead><tr>");
@@ -94,6 +141,13 @@ final class ReportTables {
             html.append("</tr>\n");
         }
         return html.append("</tbody></table></div>\n").toString();
+    }
+
+    private static void count(SeriesResult one, Map<String, Long> sums) {
+        sums.merge("holdings watched", one.tally().holdings(), Long::sum);
+        one.tally().acquires().forEach((name, count) -> sums.merge("acquires " + name, count, Long::sum));
+        one.tally().releases().forEach((name, count) -> sums.merge("releases " + name, count, Long::sum));
+        one.counters().forEach((name, count) -> sums.merge(name, count, Long::sum));
     }
 
     /** Names and values. */

@@ -2,6 +2,7 @@ package dev.redlock.loadtest.report;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.redlock.loadtest.result.Spread;
 import java.awt.BasicStroke;
 import java.awt.Color;
 import java.awt.Font;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import org.knowm.xchart.BitmapEncoder;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
@@ -26,6 +28,7 @@ import org.knowm.xchart.XYSeries;
 import org.knowm.xchart.internal.chartpart.Chart;
 import org.knowm.xchart.style.AxesChartStyler;
 import org.knowm.xchart.style.Styler;
+import org.knowm.xchart.style.lines.SeriesLines;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
 /**
@@ -37,6 +40,7 @@ public final class ResultPlots {
     private static final int WIDTH = 860;
     private static final int HEIGHT = 440;
     private static final int DPI = 144;
+    private static final int BAND_ALPHA = 50;
     private static final Color[] COLOURS = {new Color(0x0B62B8), new Color(0xC65A00), new Color(0x137A4B),
         new Color(0xB3246B), new Color(0x6A4FC4), new Color(0x8A7400), new Color(0x007F8C), new Color(0x84543A),
         new Color(0x566170), new Color(0x111111), new Color(0xD43A3A), new Color(0x5C9E00)};
@@ -117,19 +121,45 @@ public final class ResultPlots {
     private static XYChart nodes(Map<String, Map<Integer, List<JsonNode>>> drivers, String load) {
         XYChart chart = lines("Acquire latency against the number of nodes, " + load, "nodes");
         List<XYSeries> drawn = new ArrayList<>();
+        List<Supplier<XYSeries>> bands = new ArrayList<>();
         boolean isOne = drivers.size() == 1;
         drivers.forEach((driver, byNodes) -> PERCENTILES.forEach((percentile, field) -> {
             if (isOne || percentile.equals("p50")) {
-                double[] us = byNodes.values().stream().mapToDouble(runs -> acquire(runs, field)).toArray();
                 double[] n = byNodes.keySet().stream().mapToDouble(Integer::doubleValue).toArray();
-                XYSeries line = chart.addSeries(isOne ? percentile : driver + ", p50", n, us);
-                line.setMarker(SeriesMarkers.CIRCLE);
+                List<Spread> us = byNodes.values().stream().map(runs -> acquire(runs, field)).toList();
+                String name = isOne ? percentile : driver + ", p50";
+                XYSeries line = chart.addSeries(name, n, us.stream().mapToDouble(Spread::median).toArray());
+                line.setMarker(SeriesMarkers.CIRCLE).setLineColor(COLOURS[drawn.size() % COLOURS.length]);
+                line.setMarkerColor(line.getLineColor());
                 drawn.add(line);
+                bands.add(() -> band(chart, line, us));
             }
         }));
         chart.getStyler().setXAxisDecimalPattern("0").setXAxisMaxLabelCount(8);
+        bands.forEach(band -> drawn.add(band.get()));
         wholeDecades(chart, drawn);
         return chart;
+    }
+
+    /** The area from the lowest turn to the highest. */
+    private static XYSeries band(XYChart chart, XYSeries line, List<Spread> us) {
+        int count = us.size();
+        double[] n = new double[2 * count];
+        double[] edge = new double[2 * count];
+        for (int i = 0; i < count; i++) {
+            n[i] = line.getXData()[i];
+            edge[i] = us.get(i).min();
+            n[2 * count - 1 - i] = n[i];
+            edge[2 * count - 1 - i] = us.get(i).max();
+        }
+        Color colour = line.getLineColor();
+        XYSeries band = chart.addSeries(line.getName() + ", turns", n, edge);
+        band.setXYSeriesRenderStyle(XYSeries.XYSeriesRenderStyle.PolygonArea);
+        band.setFillColor(new Color(colour.getRed(), colour.getGreen(), colour.getBlue(), BAND_ALPHA));
+        band.setLineStyle(SeriesLines.NONE);
+        band.setMarker(SeriesMarkers.NONE);
+        band.setShowInLegend(false);
+        return band;
     }
 
     /** Percentile curves: of one driver at each node count, or of each driver at the largest. */
@@ -194,11 +224,9 @@ public final class ResultPlots {
                 .setYAxisDecimalPattern("#,##0");
         for (int nodes : counts) {
             List<Double> rates = names.stream()
-                    .map(name -> median(drivers.get(name)
-                            .getOrDefault(nodes, List.of())
-                            .stream()
-                            .map(run -> run.get("tally").get("cyclesPerSecond").asDouble())
-                            .toList()))
+                    .map(name -> Spread.of(drivers.get(name).getOrDefault(nodes, List.of()),
+                            run -> run.get("tally").get("cyclesPerSecond").asDouble()))
+                    .map(rate -> rate == null ? 0 : rate.median())
                     .toList();
             chart.addSeries("N = " + nodes, names, rates);
         }
@@ -229,16 +257,7 @@ public final class ResultPlots {
                 .setMarkerSize(7);
     }
 
-    private static double acquire(List<JsonNode> runs, String field) {
-        return median(runs.stream().map(run -> run.get("operations").get("acquire").get(field).asDouble()).toList());
-    }
-
-    private static double median(List<Double> values) {
-        List<Double> sorted = values.stream().sorted().toList();
-        int middle = sorted.size() / 2;
-        if (sorted.isEmpty()) {
-            return 0;
-        }
-        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+    private static Spread acquire(List<JsonNode> runs, String field) {
+        return Spread.of(runs, run -> run.get("operations").get("acquire").get(field).asDouble());
     }
 }

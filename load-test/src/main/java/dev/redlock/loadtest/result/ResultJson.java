@@ -20,7 +20,9 @@ import org.HdrHistogram.HistogramIterationValue;
  * command            "latency", "throughput", ...
  * startedAt, elapsedMs
  * verdict            "PASS" or "FAIL"
+ * commandLine        runs the same again; without passwords
  * failures           every reason, series' title first
+ * warnings           findings that make figures doubtful, without failing the run
  * notes              sentences for people
  * options            {name without dashes: value as text}
  * versions           {program, java, netty, drivers: {name: version}, servers: [...]}
@@ -78,8 +80,10 @@ public final class ResultJson {
         root.put("command", result.command());
         root.put("startedAt", result.startedAt().toString());
         root.put("elapsedMs", result.elapsedMs());
+        root.put("commandLine", result.commandLine());
         root.put("verdict", result.verdict().name());
         texts(root.putArray("failures"), result.allFailures());
+        texts(root.putArray("warnings"), result.warnings());
         texts(root.putArray("notes"), result.notes());
         result.options().forEach(root.putObject("options")::put);
         root.set("versions", MAPPER.valueToTree(result.versions()));

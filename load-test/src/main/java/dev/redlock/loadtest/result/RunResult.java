@@ -13,22 +13,25 @@ import java.util.Map;
  * @param command   the command
  * @param startedAt the start of the run; every {@code offsetMs} counts from here
  * @param elapsedMs the duration of the run
+ * @param commandLine the line that runs the same again; no password
  * @param options   every option and its value, defaults included; no password
  * @param versions  of everything involved
  * @param machine   the kind of machine
  * @param series    in the order in which they were measured
  * @param notes     sentences for people, such as the source of the nodes
+ * @param warnings  findings that do not fail the run, but make its figures doubtful
  * @param failures  why the run as a whole does not count, beside the failures of its series
  * @threading immutable
  */
-public record RunResult(String command, Instant startedAt, long elapsedMs, Map<String, String> options,
-        Versions versions, MachineClass machine, List<SeriesResult> series, List<String> notes,
-        List<String> failures) {
+public record RunResult(String command, Instant startedAt, long elapsedMs, String commandLine,
+        Map<String, String> options, Versions versions, MachineClass machine, List<SeriesResult> series,
+        List<String> notes, List<String> warnings, List<String> failures) {
     /** Copies the collections. */
     public RunResult {
         options = Collections.unmodifiableMap(new LinkedHashMap<>(options));
         series = List.copyOf(series);
         notes = List.copyOf(notes);
+        warnings = List.copyOf(warnings);
         failures = List.copyOf(failures);
     }
 

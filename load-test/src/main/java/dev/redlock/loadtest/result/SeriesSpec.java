@@ -31,8 +31,36 @@ public record SeriesSpec(String driver, int nodes, LoopKind loop, int outstandin
      * @return such as {@code redlock, N = 3, 64 outstanding} or {@code redlock, N = 3, 5000/s}
      */
     public String title() {
-        String load = loop == LoopKind.CLOSED ? outstanding + " outstanding" : rate() + "/s";
-        return driver + ", N = " + nodes + ", " + load + (repetition == 1 ? "" : ", repetition " + repetition);
+        return driver + ", N = " + nodes + ", " + load() + (repetition == 1 ? "" : ", repetition " + repetition);
+    }
+
+    /**
+     * The same driver, node count and load in another repetition.
+     *
+     * @param other the repetition
+     * @return the spec
+     */
+    public SeriesSpec withRepetition(int other) {
+        return new SeriesSpec(driver, nodes, loop, outstanding, ratePerSecond, other);
+    }
+
+    /**
+     * The same driver and load on another number of nodes.
+     *
+     * @param other the number of nodes
+     * @return the spec
+     */
+    public SeriesSpec withNodes(int other) {
+        return new SeriesSpec(driver, other, loop, outstanding, ratePerSecond, repetition);
+    }
+
+    /**
+     * The load in words.
+     *
+     * @return such as {@code 64 outstanding} or {@code 5000/s}
+     */
+    public String load() {
+        return loop == LoopKind.CLOSED ? outstanding + " outstanding" : rate() + "/s";
     }
 
     private String rate() {

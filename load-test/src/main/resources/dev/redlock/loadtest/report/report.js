@@ -7,6 +7,7 @@
   const MARKS_NAMED = 12;
   const MARKS_TOLD = 6;
   const WORDS_LONG = 30;
+  const BAND = 'band ';
   const NARROW_PX = 600;
   const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
   const LEGEND = { gapPx: 14, linePx: 28, iconPx: 30, besidePx: 40 };
@@ -63,6 +64,8 @@
   };
   const spread = value => value === null ? '–' : value.min === value.max ? number(value.mid)
     : `${number(value.mid)} (${number(value.min)}–${number(value.max)})`;
+  const microsSpread = value => value === null ? '–' : value.min === value.max ? micros(value.mid)
+    : `${micros(value.mid)} (${micros(value.min)}–${micros(value.max)})`;
   const label = parts => parts.filter(part => part !== '').join(', ');
 
   // ---- charts -------------------------------------------------------------------------------------------------------
@@ -104,7 +107,7 @@
       if (drawn) { drawn.dispose(); }
       box.style.height = made.height ? made.height + 'px' : '';
       width = box.clientWidth;
-      const extraPx = (legendLines(made.option.series.map(one => one.name), width) - 1) * LEGEND.linePx;
+      const extraPx = (legendLines(unique(made.option.series.map(one => one.name)), width) - 1) * LEGEND.linePx;
       box.style.height = box.clientHeight + extraPx + 'px';
       drawn = echarts.init(box, null, { renderer: 'svg' });
       drawn.setOption(dressed(made.option, extraPx));
@@ -179,10 +182,19 @@
     return rest;
   }
 
+  /** The area from the least to the most: a line without a stroke, and the rest stacked on it. Part of the line's name. */
+  function band(name, colour, points) {
+    if (!points.some(point => point && point.max > point.min)) { return []; }
+    const part = (id, values, opacity) => ({ type: 'line', id: BAND + id + name, name, color: colour, stack: BAND + name,
+      silent: true, symbol: 'none', lineStyle: { width: 0 }, areaStyle: { opacity }, data: values });
+    return [part('from', points.map(point => point && point.min), 0),
+      part('to', points.map(point => point && point.max - point.min), 0.18)];
+  }
+
   /** A tooltip made of elements: names from the data stay text. */
   function tip(title, format, meanwhile = () => []) {
     return points => {
-      const list = Array.isArray(points) ? points : [points];
+      const list = (Array.isArray(points) ? points : [points]).filter(point => !String(point.seriesId).startsWith(BAND));
       const box = element('div', undefined, 'tip');
       box.append(element('b', title(list[0])));
       for (const point of list) {
@@ -240,10 +252,11 @@
     }, 'Latency by percentile');
 
     if (nodeCounts.length > 1) {
-      chart('nodes', [['operation', operations, measured], ['load', loads, loads[loads.length - 1]],
+      chart('nodes', [['operation', operations, measured], ['load', loads, loads[drivers.length > 1 ? loads.length - 1 : 0]],
         ['percentile', drivers.length > 1 ? Object.keys(percentiles) : ['all']]], choice => {
         const names = choice.percentile === 'all' ? ['p50', 'p99', 'p99.9'] : [choice.percentile];
-        const series = [];
+        const lines = [];
+        const bands = [];
         const rows = [['', ...nodeCounts.map(count => 'N = ' + count)]];
         for (const driver of drivers) {
           for (const name of names) {
@@ -252,10 +265,13 @@
               return group ? of(group, run => run.operations[choice.operation]?.[percentiles[name]]) : null;
             });
             const title = label([drivers.length > 1 ? driver : '', names.length > 1 ? name : '']) || driver;
-            series.push({ type: 'line', name: title, data: points.map(point => point && point.mid || null) });
-            rows.push([title, ...points.map(point => point ? micros(point.mid) : '–')]);
+            const colour = palette()[lines.length % palette().length];
+            lines.push({ type: 'line', name: title, color: colour, data: points.map(point => point && point.mid || null) });
+            bands.push(...band(title, colour, points));
+            rows.push([title, ...points.map(microsSpread)]);
           }
         }
+        const series = [...lines, ...bands];
         return { table: rows, option: {
           xAxis: { type: 'category', name: 'number of nodes', data: nodeCounts.map(String) },
           yAxis: { type: 'log', name: choice.operation + ' latency', axisLabel: { formatter: micros } },

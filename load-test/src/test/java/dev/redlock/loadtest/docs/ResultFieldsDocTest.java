@@ -71,9 +71,9 @@ class ResultFieldsDocTest {
                 List.of());
         SeriesResult marked = new SeriesResult(spec, series.span(), series.tally(), series.operations(), series.cost(),
                 series.figures(), series.counters(), series.samples(), List.of(new Mark(0, "nothing")), List.of());
-        return new RunResult("latency", Instant.EPOCH, 1, Map.of(),
+        return new RunResult("latency", Instant.EPOCH, 1, "java -jar load-test.jar", Map.of(),
                 new Versions("0", "17", "4", Map.of(), List.of("redis")), MachineClass.here(), List.of(marked),
-                List.of(), List.of());
+                List.of(), List.of(), List.of());
     }
 
     /** Grants everything at once. */

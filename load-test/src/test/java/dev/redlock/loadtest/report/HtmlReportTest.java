@@ -99,7 +99,32 @@ class HtmlReportTest {
         String page = HtmlReport.page(SampleRuns.comparing("redlock").failure("two holders overlapped").result());
         int reason = page.indexOf("two holders overlapped");
         assertTrue(page.contains("<span class=\"verdict fail\">FAIL</span>"));
-        assertTrue(reason > 0 && reason < page.indexOf("Cycles measured"));
+        assertTrue(reason > 0 && reason < page.indexOf("class=\"cards\""));
+    }
+
+    @Test
+    void latencyRunShowsLatencyAtEachNodeCountFirst() throws Exception {
+        SampleRuns runs = SampleRuns.empty().command("latency").warning("turns disagree");
+        for (int repetition = 1; repetition <= 3; repetition++) {
+            for (int nodes : new int[]{1, 3}) {
+                runs.add("redlock", nodes, 1, repetition, 100.0 * nodes).add("redlock", nodes, 64, repetition, 900);
+            }
+        }
+        String page = HtmlReport.page(runs.result());
+        assertTrue(page.contains("<h1>Lock latency against the number of nodes</h1>"), page.substring(0, 6000));
+        String cards = page.substring(page.indexOf("class=\"cards\""), page.indexOf("</dl>"));
+        assertTrue(Pattern.compile("(?s)Acquire on 1 node<.*median, 1 outstanding; .* in 3 turns.*Acquire on 3 nodes<")
+                .matcher(cards)
+                .find(), cards);
+        assertTrue(page.indexOf("turns disagree") < page.indexOf("class=\"cards\""), "warnings come first");
+        assertTrue(page.contains("<pre class=\"command\">java -jar load-test.jar latency --nodes 1,3,5</pre>"));
+        assertTrue(page.contains("<summary>Every turn</summary>") && page.contains("least – most"));
+    }
+
+    @Test
+    void serversOfOneVersionAreCounted() throws Exception {
+        String page = HtmlReport.page(SampleRuns.comparing("redlock").result());
+        assertTrue(page.contains("<td>Redis 7.0.15 (3 nodes)</td>"), "servers");
     }
 
     @Test

@@ -15,6 +15,7 @@ import dev.redlock.loadtest.result.Tally;
 import dev.redlock.loadtest.result.Versions;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,8 +28,10 @@ final class SampleRuns {
 
     private final Random random = new Random(8);
     private final List<SeriesResult> series = new ArrayList<>();
+    private String command = "compare";
     private final Map<String, String> options = new LinkedHashMap<>(Map.of("nodes", "1,3,5"));
     private final List<String> notes = new ArrayList<>();
+    private final List<String> warnings = new ArrayList<>();
     private final List<String> failures = new ArrayList<>();
 
     static SampleRuns empty() {
@@ -93,14 +96,27 @@ final class SampleRuns {
         return this;
     }
 
+    SampleRuns warning(String warning) {
+        warnings.add(warning);
+        return this;
+    }
+
+    SampleRuns command(String other) {
+        command = other;
+        return this;
+    }
+
     SampleRuns failure(String failure) {
         failures.add(failure);
         return this;
     }
 
     RunResult result() {
-        Versions versions = new Versions("0.1", "17", "4.2", Map.of("redlock", "redlock 0.1"), List.of("Redis 7.0.15"));
-        return new RunResult("compare", Instant.parse("2026-01-02T03:04:05Z"), 65_432, options, versions,
-                new MachineClass(2, "a processor", 8L << 30, "Linux", "6.1", "amd64"), series, notes, failures);
+        Versions versions = new Versions("0.1", "17", "4.2", Map.of("redlock", "redlock 0.1"),
+                Collections.nCopies(3, "Redis 7.0.15"));
+        return new RunResult(command, Instant.parse("2026-01-02T03:04:05Z"), 65_432,
+                "java -jar load-test.jar " + command + " --nodes 1,3,5", options, versions,
+                new MachineClass(2, "a processor", 8L << 30, "Linux", "6.1", "amd64"), series, notes, warnings,
+                failures);
     }
 }

@@ -177,10 +177,11 @@ class RunFolderTest {
     }
 
     private static RunResult result(List<String> seriesFailures, List<String> runFailures) {
-        return new RunResult("latency", START, 9_000, Map.of("ttl", "30s"),
+        return new RunResult("latency", START, 9_000, "java -jar load-test.jar", Map.of("ttl", "30s"),
                 new Versions("0", "17", "4.2", Map.of("redlock", "redlock 1"), List.of("redis 7")),
                 new MachineClass(2, "cpu", 8L << 30, "Linux", "6", "amd64"),
-                List.of(series(CLOSED, seriesFailures), series(OPEN, List.of())), List.of("a note"), runFailures);
+                List.of(series(CLOSED, seriesFailures), series(OPEN, List.of())), List.of("a note"), List.of(),
+                runFailures);
     }
 
     private static SeriesResult series(SeriesSpec spec, List<String> failures) {

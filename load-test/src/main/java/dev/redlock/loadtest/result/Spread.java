@@ -1,4 +1,4 @@
-package dev.redlock.loadtest.measure;
+package dev.redlock.loadtest.result;
 
 import java.util.List;
 import java.util.Objects;
