@@ -37,6 +37,8 @@ public final class RedlockContext {
 
     /** The name behind the prefix of the key on which conditional commands are probed. */
     private static final String PROBE_NAME = "redlock:probe";
+    /** The name behind the prefix of the key that marks nodes. No resource can have it, like those of counters. */
+    private static final String MARK_NAME = "node" + LockKey.COUNTER_MARK + ":run_id";
 
     private final List<NodeAddress> nodes = new ArrayList<>();
     private List<EventLoop> eventLoops = List.of();
@@ -66,7 +68,7 @@ public final class RedlockContext {
     private int undeliveredReleasesMax = 65_536;
     private int eventLoopCount = 1;
     private Drift drift = Drift.DEFAULT;
-    private RestartGuardMode restartGuard = RestartGuardMode.UPTIME;
+    private RestartGuardMode restartGuard = RestartGuardMode.FRESH_GROUP;
     private CommandMode commandMode = CommandMode.AUTO;
     private int releaseBatchMax = 64;
     private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * NS_PER_MS, 50 * NS_PER_MS);
@@ -347,7 +349,7 @@ public final class RedlockContext {
     /**
      * Sets when nodes vote that may have lost their keys in a restart.
      *
-     * @param mode default {@link RestartGuardMode#UPTIME}
+     * @param mode default {@link RestartGuardMode#FRESH_GROUP}
      * @return this
      */
     public RedlockContext restartGuard(RestartGuardMode mode) {
@@ -642,12 +644,19 @@ public final class RedlockContext {
         return value;
     }
 
+    /** An empty restart of a single node is no different from its first start. */
+    private boolean isMarkUsed() {
+        return restartGuard == RestartGuardMode.FRESH_GROUP && nodes.size() > 1;
+    }
+
     private NodeOptions nodeOptions() {
         return new NodeOptions(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs, reconnectDelayMsMin,
                 reconnectDelayMsMax, maxTtlMs, restartGuard, drift,
                 clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax,
                 commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
-                releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName, wakeUpKeysMax() > 0);
+                isMarkUsed() ? keyPrefix + MARK_NAME : null,
+                releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName,
+                wakeUpKeysMax() > 0);
     }
 
     @Override

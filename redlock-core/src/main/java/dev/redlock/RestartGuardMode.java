@@ -1,22 +1,24 @@
 package dev.redlock;
 
 /**
- * The rule for nodes that may have lost their keys in a restart.
+ * The rule for nodes that may have lost their keys in a restart. A node in quarantine does not vote until its process
+ * has been up for longer than the longest ttl, so that every lock that it may have lost has expired.
  *
  * @threading immutable
  */
 public enum RestartGuardMode {
     /**
-     * The default, and safe: a node votes only when its process has been up for longer than the longest ttl, so that
-     * every lock it may have lost has expired. A node that was just started stays in quarantine for that long.
+     * The default: a node that was just started is in quarantine, unless it belongs to a fresh group: nodes
+     * that this client meets for the first time, all of them connected, young and without any key. They vote at once.
+     * The client writes a mark on each node before it votes, from which clients that come later recognize it.
+     *
+     * <p>This is as safe as {@link #UPTIME} while fewer than a quorum of nodes lose their keys within a ttl, as the
+     * algorithm assumes. If all nodes lose all keys at about the same time, a client that connects then does not wait.
+     * A single configured node is guarded as by {@code UPTIME}.
      */
+    FRESH_GROUP,
+    /** The strict rule: every node that was just started is in quarantine, also if all nodes are new. */
     UPTIME,
-    /**
-     * A node votes at once when this client meets it for the first time, and is guarded by its uptime from then on. Use
-     * it only for nodes that are known to be new when the client starts: a client that starts just after a node lost
-     * its keys cannot notice.
-     */
-    AFTER_FIRST_CONTACT,
     /** No guard. For nodes that lose nothing ({@code appendfsync always}), and for tests. */
     OFF
 }

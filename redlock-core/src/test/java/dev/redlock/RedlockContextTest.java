@@ -308,7 +308,7 @@ class RedlockContextTest {
     void toStringShowsNoPassword() {
         context.nodes("redis://ann:secret@h:1");
         assertFalse(context.toString().contains("secret"));
-        assertEquals("RedlockContext{nodes=[h:1], maxTtlMs=60000, restartGuard=UPTIME}", context.toString());
+        assertEquals("RedlockContext{nodes=[h:1], maxTtlMs=60000, restartGuard=FRESH_GROUP}", context.toString());
     }
 
     /** Sets an option to a number. */

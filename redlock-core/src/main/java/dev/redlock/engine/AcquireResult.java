@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.node.VoteFailure;
+import dev.redlock.quorum.Quorum;
 
 /**
  * Holds the outcome of an acquisition: its kind, and the votes of the last attempt. The event loop writes it before the
@@ -74,9 +75,22 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
 
     @Override
     public final String advice() {
-        return kind == Kind.TIMED_OUT && lastReason != kind
-                ? "the wait budget ended: " + lastReason.advice()
-                : kind.advice();
+        boolean hasReason = kind == Kind.TIMED_OUT && lastReason != kind;
+        Kind reason = hasReason ? lastReason : kind;
+        String advice = reason == Kind.NO_QUORUM ? noQuorumAdvice() : reason.advice();
+        return hasReason ? "the wait budget ended: " + advice : advice;
+    }
+
+    private String noQuorumAdvice() {
+        int quarantinedCount = 0;
+        for (long mask = failedMask; mask != 0; mask &= mask - 1) {
+            VoteFailure failure = VoteFailure.of(failures[Long.numberOfTrailingZeros(mask)]);
+            quarantinedCount += failure == VoteFailure.QUARANTINED ? 1 : 0;
+        }
+        int nodeCount = engine.nodeCount();
+        return nodeCount - quarantinedCount >= Quorum.sizeOf(nodeCount)
+                ? Kind.NO_QUORUM.advice()
+                : engine.quarantineAdvice(quarantinedCount);
     }
 
     @Override

@@ -18,6 +18,8 @@ final class AcquireScheduler {
     private static final long WAIT_NS_MAX = Long.MAX_VALUE / 4;
     /** A longer ttl in nanoseconds could exceed the range. */
     private static final long TTL_MS_MAX = WAIT_NS_MAX / NS_PER_MS - 1;
+    /** The delay while too few nodes vote because of quarantines, which may end early. */
+    private static final long QUARANTINE_RETRY_NS = 1_000_000_000;
 
     private final Conductor conductor;
     private final EventLoop loop;
@@ -191,6 +193,8 @@ final class AcquireScheduler {
         long leftNs = pending.deadlineNs - nowNs;
         if (leftNs <= 0) {
             finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
+        } else if (reason == AcquireOutcome.Kind.NO_QUORUM && !conductor.isQuorumPossibleBy(pending.deadlineNs)) {
+            finish(pending, reason, reason);
         } else if (pending.retryImmediately) {
             pending.plan = PendingAcquire.Plan.UNCONTENDED;
             conductor.startTimer(pending.timer, nowNs);
@@ -203,11 +207,13 @@ final class AcquireScheduler {
             long generation = pending.generation;
             long delayNs = retryDelays.delayNs(pending.lease, reason, pending.lease.shortestRemainingTtlMs());
             if (pending.generation == generation) {
+                boolean isQuarantine = reason == AcquireOutcome.Kind.NO_QUORUM && !conductor.isQuorumPossibleBy(nowNs);
+                long pauseNs = isQuarantine ? Math.max(delayNs, QUARANTINE_RETRY_NS) : delayNs;
                 pending.plan = PendingAcquire.Plan.ALL;
                 if (reason == AcquireOutcome.Kind.CONTENDED && pending.queue.registeredMask != 0) {
                     awaitPush(pending, nowNs, delayNs);
                 } else {
-                    startTimer(pending, PendingAcquire.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, delayNs));
+                    startTimer(pending, PendingAcquire.TimerStep.ATTEMPT, nowNs + Math.min(leftNs, pauseNs));
                 }
             }
         }

@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.NodeState;
 import dev.redlock.node.DirectBuffers;
 import dev.redlock.node.FanOut;
+import dev.redlock.node.FreshGroup;
 import dev.redlock.node.Log;
 import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
@@ -81,7 +82,7 @@ final class Conductor implements NodeListener {
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), nodes.length,
                 config.nodeOptions().releaseBatchMax());
         NodeContext nodeContext = new NodeContext(loop, transport, clock, timers.wheel(), random,
-                config.nodeOptions(), this, nodes);
+                config.nodeOptions(), this, nodes, new FreshGroup());
         for (int i = 0; i < nodes.length; i++) {
             nodes[i] = new Node(i, config.nodes().get(i), nodeContext, fanOut);
         }
@@ -129,10 +130,9 @@ final class Conductor implements NodeListener {
             // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the
             // original's.
             tokens.rekey();
-            settledMask |= 1L << node.index();
-            if (settledMask == Quorum.allOf(nodes.length)) {
-                settle();
-            }
+        }
+        if (state == NodeState.READY || state == NodeState.WAITING) {
+            settle(node);
         }
         if (state == NodeState.READY) {
             lossWatch.onAllInvalidated(node.index());
@@ -155,6 +155,18 @@ final class Conductor implements NodeListener {
     public void onAllInvalidated(NodeView node) {
         scheduler.queues().onAllInvalidated(node.index());
         lossWatch.onAllInvalidated(node.index());
+    }
+
+    @Override
+    public void onQuarantined(NodeView node) {
+        settle(node);
+    }
+
+    private void settle(NodeView node) {
+        settledMask |= 1L << node.index();
+        if (settledMask == Quorum.allOf(nodes.length)) {
+            settle();
+        }
     }
 
     @Override
@@ -253,6 +265,15 @@ final class Conductor implements NodeListener {
             }
         }
         return mask;
+    }
+
+    /** Whether enough nodes for a quorum may vote at a time; those in quarantine until then do not. */
+    boolean isQuorumPossibleBy(long timeNs) {
+        int count = 0;
+        for (Node node : nodes) {
+            count += node.mayVoteBy(timeNs) ? 1 : 0;
+        }
+        return count >= Quorum.sizeOf(nodes.length);
     }
 
     FanOut fanOut() {

@@ -1,11 +1,14 @@
 package dev.redlock.engine;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
 import dev.redlock.AcquireCallback;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CloseReport;
 import dev.redlock.TransportKind;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
+import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.NanoClock;
@@ -16,6 +19,7 @@ import dev.redlock.transport.NodeAddress;
 import io.netty.channel.EventLoop;
 import java.security.SecureRandom;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -142,9 +146,52 @@ public final class LockEngine {
         for (int i = 0; i < conductors.length; i++) {
             settled[i] = conductors[i].start();
         }
-        if (!isOnLoop()) {
-            awaitSettled(CompletableFuture.allOf(settled));
+        CompletableFuture<Void> all = CompletableFuture.allOf(settled);
+        if (isOnLoop()) {
+            all.thenRunAsync(this::reportQuarantine, conductors[0]::executeUnlessEnding);
+        } else {
+            awaitSettled(all);
+            reportQuarantine();
         }
+    }
+
+    /** Without this line, the first sign of a quarantine would be a lock that fails. */
+    private void reportQuarantine() {
+        long[] leftNs = quarantineLeftNs();
+        int count = (int) Arrays.stream(leftNs).filter(ns -> ns > 0).count();
+        if (count > 0) {
+            Log.log(System.Logger.Level.WARNING, "{0} of {1} nodes do not vote for the next {2} ms: they are in"
+                    + " quarantine, because they started a short time ago and may have lost locks; wait, or see"
+                    + " RedlockContext.restartGuard, which is {3}", count, leftNs.length,
+                    Long.toString(millisOf(Arrays.stream(leftNs).max().getAsLong())),
+                    config.nodeOptions().guardMode());
+        }
+    }
+
+    /** The rest of the quarantine of each node, the longest of its event loops; 0 if there is none. */
+    private long[] quarantineLeftNs() {
+        long[] leftNs = new long[nodeCount()];
+        for (NodeView node : nodes) {
+            leftNs[node.index()] = Math.max(leftNs[node.index()], node.quarantineLeftNs());
+        }
+        return leftNs;
+    }
+
+    /** Advice if a quorum was out of reach because of a number of nodes in quarantine. */
+    String quarantineAdvice(int count) {
+        long[] leftNs = quarantineLeftNs();
+        Arrays.sort(leftNs);
+        long quorumNs = leftNs[Quorum.sizeOf(leftNs.length) - 1];
+        return "too few nodes vote: " + count + " of " + leftNs.length + " were in quarantine, and "
+                + (quorumNs == 0
+                        ? "a quorum may vote now: try again"
+                        : "a quorum may vote in "
+                                + millisOf(quorumNs) + " ms: wait for longer, or see RedlockContext.restartGuard");
+    }
+
+    /** Rounded up: after so many milliseconds the time is over. */
+    private static long millisOf(long ns) {
+        return (ns + NS_PER_MS - 1) / NS_PER_MS;
     }
 
     private void awaitSettled(CompletableFuture<Void> settled) {

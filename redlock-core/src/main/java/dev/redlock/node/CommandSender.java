@@ -1,7 +1,9 @@
 package dev.redlock.node;
 
+import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
 import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
 
 /**
  * Sends commands to one node over its current connection and passes the replies to the requests.
@@ -30,6 +32,10 @@ final class CommandSender {
         /** Every command. */
         OPEN
     }
+
+    private static final int ARRAY_HEADER_BYTES = 16;
+    /** {@code $}, a length, and two line ends. */
+    private static final int BULK_OVERHEAD_BYTES = 16;
 
     private final int nodeIndex;
     private final NodeView view;
@@ -266,6 +272,24 @@ final class CommandSender {
     /** A buffer for a command of the client itself; null if there is no memory for it. */
     ByteBuf newCommand(int capacity) {
         return fanOut.buffers().take(capacity);
+    }
+
+    /** A command of the client itself, in UTF-8; null if there is no memory for it. */
+    ByteBuf newCommand(String... words) {
+        int capacity = ARRAY_HEADER_BYTES;
+        byte[][] encoded = new byte[words.length][];
+        for (int i = 0; i < words.length; i++) {
+            encoded[i] = words[i].getBytes(StandardCharsets.UTF_8);
+            capacity += encoded[i].length + BULK_OVERHEAD_BYTES;
+        }
+        ByteBuf out = newCommand(capacity);
+        if (out != null) {
+            RespWriter.arrayHeader(out, words.length);
+            for (byte[] word : encoded) {
+                RespWriter.bulkString(out, word);
+            }
+        }
+        return out;
     }
 
     ByteBuf timeCommand() {

@@ -7,7 +7,6 @@ import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.NodeAddress;
 import io.netty.buffer.ByteBuf;
-import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 
 /**
@@ -48,8 +47,6 @@ final class Handshake {
     static final int TIME_BYTES = 32;
     /** Capacity for the longest command without arguments of the user's. */
     private static final int SHORT_BYTES = 128;
-    /** {@code $}, a length, and two line ends. */
-    private static final int BULK_OVERHEAD_BYTES = 16;
 
     /**
      * Gets the outcome. After {@link #onHandshake}, {@link #onRejected} or {@link #onHandshakeFailed} there is no
@@ -188,20 +185,7 @@ final class Handshake {
     }
 
     private ByteBuf command(String... words) {
-        int capacity = SHORT_BYTES;
-        byte[][] encoded = new byte[words.length][];
-        for (int i = 0; i < words.length; i++) {
-            encoded[i] = words[i].getBytes(StandardCharsets.UTF_8);
-            capacity += encoded[i].length + BULK_OVERHEAD_BYTES;
-        }
-        ByteBuf out = sender.newCommand(capacity);
-        if (out != null) {
-            RespWriter.arrayHeader(out, words.length);
-            for (byte[] word : encoded) {
-                RespWriter.bulkString(out, word);
-            }
-        }
-        return out;
+        return sender.newCommand(words);
     }
 
     /** {@code HELLO 3 [AUTH user password] [SETNAME name]}. */

@@ -13,8 +13,9 @@ import java.lang.System.Logger.Level;
  * connection ends. See {@link NodeState}.
  *
  * <p>This class decides the state. Its parts do the work and report events: {@link NodeConnector} opens connections,
- * {@link Handshake} identifies the server, {@link ServerIdentity} and {@link VoteGuard} decide whether it may vote,
- * {@link CommandSender} and {@link ReleaseRedelivery} send commands, and {@link NodeMonitor} finds lost replies.
+ * {@link Handshake} identifies the server, {@link ServerIdentity}, {@link VoteGuard} and {@link FirstContact} decide
+ * whether it may vote, {@link CommandSender} and {@link ReleaseRedelivery} send commands, and {@link NodeMonitor} finds
+ * lost replies.
  *
  * @threading event-loop-confined
  */
@@ -33,6 +34,7 @@ public final class Node {
     private final ReconnectDelay reconnectDelay;
     private final ServerIdentity identity;
     private final VoteGuard voteGuard;
+    private final FirstContact firstContact;
     private final NodeClock clock;
     private final NodeMonitor monitor;
     private final Events events = new Events();
@@ -60,6 +62,7 @@ public final class Node {
         this.reconnectDelay = new ReconnectDelay(options, context.random());
         this.identity = new ServerIdentity(this, context);
         this.voteGuard = new VoteGuard(context, this::onQuarantineEnd);
+        this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
         this.clock = new NodeClock(options.drift(), options.clockSampleMs() > 0);
         this.monitor = new NodeMonitor(context, sender, events);
         fanOut.add(sender);
@@ -116,6 +119,17 @@ public final class Node {
         return clock.wallUs(nowNs);
     }
 
+    /**
+     * Whether the node may vote at a time. Only a quarantine that lasts longer is certain.
+     *
+     * @param timeNs monotonic time
+     * @return false if it is in quarantine until then
+     */
+    public boolean mayVoteBy(long timeNs) {
+        return state() != NodeState.QUARANTINED || firstContact.isPending()
+                || voteGuard.quarantineEndNs(nowNs()) - timeNs <= 0;
+    }
+
     /** Frees memory that was not needed since the last call. To be called at regular intervals. */
     public void trim() {
         if (connection != null) {
@@ -126,6 +140,7 @@ public final class Node {
     /** Sends only releases from now on. */
     public void drain() {
         voteGuard.stop();
+        firstContact.stop();
         if (isConnected()) {
             setState(NodeState.DRAINING);
         } else {
@@ -137,6 +152,7 @@ public final class Node {
     public void close() {
         context.timers().stop(handshakeTimer);
         voteGuard.stop();
+        firstContact.stop();
         monitor.stop();
         setState(NodeState.CLOSED);
         connector.stop();
@@ -195,14 +211,19 @@ public final class Node {
         setState(NodeState.QUARANTINED);
         redelivery.sendAll();
         if (state() == NodeState.QUARANTINED) {
+            firstContact.start(runId);
             startVoting();
         }
     }
 
     private void startVoting() {
+        if (firstContact.isPending()) {
+            return;
+        }
         String objection = voteGuard.objection();
         if (objection != null) {
-            view.reportProblem(Level.INFO, objection);
+            view.reportQuarantine(objection, voteGuard.quarantineEndNs(nowNs()));
+            context.listener().onQuarantined(view);
             return;
         }
         setState(NodeState.READY);
@@ -215,7 +236,18 @@ public final class Node {
     private void onQuarantineEnd() {
         if (state() == NodeState.QUARANTINED) {
             voteGuard.onQuarantineServed(identity.runId());
+            firstContact.onQuarantineServed();
             leaveQuarantine();
+        }
+    }
+
+    private void onFirstContactDecided() {
+        if (state() == NodeState.QUARANTINED) {
+            if (firstContact.isQuarantineReported()) {
+                leaveQuarantine();
+            } else {
+                startVoting();
+            }
         }
     }
 
@@ -261,6 +293,7 @@ public final class Node {
 
     private void detach() {
         context.timers().stop(handshakeTimer);
+        firstContact.stop();
         monitor.stop();
         sender.detach();
         view.setWakeUpProblem("not connected");
@@ -295,7 +328,7 @@ public final class Node {
     }
 
     private void quarantine(String problem) {
-        view.reportProblem(Level.INFO, problem);
+        view.reportQuarantine(problem, voteGuard.quarantineEndNs(nowNs()));
         setState(NodeState.QUARANTINED);
     }
 

@@ -17,8 +17,10 @@ import java.util.random.RandomGenerator;
  * @param options   the configuration
  * @param listener  gets the events
  * @param peers     all nodes by index, filled by the conductor; to find two addresses of one server
+ * @param freshGroup decides whether all nodes are new
  * @threading event-loop-confined
  */
 public record NodeContext(EventLoop loop, IoTransport transport, NanoClock clock, TimerWheel timers,
-        RandomGenerator random, NodeOptions options, NodeListener listener, Node[] peers) {
+        RandomGenerator random, NodeOptions options, NodeListener listener, Node[] peers,
+        FreshGroup freshGroup) {
 }

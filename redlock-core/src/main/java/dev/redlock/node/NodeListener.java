@@ -19,6 +19,13 @@ public interface NodeListener {
     void onStateChange(NodeView node, NodeState state);
 
     /**
+     * A connected node stays in quarantine for longer than its first commands take.
+     *
+     * @param node the node
+     */
+    void onQuarantined(NodeView node);
+
+    /**
      * The node's clock has jumped, so keys may have expired early: the node's votes no longer count.
      *
      * @param node the node

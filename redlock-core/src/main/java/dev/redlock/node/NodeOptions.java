@@ -18,6 +18,7 @@ import dev.redlock.quorum.Drift;
  * @param inFlightMax         requests in flight at which further commands fail
  * @param unsentBytesMax      unsent bytes at which further commands fail
  * @param probeKey            key for the probe of conditional commands; null to use scripts only
+ * @param markKey             key for the marks of the restart guard; null if it uses none
  * @param releaseBatchMax     most releases in one script call
  * @param undeliveredReleasesMax releases kept for a node that is not connected
  * @param clientName          name of the connections, for {@code CLIENT LIST}; may be null
@@ -26,6 +27,6 @@ import dev.redlock.quorum.Drift;
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
         int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuardMode guardMode, Drift drift,
-        int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, int releaseBatchMax,
-        int undeliveredReleasesMax, String clientName, boolean areWakeUpsWanted) {
+        int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, String markKey,
+        int releaseBatchMax, int undeliveredReleasesMax, String clientName, boolean areWakeUpsWanted) {
 }

@@ -30,6 +30,9 @@ public final class NodeView {
     private volatile String problem;
     private volatile long roundTripNs;
     private volatile String wakeUpProblem = "not connected";
+    /** Monotonic time; valid while {@link #isQuarantineReported}. */
+    private long quarantineEndNs;
+    private volatile boolean isQuarantineReported;
 
     NodeView(int index, NodeAddress address, NanoClock clock, NodeListener listener) {
         this.index = index;
@@ -84,6 +87,11 @@ public final class NodeView {
         return wakeUpProblem;
     }
 
+    /** @return nanoseconds until the quarantine ends that keeps the node from voting; 0 if there is none */
+    public long quarantineLeftNs() {
+        return isQuarantineReported ? Math.max(0, quarantineEndNs - clock.nanoTime()) : 0;
+    }
+
     /** @return the node's counters */
     public NodeStatistics statistics() {
         return statistics;
@@ -97,6 +105,7 @@ public final class NodeView {
 
     void setState(NodeState newState) {
         if (state != newState) {
+            isQuarantineReported &= newState == NodeState.QUARANTINED;
             state = newState;
             listener.onStateChange(this, newState);
         }
@@ -122,6 +131,13 @@ public final class NodeView {
     void reportProblem(Level level, String text) {
         showProblem(text);
         log(level, problem);
+    }
+
+    /** Reports the problem of a node that is connected and does not vote until a time or an event. */
+    void reportQuarantine(String text, long endNs) {
+        quarantineEndNs = endNs;
+        isQuarantineReported = true;
+        reportProblem(Level.INFO, text);
     }
 
     /** The node votes: the problem is over. */

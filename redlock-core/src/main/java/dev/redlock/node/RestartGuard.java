@@ -25,6 +25,8 @@ import dev.redlock.quorum.Drift;
 final class RestartGuard {
 
     private static final long ROUNDING_MS = 1000;
+    /** Two clients that read the uptime of one process at the same time differ by less. */
+    private static final long YOUNG_MARGIN_MS = 2000;
 
     private final RestartGuardMode mode;
     private final Drift drift;
@@ -62,17 +64,17 @@ final class RestartGuard {
         if (mode == RestartGuardMode.OFF || runId.equals(trustedRunId)) {
             return 0;
         }
-        if (mode == RestartGuardMode.AFTER_FIRST_CONTACT && trustedRunId == null) {
-            trustedRunId = runId;
-            return 0;
-        }
-        long uptimeMs = Math.max(0, Math.min(uptimeSeconds, Long.MAX_VALUE / 1000)) * 1000;
+        long uptimeMs = millisOf(uptimeSeconds);
         if (!hasPredecessor) {
             return Math.max(0, neededUptimeMs - uptimeMs);
         }
         return uptimeMs >= neededUptimeMs && isPossibleUptime(uptimeMs, nowNs)
                 ? 0
                 : Math.max(0, neededUptimeMs - (nowNs - firstContactNs) / NS_PER_MS);
+    }
+
+    private static long millisOf(long uptimeSeconds) {
+        return Math.max(0, Math.min(uptimeSeconds, Long.MAX_VALUE / 1000)) * 1000;
     }
 
     private void recordProcess(String runId, long nowNs) {
@@ -99,8 +101,18 @@ final class RestartGuard {
         lastReplyNs = nowNs;
     }
 
-    /** A process was connected at the end of its quarantine: it is trusted. */
-    void onQuarantineServed(String runId) {
+    /** Whether the process of the last handshake replaced one that this client knew. */
+    boolean isSuccessor() {
+        return hasPredecessor;
+    }
+
+    /** Whether no client with this configuration takes a process with this uptime for an old one. */
+    boolean isYoung(long uptimeSeconds) {
+        return millisOf(uptimeSeconds) < neededUptimeMs - YOUNG_MARGIN_MS;
+    }
+
+    /** A process was connected at the end of its quarantine, or has a mark: it votes until it restarts. */
+    void trust(String runId) {
         trustedRunId = runId;
     }
 }

@@ -11,7 +11,7 @@ import dev.redlock.time.DeadlineTimer;
  * <li>while its clock cannot be read although clocks are watched.
  * </ul>
  *
- * <p>A quarantine continues while the node is not connected.
+ * <p>A quarantine continues while the node is not connected. {@link FirstContact} may end that of the restart guard.
  *
  * @threading event-loop-confined
  */
@@ -20,8 +20,9 @@ final class VoteGuard {
     private final NodeContext context;
     private final NodeOptions options;
     private final RestartGuard restartGuard;
-    private final DeadlineTimer quarantineTimer;
-    private String quarantineReason;
+    private final DeadlineTimer restartTimer;
+    private final DeadlineTimer jumpTimer;
+    private long uptimeSeconds;
     /** Why the clock cannot be read; null if it can. */
     private String clockProblem;
 
@@ -29,25 +30,52 @@ final class VoteGuard {
         this.context = context;
         this.options = context.options();
         this.restartGuard = new RestartGuard(options.guardMode(), options.maxTtlMs(), options.drift());
-        this.quarantineTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
+        this.restartTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
+        this.jumpTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
     }
 
     /** The reason why the node may not vote now; null if it may. */
     String objection() {
-        long leftNs = quarantineLeftNs();
-        return leftNs > 0
-                ? "in quarantine for " + (leftNs / NS_PER_MS + 1) + " ms: " + quarantineReason
-                : clockProblem;
+        long restartNs = leftNs(restartTimer);
+        long jumpNs = leftNs(jumpTimer);
+        if (Math.max(restartNs, jumpNs) <= 0) {
+            return clockProblem;
+        }
+        return "in quarantine for " + (Math.max(restartNs, jumpNs) / NS_PER_MS + 1) + " ms: "
+                + (jumpNs > restartNs
+                        ? "clock watch: the node's clock has jumped, keys may have expired early"
+                        : "restart guard: the server has been up for " + uptimeSeconds
+                                + " s; it votes when all locks that a restart may have lost have expired");
+    }
+
+    /** The monotonic time at which the last quarantine ends; the present time if there is none. */
+    long quarantineEndNs(long nowNs) {
+        return nowNs + Math.max(0, Math.max(leftNs(restartTimer), leftNs(jumpTimer)));
+    }
+
+    /** Whether the restart guard keeps the node from voting. */
+    boolean isRestartQuarantined() {
+        return leftNs(restartTimer) > 0;
+    }
+
+    RestartGuard restartGuard() {
+        return restartGuard;
     }
 
     /** A handshake is complete. */
-    void onHandshake(String runId, long uptimeSeconds) {
+    void onHandshake(String runId, long newUptimeSeconds) {
         clockProblem = null;
+        uptimeSeconds = newUptimeSeconds;
         long guardNs = restartGuard.quarantineMs(runId, uptimeSeconds, nowNs()) * NS_PER_MS;
-        if (guardNs > quarantineLeftNs()) {
-            startQuarantine(guardNs, "restart guard: the server has been up for " + uptimeSeconds
-                    + " s; it votes when all locks that a restart may have lost have expired");
+        if (guardNs > leftNs(restartTimer)) {
+            context.timers().start(restartTimer, nowNs() + guardNs);
         }
+    }
+
+    /** The process may vote, whatever its uptime. */
+    void admit(String runId) {
+        restartGuard.trust(runId);
+        context.timers().stop(restartTimer);
     }
 
     /** The process that completed the handshake is alive. */
@@ -57,12 +85,13 @@ final class VoteGuard {
 
     /** A process was connected at the end of its quarantine. */
     void onQuarantineServed(String runId) {
-        restartGuard.onQuarantineServed(runId);
+        if (!isRestartQuarantined()) {
+            restartGuard.trust(runId);
+        }
     }
 
     void onClockJump() {
-        startQuarantine(Math.max(options.maxTtlMs() * NS_PER_MS, quarantineLeftNs()),
-                "clock watch: the node's clock has jumped, keys may have expired early");
+        context.timers().start(jumpTimer, nowNs() + options.maxTtlMs() * NS_PER_MS);
     }
 
     void onClockUnreadable(String reason) {
@@ -77,16 +106,12 @@ final class VoteGuard {
     }
 
     void stop() {
-        context.timers().stop(quarantineTimer);
+        context.timers().stop(restartTimer);
+        context.timers().stop(jumpTimer);
     }
 
-    private void startQuarantine(long durationNs, String reason) {
-        context.timers().start(quarantineTimer, nowNs() + durationNs);
-        quarantineReason = reason;
-    }
-
-    private long quarantineLeftNs() {
-        return quarantineTimer.isStarted() ? quarantineTimer.deadlineNs() - nowNs() : 0;
+    private long leftNs(DeadlineTimer timer) {
+        return timer.isStarted() ? timer.deadlineNs() - nowNs() : 0;
     }
 
     private long nowNs() {

@@ -65,10 +65,10 @@ class FanOutTest {
 
     private FanOut fanOut() {
         NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
-                4096, null, 64, 0, null, false);
+                4096, null, null, 64, 0, null, false);
         Node[] nodes = new Node[2];
         NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
-        }), new SplittableRandom(1), options, null, nodes);
+        }), new SplittableRandom(1), options, null, nodes, new FreshGroup());
         FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), nodes.length, 64);
         for (int i = 0; i < nodes.length; i++) {
             nodes[i] = new Node(i, null, context, created);

@@ -1,6 +1,8 @@
 package dev.redlock.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
@@ -51,27 +53,37 @@ class RestartGuardTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = RestartGuardMode.class, names = {"UPTIME", "AFTER_FIRST_CONTACT"})
+    @EnumSource(value = RestartGuardMode.class, names = {"UPTIME", "FRESH_GROUP"})
     void aProcessThatServedItsQuarantineIsTrustedUntilItRestarts(RestartGuardMode mode) {
         RestartGuard guard = new RestartGuard(mode, 60_000, Drift.DEFAULT);
         guard.quarantineMs("first", 0, NOW_NS);
-        guard.onQuarantineServed("first");
+        guard.trust("first");
         assertEquals(0, guard.quarantineMs("first", 0, NOW_NS),
                 "the same process again, whatever it says of its uptime");
         assertEquals(61_602, guard.quarantineMs("second", 0, NOW_NS), "a new process");
-        guard.onQuarantineServed("second");
+        guard.trust("second");
         assertEquals(0, guard.quarantineMs("second", 0, NOW_NS));
         assertEquals(61_602, guard.quarantineMs("first", 0, NOW_NS), "the old name does not come back");
     }
 
+    /** 61 602 ms less the margin: two clients may read uptimes of one process that differ by a second. */
+    @ParameterizedTest
+    @CsvSource({"0, true", "59, true", "60, false", "61, false", "9223372036854775, false"})
+    void aYoungProcessIsOldForNoOtherClient(long uptimeSeconds, boolean isYoung) {
+        RestartGuard guard = new RestartGuard(RestartGuardMode.FRESH_GROUP, 60_000, Drift.DEFAULT);
+        assertEquals(isYoung, guard.isYoung(uptimeSeconds));
+    }
+
     @Test
-    void afterFirstContactModeTrustsOnlyTheFirstProcess() {
-        RestartGuard guard = new RestartGuard(RestartGuardMode.AFTER_FIRST_CONTACT, 60_000, Drift.DEFAULT);
-        assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
-        assertEquals(0, guard.quarantineMs("a", 0, NOW_NS));
-        assertEquals(61_602, guard.quarantineMs("b", 0, NOW_NS));
-        assertEquals(602, guard.quarantineMs("b", 61, NOW_NS + 61 * SECOND));
-        assertEquals(0, guard.quarantineMs("b", 62, NOW_NS + 62 * SECOND));
+    void onlyAProcessAfterAKnownOneIsASuccessor() {
+        RestartGuard guard = new RestartGuard(RestartGuardMode.FRESH_GROUP, 60_000, Drift.DEFAULT);
+        guard.quarantineMs("a", 0, NOW_NS);
+        guard.quarantineMs("a", 1, NOW_NS + SECOND);
+        assertFalse(guard.isSuccessor(), "the same process again");
+        guard.quarantineMs("b", 0, NOW_NS + 2 * SECOND);
+        assertTrue(guard.isSuccessor());
+        guard.quarantineMs("b", 1, NOW_NS + 3 * SECOND);
+        assertTrue(guard.isSuccessor(), "also at its next connection");
     }
 
     @Test
@@ -85,7 +97,7 @@ class RestartGuardTest {
     private static RestartGuard acquainted(String runId) {
         RestartGuard guard = new RestartGuard(RestartGuardMode.UPTIME, 60_000, Drift.DEFAULT);
         guard.quarantineMs(runId, 100_000, NOW_NS - 10 * SECOND);
-        guard.onQuarantineServed(runId);
+        guard.trust(runId);
         guard.onReply(NOW_NS);
         return guard;
     }

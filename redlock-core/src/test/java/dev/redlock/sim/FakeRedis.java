@@ -28,6 +28,7 @@ public final class FakeRedis {
     /** The median on an idle server with few keys. */
     private static final long ACTIVE_EXPIRY_MS = 52;
     private static final String COUNTER_MARK = ":redlock:fence";
+    private static final String MARK_END = COUNTER_MARK + ":run_id";
     /** The largest exact integer of Lua. */
     private static final long COUNTER_MAX = 9_007_199_254_740_991L;
     private static final long COUNTER_ENDED = Long.MIN_VALUE;
@@ -394,10 +395,18 @@ public final class FakeRedis {
 
     /** Deletes the fencing counters only, as if they had expired. */
     public void loseCounters() {
-        List.copyOf(keys.keySet()).stream().filter(key -> key.contains(COUNTER_MARK)).forEach(this::delete);
+        List.copyOf(keys.keySet())
+                .stream()
+                .filter(key -> key.contains(COUNTER_MARK) && !key.endsWith(MARK_END))
+                .forEach(this::delete);
     }
 
-    /** @return the existing keys of locks, without fencing counters */
+    /** @return every key, also those of counters and marks, and expired ones */
+    public Set<String> allKeys() {
+        return keys.keySet();
+    }
+
+    /** @return the existing keys of locks, without fencing counters and marks of the restart guard */
     public Set<String> keys() {
         Set<String> locks = new TreeSet<>(keys.keySet());
         locks.removeIf(key -> key.contains(COUNTER_MARK) || get(key) == null);
@@ -452,7 +461,10 @@ public final class FakeRedis {
         return switch (command) {
             case "PING" -> RespValue.text(RespType.SIMPLE_STRING, "PONG");
             case "CLIENT" -> clientCommand(words);
-            case "INFO" -> info(session, words.get(1));
+            case "INFO" -> {
+                commandCounts.merge("INFO " + words.get(1), 1, Integer::sum);
+                yield info(session, words.get(1));
+            }
             case "TIME" -> RespValue.array(RespValue.bulk(Long.toString(wallUs() / US_PER_S)),
                     RespValue.bulk(Long.toString(wallUs() % US_PER_S)));
             case "SCRIPT" -> scriptCommand(words);
@@ -559,12 +571,14 @@ public final class FakeRedis {
     }
 
     private RespValue info(Session session, String section) {
-        // The uptime is the difference of two rounded clocks, as in Redis.
-        String text = section.equals("server")
-                ? "# Server\r\nredis_version:7.0.15\r\n" + valkeyVersion() + modeField + "\r\nrun_id:" + runId
-                        + "\r\nuptime_in_seconds:"
-                        + (wallUs() / US_PER_S - startSeconds) + "\r\n"
-                : "# Replication\r\nrole:" + role + "\r\nconnected_slaves:0\r\n";
+        String text = switch (section) {
+            // The uptime is the difference of two rounded clocks, as in Redis.
+            case "server" -> "# Server\r\nredis_version:7.0.15\r\n" + valkeyVersion() + modeField + "\r\nrun_id:"
+                    + runId + "\r\nuptime_in_seconds:" + (wallUs() / US_PER_S - startSeconds) + "\r\n";
+            case "keyspace" -> "# Keyspace\r\n"
+                    + (keys.isEmpty() ? "" : "db0:keys=" + keys.size() + ",expires=0,avg_ttl=0\r\n");
+            default -> "# Replication\r\nrole:" + role + "\r\nconnected_slaves:0\r\n";
+        };
         return session.isResp3 ? RespValue.verbatim("txt", latin(text)) : RespValue.bulk(text);
     }
 
@@ -705,6 +719,8 @@ public final class FakeRedis {
         if (words.size() == 6 && words.get(2).length() == 20 && !reply.isError()) {
             commandCounts.merge("SET NX", 1, Integer::sum);
             note(session, "acquire", words.get(1), words.get(2), reply.isNull() ? 0 : 1);
+        } else if (words.size() == 3) {
+            commandCounts.merge("SET", 1, Integer::sum);
         }
         return reply;
     }

@@ -1,6 +1,7 @@
 package dev.redlock.sim;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ final class SimClocks {
     private final Node[] nodes;
     private final long neededUptimeNs;
     private final long maxTtlNs;
+    private final boolean isFreshGroupTrusted;
 
     /** An event of a node. */
     private static final class Node {
@@ -42,12 +44,16 @@ final class SimClocks {
         private long knownUntilNs = Long.MIN_VALUE;
         private boolean hasDetected;
         private long detectedNs;
-        /** The client first connected when the node was empty and young, but reported a long uptime. */
+        /**
+         * The client first connected when the node was empty and young, but reported a long uptime; or when so many
+         * nodes were empty and young that it could take them for new ones.
+         */
         private boolean isDeceived;
         private long deceivedNs;
     }
 
-    SimClocks(int nodeCount, long maxTtlMs) {
+    SimClocks(int nodeCount, long maxTtlMs, boolean isFreshGroupTrusted) {
+        this.isFreshGroupTrusted = isFreshGroupTrusted;
         nodes = new Node[nodeCount];
         for (int i = 0; i < nodeCount; i++) {
             nodes[i] = new Node();
@@ -97,7 +103,19 @@ final class SimClocks {
                 && (node.isUptimeWrong || node.jumpedNs >= node.emptiedNs)
                 && executedNs - node.emptiedNs < neededUptimeNs;
         sight.deceivedNs = node.emptiedNs;
+        if (isFreshGroupTrusted && isQuorumEmptied(executedNs)) {
+            sight.isDeceived = true;
+            sight.deceivedNs = Arrays.stream(nodes).mapToLong(each -> each.emptiedNs).max().getAsLong();
+        }
         return sight;
+    }
+
+    /** Returns whether more nodes have lost their keys than the algorithm tolerates within a ttl. */
+    private boolean isQuorumEmptied(long nowNs) {
+        long count = Arrays.stream(nodes)
+                .filter(node -> node.emptiedNs != Long.MIN_VALUE && nowNs - node.emptiedNs < neededUptimeNs)
+                .count();
+        return count > nodes.length / 2;
     }
 
     /** Returns whether no client could avoid the overlap of two leases that are valid now. */

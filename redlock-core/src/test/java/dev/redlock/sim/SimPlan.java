@@ -73,6 +73,8 @@ public final class SimPlan {
     /** The delay of the retry policy of all clients; 0 for the default. */
     long retryDelayMs;
     RestartGuardMode guard = RestartGuardMode.UPTIME;
+    /** The nodes have just been started when the first clients connect. */
+    boolean isFreshAtStart;
     Set<Fault> faults;
     boolean isTidy;
     boolean isLateExecuted;
@@ -157,6 +159,10 @@ public final class SimPlan {
         plan.extendTenths = List.of(1, 3, 8).get(random.nextInt(3));
         plan.activeExpiryMsMax = List.of(100, 100, 10_000, -1).get(random.nextInt(4));
         plan.trackedKeysMax = List.of(1, 1_000_000, 1_000_000).get(random.nextInt(3));
+        if (plan.guard == RestartGuardMode.UPTIME && random.nextInt(4) > 0) {
+            plan.guard = RestartGuardMode.FRESH_GROUP;
+            plan.isFreshAtStart = plan.nodeCount > 1 && random.nextBoolean();
+        }
         return plan;
     }
 
@@ -214,7 +220,9 @@ public final class SimPlan {
     @Override
     public String toString() {
         return "seed " + seed + ": " + nodeCount + " nodes, " + clientCount + " clients, " + resourceCount + " x "
-                + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard + ", delays up to "
+                + workersPerResource + " workers, maxTtl " + maxTtlMs + " ms, guard " + guard
+                + (isFreshAtStart ? " on fresh nodes" : "")
+                + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (isFenced ? ", fenced" : "")
                 + ", active expiry within " + activeExpiryMsMax + " ms, tracks " + trackedKeysMax + " keys"

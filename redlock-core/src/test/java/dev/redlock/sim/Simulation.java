@@ -1,5 +1,6 @@
 package dev.redlock.sim;
 
+import dev.redlock.RestartGuardMode;
 import dev.redlock.sim.SimPlan.Fault;
 import java.io.PrintStream;
 import java.util.ArrayDeque;
@@ -71,7 +72,8 @@ public final class Simulation {
         this.plan = plan;
         this.random = new SplittableRandom(plan.seed);
         this.world = new VirtualWorld(plan.nodeCount);
-        this.clocks = new SimClocks(plan.nodeCount, plan.maxTtlMs);
+        this.clocks = new SimClocks(plan.nodeCount, plan.maxTtlMs,
+                plan.guard == RestartGuardMode.FRESH_GROUP);
         this.grants = new SimGrants(plan.nodeCount);
         this.smallStepsNs = new long[plan.nodeCount];
         for (int i = 0; i < plan.nodeCount; i++) {
@@ -91,6 +93,9 @@ public final class Simulation {
         node.redis().shortening(plan.isShorteningOnNodes);
         node.redis().trackedKeysMax(plan.trackedKeysMax);
         node.redis().activeExpiry(() -> plan.activeExpiryMsMax < 0 ? -1 : random.nextInt(plan.activeExpiryMsMax + 1));
+        if (plan.isFreshAtStart) {
+            node.redis().uptime(0);
+        }
         usualDelay(node);
         if (index < plan.kinds.size()) {
             node.redis().kind(plan.kinds.get(index));

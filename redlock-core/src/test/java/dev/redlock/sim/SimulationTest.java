@@ -104,6 +104,21 @@ class SimulationTest {
                 "without the guard the known violation has to appear");
     }
 
+    /** Fresh nodes lose their keys while clients come and go, and while uptimes are wrong. */
+    @Test
+    void freshGroupsThatLoseDataCauseNoViolation() {
+        Consumer<SimPlan> fresh = plan -> {
+            plan.faultPeriodMs = 200;
+            plan.guard = RestartGuardMode.FRESH_GROUP;
+            plan.isFreshAtStart = true;
+        };
+        Fault[] losses = {Fault.CRASH_LOSE, Fault.KILL_CLIENT, Fault.BREAK};
+        assertEquals(0, overlaps(fresh, losses), "with the guard");
+        assertEquals(0, overlaps(fresh, Fault.REBOOT_LOSE, Fault.KILL_CLIENT), "with wrong uptimes");
+        assertTrue(isOverlapFound(fresh.andThen(plan -> plan.guard = RestartGuardMode.OFF), losses),
+                "without the guard the known violation has to appear");
+    }
+
     @Test
     void withoutClockWatchClockJumpsCauseTwoHolders() {
         Consumer<SimPlan> usual = plan -> {

@@ -1,0 +1,294 @@
+package dev.redlock.node;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.resp.RespValue;
+import dev.redlock.time.DeadlineTimer;
+import io.netty.buffer.ByteBuf;
+import java.lang.System.Logger.Level;
+import java.util.function.Consumer;
+
+/**
+ * Lets a young node vote before its quarantine ends, if its process has not lost a lock: it has the mark of a client
+ * that knew, or it belongs to a {@link FreshGroup}. A mark is a key whose value is the {@code run_id} of the process.
+ *
+ * <pre>
+ * READING -- the mark is that of the process --------------------> DONE
+ *    |------ the process is old --------------------> WRITING ---> DONE
+ *    |------ it is young --> CANDIDATE -- the group is fresh -^
+ *    |                          |------- its quarantine ends -^
+ *    |                          '------- the mark appears ------> DONE
+ *    '------ a command is refused --> GUARDED -- its quarantine ends --> WRITING
+ * </pre>
+ *
+ * <p>A young process that replaced a known one is GUARDED from the start: a client that knew nothing of the restart may
+ * have marked it.
+ *
+ * <p>The node votes in DONE, and so after its mark is acknowledged. If an old node refuses the mark, it votes without:
+ * no client takes it for a fresh one.
+ *
+ * @threading event-loop-confined
+ */
+final class FirstContact {
+
+    private static final long READ_PERIOD_NS = 1_000 * NS_PER_MS;
+    /** Another client may be marking the group now, so the first delays are short. They double up to the period. */
+    private static final long READ_DELAY_NS_MIN = 10 * NS_PER_MS;
+    private static final long MEMORY_RETRY_NS = 20 * NS_PER_MS;
+
+    /**
+     * How far the contact with a process is.
+     *
+     * @threading immutable
+     */
+    private enum State {
+        /** Not connected, or the mode uses no marks. */
+        IDLE, READING, CANDIDATE, GUARDED, WRITING, DONE
+    }
+
+    private final NodeContext context;
+    private final CommandSender sender;
+    private final VoteGuard guard;
+    private final NodeView view;
+    private final Runnable onDecided;
+    private final String markKey;
+    private final DeadlineTimer timer = new DeadlineTimer(nowNs -> onTimer());
+    private State state = State.IDLE;
+    private String runId;
+    /** The process that is known to have its mark. */
+    private String markedRunId;
+    /** Replies on an earlier connection do not count. */
+    private int connectionNumber;
+    private long readDelayNs;
+    /** The node was in quarantine when its handshake was complete. */
+    private boolean isYoung;
+    /** In the check that is in progress. */
+    private boolean isCheckedYoung;
+    private boolean isQuarantineReported;
+    private boolean isWarned;
+
+    /** Calls {@code onDecided} when the node may vote, and when it stays in quarantine for longer. */
+    FirstContact(NodeContext context, CommandSender sender, VoteGuard guard, NodeView view, Runnable onDecided) {
+        this.context = context;
+        this.sender = sender;
+        this.guard = guard;
+        this.view = view;
+        this.onDecided = onDecided;
+        this.markKey = context.options().markKey();
+        context.freshGroup().add(this);
+    }
+
+    /** Whether the decision whether the node votes early is a matter of milliseconds. */
+    boolean isPending() {
+        return state == State.READING || state == State.WRITING
+                || state == State.CANDIDATE && !isQuarantineReported;
+    }
+
+    /** Whether this contact has kept the node in quarantine for longer than a moment. */
+    boolean isQuarantineReported() {
+        return isQuarantineReported;
+    }
+
+    /** A handshake is complete, and the node is in quarantine until this contact or the guard says otherwise. */
+    void start(String newRunId) {
+        if (markKey == null) {
+            return;
+        }
+        runId = newRunId;
+        isYoung = guard.isRestartQuarantined();
+        isQuarantineReported = false;
+        readDelayNs = READ_DELAY_NS_MIN;
+        if (runId.equals(markedRunId)) {
+            state = State.DONE;
+        } else if (isYoung && guard.restartGuard().isSuccessor()) {
+            state = State.GUARDED;
+        } else {
+            state = State.READING;
+            read();
+        }
+        if (isRulingOutGroup()) {
+            context.freshGroup().onRuledOut();
+        }
+    }
+
+    /** The quarantine has ended while the process was connected. */
+    void onQuarantineServed() {
+        if ((state == State.CANDIDATE || state == State.GUARDED) && !guard.isRestartQuarantined()) {
+            startWriting();
+        }
+    }
+
+    /** The connection has ended, or is not needed for votes any more. */
+    void stop() {
+        connectionNumber++;
+        state = State.IDLE;
+        context.timers().stop(timer);
+        context.freshGroup().onDisconnected();
+    }
+
+    // ---- the group --------------------------------------------------------------------------------------------------
+
+    boolean isCandidate() {
+        return state == State.CANDIDATE;
+    }
+
+    boolean isRulingOutGroup() {
+        return state == State.GUARDED || state != State.IDLE && !isYoung;
+    }
+
+    void onGroupRuledOut() {
+        if (state == State.CANDIDATE && !isQuarantineReported) {
+            reportQuarantine();
+        }
+    }
+
+    void onGroupAdmitted() {
+        if (state == State.CANDIDATE) {
+            startWriting();
+        }
+    }
+
+    /** Asks the node whether it is young and empty; both replies come from the process of the handshake. */
+    void check(int number) {
+        boolean isSent = send(command("INFO", "server"), reply -> isCheckedYoung = isYoung(reply))
+                && send(command("INFO", "keyspace"), reply -> context.freshGroup()
+                        .onChecked(number, isCheckedYoung && isEmpty(reply)));
+        if (!isSent) {
+            context.freshGroup().onChecked(number, false);
+        }
+    }
+
+    private boolean isYoung(RespValue reply) {
+        String uptime = reply.isError() ? null : Handshake.field(reply.asText(), "uptime_in_seconds");
+        return uptime != null && uptime.matches("[0-9]{1,18}")
+                && guard.restartGuard().isYoung(Long.parseLong(uptime));
+    }
+
+    /** A line {@code db0:keys=1,expires=0,...} for each database that has keys follows the title. */
+    private static boolean isEmpty(RespValue reply) {
+        return !reply.isError() && reply.asText().strip().equalsIgnoreCase("# Keyspace");
+    }
+
+    // ---- the mark ---------------------------------------------------------------------------------------------------
+
+    private void onTimer() {
+        if (state == State.WRITING) {
+            write();
+        } else if (state == State.READING || state == State.CANDIDATE) {
+            read();
+        }
+    }
+
+    private void read() {
+        if (!send(command("GET", markKey), this::onRead)) {
+            startTimer(MEMORY_RETRY_NS);
+        }
+    }
+
+    private void onRead(RespValue reply) {
+        if (state != State.READING && state != State.CANDIDATE) {
+            return;
+        }
+        if (reply.isError()) {
+            onRefused("read", "GET", reply);
+        } else if (!reply.isNull() && runId.equals(reply.asText())) {
+            onMarked();
+        } else if (!guard.isRestartQuarantined()) {
+            startWriting();
+        } else if (state == State.READING) {
+            state = State.CANDIDATE;
+            startTimer(readDelayNs);
+            if (context.freshGroup().isRuledOut()) {
+                reportQuarantine();
+            } else {
+                context.freshGroup().onCandidate();
+            }
+        } else {
+            readLater();
+        }
+    }
+
+    private void readLater() {
+        readDelayNs = Math.min(2 * readDelayNs, READ_PERIOD_NS);
+        startTimer(readDelayNs);
+        if (readDelayNs > READ_PERIOD_NS / 2 && !isQuarantineReported) {
+            reportQuarantine();
+        }
+    }
+
+    private void startWriting() {
+        state = State.WRITING;
+        write();
+    }
+
+    private void write() {
+        if (!send(command("SET", markKey, runId), this::onWritten)) {
+            startTimer(MEMORY_RETRY_NS);
+        }
+    }
+
+    private void onWritten(RespValue reply) {
+        if (state != State.WRITING) {
+            return;
+        }
+        if (reply.isError()) {
+            onRefused("written", "SET", reply);
+        } else {
+            onMarked();
+        }
+    }
+
+    private void onMarked() {
+        markedRunId = runId;
+        guard.admit(runId);
+        finish();
+    }
+
+    /** The node does not let the client use marks: only its uptime counts. */
+    private void onRefused(String what, String command, RespValue reply) {
+        if (!isWarned) {
+            isWarned = true;
+            view.log(Level.WARNING, "the mark of the restart guard cannot be " + what + ": "
+                    + Handshake.codeOf(reply.asText()) + "; until the node accepts " + command + " of " + markKey
+                    + ", clients guard it by its uptime alone, as with RestartGuardMode.UPTIME");
+        }
+        if (guard.isRestartQuarantined()) {
+            state = State.GUARDED;
+            context.freshGroup().onRuledOut();
+            reportQuarantine();
+        } else {
+            finish();
+        }
+    }
+
+    private void finish() {
+        state = State.DONE;
+        context.timers().stop(timer);
+        onDecided.run();
+    }
+
+    private void reportQuarantine() {
+        isQuarantineReported = true;
+        onDecided.run();
+    }
+
+    // ---- commands ---------------------------------------------------------------------------------------------------
+
+    private void startTimer(long delayNs) {
+        context.timers().start(timer, context.clock().nanoTime() + delayNs);
+    }
+
+    private ByteBuf command(String... words) {
+        return sender.newCommand(words);
+    }
+
+    /** The handler gets a reply of this connection, not its end. */
+    private boolean send(ByteBuf command, Consumer<RespValue> handler) {
+        int number = connectionNumber;
+        return sender.sendValue(command, new ValueRequest(reply -> {
+            if (reply != null && number == connectionNumber) {
+                handler.accept(reply);
+            }
+        }));
+    }
+}

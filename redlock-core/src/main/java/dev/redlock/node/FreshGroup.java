@@ -1,0 +1,79 @@
+package dev.redlock.node;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Decides whether all nodes of one event loop are fresh, so that they may vote although they are young. Every node is
+ * met for the first time, and is asked whether it is young and empty after the last of them has completed its
+ * handshake.
+ *
+ * <p>Why this is safe: a client sends an acquire only to nodes that are marked, or old. If fewer than a quorum of nodes
+ * lose their keys within a ttl, each valid lease and each round in progress has a node that still has its key or its
+ * mark, or is old. The check finds it, because all processes are alive when it starts. {@code FreshGroupSearch} visits
+ * all states of this rule.
+ *
+ * @threading event-loop-confined
+ */
+public final class FreshGroup {
+
+    private final List<FirstContact> members = new ArrayList<>();
+    /** The replies of an earlier check do not count. */
+    private int checkNumber;
+    private int freshCount;
+
+    /** A group without nodes; each node of the event loop adds itself. */
+    public FreshGroup() {
+        // Members are added later.
+    }
+
+    void add(FirstContact member) {
+        members.add(member);
+    }
+
+    /** A member has completed its handshake, and only a fresh group lets it vote early. */
+    void onCandidate() {
+        for (FirstContact member : members) {
+            if (!member.isCandidate()) {
+                return;
+            }
+        }
+        int number = ++checkNumber;
+        freshCount = 0;
+        for (FirstContact member : members) {
+            member.check(number);
+        }
+    }
+
+    /** A member has replied to a check. */
+    void onChecked(int number, boolean isFresh) {
+        if (number != checkNumber) {
+            return;
+        }
+        if (!isFresh) {
+            checkNumber++;
+        } else if (++freshCount == members.size()) {
+            checkNumber++;
+            members.forEach(FirstContact::onGroupAdmitted);
+        }
+    }
+
+    /** The connection to a member has ended, so its next process may be another one. */
+    void onDisconnected() {
+        checkNumber++;
+    }
+
+    /** A connected member is old, or replaced a known process: the group cannot become fresh. */
+    void onRuledOut() {
+        members.forEach(FirstContact::onGroupRuledOut);
+    }
+
+    boolean isRuledOut() {
+        for (FirstContact member : members) {
+            if (member.isRulingOutGroup()) {
+                return true;
+            }
+        }
+        return false;
+    }
+}
