@@ -153,9 +153,10 @@ class FreshGroupTest extends VirtualTest {
         VirtualWorld.Client client = client();
         world.runMs(GUARD_MS - 2_000);
         assertStates(client, all(3, NodeState.QUARANTINED));
-        world.runMs(3_100);
-        assertStates(client, all(3, NodeState.READY));
+        world.await("all vote", 3_100, () -> isReady(client));
+        assertMarked(0);
         assertMarked(1);
+        assertMarked(2);
     }
 
     @Test
@@ -167,6 +168,18 @@ class FreshGroupTest extends VirtualTest {
         assertStates(client, NodeState.QUARANTINED, NodeState.QUARANTINED, NodeState.READY);
         world.runMs(GUARD_MS - 2_000);
         assertStates(client, NodeState.QUARANTINED, NodeState.QUARANTINED, NodeState.READY);
+    }
+
+    /** Else connect would wait for a group that cannot become complete. */
+    @Test
+    void anOldNodeThatConnectsLastEndsTheHopeForAGroup() {
+        freshWorld(3);
+        node(2).redis().uptime(86_400);
+        node(2).delay(() -> 10_000_000);
+        VirtualWorld.Client client = client();
+        assertEquals(null, status(client, 0).problem(), "the group may still be fresh");
+        world.runMs(12);
+        assertTrue(String.valueOf(status(client, 0).problem()).contains("in quarantine"));
     }
 
     /** 59 s is young, 60 s may be old for another client, which does not depend on marks. */
@@ -209,6 +222,22 @@ class FreshGroupTest extends VirtualTest {
         assertEquals(2, node(0).redis().commandCount("INFO keyspace"), "checks");
         client.engine().close(Duration.ZERO);
         world.runMs(100);
+    }
+
+    /** Node 2 replies to the check and restarts before the others have replied. */
+    @Test
+    void aNodeThatRestartsDuringTheCheckEndsIt() {
+        freshWorld(3);
+        eachNode(node -> node.delay(() -> 20_000_000));
+        VirtualWorld.Client client = client();
+        world.await("the check", 1_000, () -> node(2).redis().commandCount("INFO keyspace") == 0
+                && status(client, 2).state() == NodeState.QUARANTINED);
+        node(2).delay(() -> 1_000_000);
+        world.await("checked", 1_000, () -> node(2).redis().commandCount("INFO keyspace") == 1);
+        world.runMs(2);
+        restartEmpty(2);
+        world.runMs(5_000);
+        assertStates(client, all(3, NodeState.QUARANTINED));
     }
 
     /** All nodes lose all locks. A client that was there before waits, although others are back at once. */
@@ -295,16 +324,19 @@ class FreshGroupTest extends VirtualTest {
         }
     }
 
+    /** The first SET probes a conditional command. */
     @ParameterizedTest
-    @ValueSource(strings = {"GET", "SET"})
-    void aYoungNodeThatRefusesMarksStaysInQuarantine(String command) {
+    @CsvSource({"GET, 1", "SET, 2"})
+    void aYoungNodeThatRefusesMarksStaysInQuarantine(String command, int count) {
         freshWorld(3);
-        node(0).redis().failNext(command, "NOPERM User app has no permissions", 1_000);
+        node(0).redis().failNext(command, "NOPERM User app has no permissions", count);
         try (LogLines log = new LogLines()) {
             VirtualWorld.Client client = client();
             assertEquals(NodeState.QUARANTINED, status(client, 0).state());
-            world.runMs(GUARD_MS + 1_000);
-            assertStates(client, all(3, NodeState.READY));
+            world.runMs(GUARD_MS - 2_000);
+            assertEquals(NodeState.QUARANTINED, status(client, 0).state());
+            world.await("all vote", 3_100, () -> isReady(client));
+            assertMarked(0);
             assertEquals(1, log.with(Level.WARNING, "the mark of the restart guard cannot be ").size());
         }
     }

@@ -55,8 +55,6 @@ final class FirstContact {
     private final DeadlineTimer timer = new DeadlineTimer(nowNs -> onTimer());
     private State state = State.IDLE;
     private String runId;
-    /** The process that is known to have its mark. */
-    private String markedRunId;
     /** Replies on an earlier connection do not count. */
     private int connectionNumber;
     private long readDelayNs;
@@ -98,9 +96,7 @@ final class FirstContact {
         isYoung = guard.isRestartQuarantined();
         isQuarantineReported = false;
         readDelayNs = READ_DELAY_NS_MIN;
-        if (runId.equals(markedRunId)) {
-            state = State.DONE;
-        } else if (isYoung && guard.restartGuard().isSuccessor()) {
+        if (isYoung && guard.restartGuard().isSuccessor()) {
             state = State.GUARDED;
         } else {
             state = State.READING;
@@ -239,7 +235,6 @@ final class FirstContact {
     }
 
     private void onMarked() {
-        markedRunId = runId;
         guard.admit(runId);
         finish();
     }

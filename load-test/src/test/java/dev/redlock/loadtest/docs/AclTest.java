@@ -105,6 +105,52 @@ class AclTest {
         }
     }
 
+    /** With the restart guard, which reads and writes marks on new nodes. */
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void documentedUserUsesTheMarksOfTheRestartGuard(Source source) throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(3))) {
+            for (RedisNode node : nodes.nodes()) {
+                assertEquals("OK", node.call(lines().get(0).split(" ")));
+            }
+            for (int client = 0; client < 2; client++) {
+                try (Redlock redlock = Redlock
+                        .connect(guarded(nodes).keyPrefix("lock:").commands(CommandMode.SCRIPTS))) {
+                    cycle(redlock, OPTIONS, "orders/" + client);
+                }
+            }
+            assertEquals(List.of(), denied(nodes), "commands that the server refused");
+        }
+    }
+
+    /** Its nodes vote by their uptime, which is enough after a short {@code maxTtl}. */
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void aUserWithoutTheRightToMarksIsGuardedByUptime(Source source) throws Exception {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(3))) {
+            for (RedisNode node : nodes.nodes()) {
+                assertEquals("OK", node.call(lines().get(0).replace("~lock:*", "~lock:orders/*").split(" ")));
+            }
+            RedlockContext context = guarded(nodes).keyPrefix("lock:").maxTtl(Duration.ofSeconds(5));
+            try (Redlock redlock = Redlock.connect(context)) {
+                AcquireOutcome early = redlock.tryAcquire("orders/42", Duration.ofSeconds(4));
+                assertEquals(AcquireOutcome.Kind.NO_QUORUM, early.kind(), early::toString);
+                AcquireOutcome later = redlock.tryAcquire("orders/42", Duration.ofSeconds(4), Duration.ofSeconds(20));
+                assertTrue(later.isAcquired(), later::toString);
+            }
+        }
+    }
+
+    private static RedlockContext guarded(RedisNodes nodes) {
+        return new RedlockContext().nodes(nodes.nodes().stream().map(AclTest::addressOf).toArray(String[]::new))
+                .connectTimeoutMs(20_000)
+                .nodeTimeout(Duration.ofSeconds(1));
+    }
+
+    private static String addressOf(RedisNode node) {
+        return "redis://redlock:" + PASSWORD + "@" + node.address().host() + ":" + node.address().port();
+    }
+
     private static RedisNodes nodes(Source source) {
         return RequiredNodes.start(new RedisNodesContext().source(source).count(1));
     }
@@ -167,9 +213,7 @@ class AclTest {
     }
 
     private static RedlockContext context(RedisNodes nodes) {
-        RedisNode node = nodes.node(0);
-        return new RedlockContext()
-                .nodes("redis://redlock:" + PASSWORD + "@" + node.address().host() + ":" + node.address().port())
+        return new RedlockContext().nodes(addressOf(nodes.node(0)))
                 .restartGuard(RestartGuardMode.OFF)
                 // A busy machine takes its time; connect() waits no longer than this.
                 .connectTimeoutMs(20_000)

@@ -4,10 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -162,16 +159,6 @@ class DocsCodeTest {
         assertEquals(List.of(), problems("<!-- not run: it would throw -->", "```java", "Objects.requireNonNull(null);",
                 "```"));
         assertFound("noSuchVariable", "<!-- not run: it would throw -->", "```java", "noSuchVariable.call();", "```");
-    }
-
-    @Test
-    void agedNodeChangesTheUptimeOnlyAndKeepsTheLength() throws IOException {
-        String before = "$46\r\na:b\r\nuptime_in_seconds:7\r\nuptime_in_days:0\r\nc:d\r\n:1\r\n";
-        ByteArrayOutputStream after = new ByteArrayOutputStream();
-        AgedNode.passReplies(new ByteArrayInputStream(before.getBytes(StandardCharsets.ISO_8859_1)), after);
-        String text = after.toString(StandardCharsets.ISO_8859_1);
-        assertEquals("$46\r\na:b\r\nuptime_in_seconds:86400\r\nme_in_days:0\r\nc:d\r\n:1\r\n", text);
-        assertEquals(before.length(), text.length());
     }
 
     private void assertFound(String problem, String... lines) throws Exception {

@@ -20,8 +20,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Three real nodes for the blocks of the documents, which look a day old and know the user of the page on operations,
- * and all that the client logs with an exception.
+ * Three real nodes for the blocks of the documents, which are new and know the user of the page on operations, and all
+ * that the client logs with an exception.
  */
 final class DocsFixture implements AutoCloseable {
     /** The addresses that documents use, whose digit counts the nodes from 1. */
@@ -29,7 +29,6 @@ final class DocsFixture implements AutoCloseable {
 
     private final Logger logger = Logger.getLogger("dev.redlock");
     private final Thrown thrown = new Thrown();
-    private final List<AgedNode> aged = new ArrayList<>();
     private RedisNodes nodes;
 
     DocsFixture() {
@@ -41,7 +40,6 @@ final class DocsFixture implements AutoCloseable {
         if (nodes == null) {
             nodes = RequiredNodes.start(new RedisNodesContext().count(3));
             for (RedisNode node : nodes.nodes()) {
-                aged.add(new AgedNode(node.address()));
                 userOfThePage().forEach(line -> node.call(line.split(" ")));
             }
         }
@@ -97,7 +95,7 @@ final class DocsFixture implements AutoCloseable {
     }
 
     String[] addresses() {
-        return aged.stream().map(AgedNode::address).map(NodeAddress::toString).toArray(String[]::new);
+        return nodes.nodes().stream().map(RedisNode::address).map(NodeAddress::toString).toArray(String[]::new);
     }
 
     Redlock connect() {
@@ -112,7 +110,6 @@ final class DocsFixture implements AutoCloseable {
     public void close() {
         logger.removeHandler(thrown);
         logger.setUseParentHandlers(true);
-        aged.forEach(AgedNode::close);
         if (nodes != null) {
             nodes.close();
         }
