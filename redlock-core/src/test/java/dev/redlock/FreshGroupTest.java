@@ -2,6 +2,7 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.VirtualWorld;
@@ -35,6 +36,11 @@ class FreshGroupTest extends VirtualTest {
 
     private static NodeState[] all(int count, NodeState state) {
         return Stream.generate(() -> state).limit(count).toArray(NodeState[]::new);
+    }
+
+    private static void assertProblem(String expected, VirtualWorld.Client client) {
+        String problem = String.valueOf(status(client, 0).problem());
+        assertTrue(problem.contains(expected), problem);
     }
 
     private void restartEmpty(int index) {
@@ -153,6 +159,7 @@ class FreshGroupTest extends VirtualTest {
         VirtualWorld.Client client = client();
         world.runMs(GUARD_MS - 2_000);
         assertStates(client, all(3, NodeState.QUARANTINED));
+        assertProblem("the nodes are no fresh group: node 1 has keys", client);
         world.await("all vote", 3_100, () -> isReady(client));
         assertMarked(0);
         assertMarked(1);
@@ -179,7 +186,9 @@ class FreshGroupTest extends VirtualTest {
         VirtualWorld.Client client = client();
         assertEquals(null, status(client, 0).problem(), "the group may still be fresh");
         world.runMs(12);
-        assertTrue(String.valueOf(status(client, 0).problem()).contains("in quarantine"));
+        assertProblem("in quarantine", client);
+        assertProblem("the nodes are no fresh group: not all nodes are connected, young and new to this client",
+                client);
     }
 
     /** 59 s is young, 60 s may be old for another client, which does not depend on marks. */
@@ -188,7 +197,12 @@ class FreshGroupTest extends VirtualTest {
     void aNodeThatMayBeOldForOthersIsNoneOfAFreshGroup(long uptimeSeconds, NodeState state) {
         freshWorld(3);
         node(1).redis().uptime(uptimeSeconds);
-        assertEquals(state, status(client(), 0).state());
+        VirtualWorld.Client client = client();
+        world.runMs(1_000);
+        assertEquals(state, status(client, 0).state());
+        if (state == NodeState.QUARANTINED) {
+            assertProblem("the nodes are no fresh group: node 1 is old", client);
+        }
     }
 
     /** The keys of node 0 arrive after its handshake and before that of node 2. */
@@ -339,6 +353,12 @@ class FreshGroupTest extends VirtualTest {
             assertMarked(0);
             assertEquals(1, log.with(Level.WARNING, "the mark of the restart guard cannot be ").size());
         }
+    }
+
+    @Test
+    void noResourceHasTheNameOfTheMark() {
+        VirtualWorld.Client client = world(3);
+        assertThrows(IllegalArgumentException.class, () -> client.redlock().key(MARK));
     }
 
     @Test

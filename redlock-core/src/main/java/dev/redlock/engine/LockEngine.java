@@ -162,7 +162,7 @@ public final class LockEngine {
         if (count > 0) {
             Log.log(System.Logger.Level.WARNING, "{0} of {1} nodes do not vote for the next {2} ms: they are in"
                     + " quarantine, because they started a short time ago and may have lost locks; wait, or see"
-                    + " RedlockContext.restartGuard, which is {3}", count, leftNs.length,
+                    + " NodeStatus.problem() and RedlockContext.restartGuard, which is {3}", count, leftNs.length,
                     Long.toString(millisOf(Arrays.stream(leftNs).max().getAsLong())),
                     config.nodeOptions().guardMode());
         }

@@ -87,6 +87,11 @@ final class FirstContact {
         return isQuarantineReported;
     }
 
+    /** Why the node is not admitted early; null if it may be, or the mode admits none. */
+    String objection() {
+        return state == State.CANDIDATE ? "the nodes are no fresh group: " + context.freshGroup().problem() : null;
+    }
+
     /** A handshake is complete, and the node is in quarantine until this contact or the guard says otherwise. */
     void start(String newRunId) {
         if (markKey == null) {
@@ -147,11 +152,17 @@ final class FirstContact {
     /** Asks the node whether it is young and empty; both replies come from the process of the handshake. */
     void check(int number) {
         boolean isSent = send(command("INFO", "server"), reply -> isCheckedYoung = isYoung(reply))
-                && send(command("INFO", "keyspace"), reply -> context.freshGroup()
-                        .onChecked(number, isCheckedYoung && isEmpty(reply)));
+                && send(command("INFO", "keyspace"), reply -> onChecked(number, isEmpty(reply)));
         if (!isSent) {
-            context.freshGroup().onChecked(number, false);
+            context.freshGroup().onChecked(number, "there is no memory for the check");
         }
+    }
+
+    private void onChecked(int number, boolean isEmpty) {
+        String problem = isCheckedYoung
+                ? isEmpty ? null : "node " + view.index() + " has keys"
+                : "node " + view.index() + " is old";
+        context.freshGroup().onChecked(number, problem);
     }
 
     private boolean isYoung(RespValue reply) {

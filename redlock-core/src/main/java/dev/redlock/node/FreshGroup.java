@@ -21,6 +21,7 @@ public final class FreshGroup {
     /** The replies of an earlier check do not count. */
     private int checkNumber;
     private int freshCount;
+    private String problem;
 
     /** A group without nodes; each node of the event loop adds itself. */
     public FreshGroup() {
@@ -40,18 +41,20 @@ public final class FreshGroup {
         }
         int number = ++checkNumber;
         freshCount = 0;
+        problem = null;
         for (FirstContact member : members) {
             member.check(number);
         }
     }
 
-    /** A member has replied to a check. */
-    void onChecked(int number, boolean isFresh) {
+    /** A member has replied to a check. It is young and empty if it has no problem. */
+    void onChecked(int number, String memberProblem) {
         if (number != checkNumber) {
             return;
         }
-        if (!isFresh) {
+        if (memberProblem != null) {
             checkNumber++;
+            problem = memberProblem;
         } else if (++freshCount == members.size()) {
             checkNumber++;
             members.forEach(FirstContact::onGroupAdmitted);
@@ -66,6 +69,11 @@ public final class FreshGroup {
     /** A connected member is old, or replaced a known process: the group cannot become fresh. */
     void onRuledOut() {
         members.forEach(FirstContact::onGroupRuledOut);
+    }
+
+    /** Why the nodes are no fresh group, a main clause. */
+    String problem() {
+        return problem == null ? "not all nodes are connected, young and new to this client" : problem;
     }
 
     boolean isRuledOut() {

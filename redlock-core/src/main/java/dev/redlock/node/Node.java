@@ -222,7 +222,9 @@ public final class Node {
         }
         String objection = voteGuard.objection();
         if (objection != null) {
-            view.reportQuarantine(objection, voteGuard.quarantineEndNs(nowNs()));
+            String also = firstContact.objection();
+            view.reportQuarantine(also == null ? objection : objection + "; " + also,
+                    voteGuard.quarantineEndNs(nowNs()));
             context.listener().onQuarantined(view);
             return;
         }
