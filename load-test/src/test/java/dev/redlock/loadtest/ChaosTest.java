@@ -19,10 +19,17 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
-/** The chaos command as a user runs it: real nodes, worker processes, faults. */
+/**
+ * The chaos command as a user runs it: real nodes, worker processes, faults. Most of a run is waiting, so runs overlap.
+ */
 @Tag("chaos")
+@Execution(ExecutionMode.CONCURRENT)
 class ChaosTest {
+    private static final String NAMESPACES = "network namespaces";
     private static final Pattern TWO_PROCESSES = Pattern
             .compile("FAIL: OVERLAP on resource \\d: worker (\\d) .* and worker (?!\\1)\\d ");
 
@@ -32,7 +39,7 @@ class ChaosTest {
     @Test
     void locksHoldDuringFaultsOfAMinority() throws Exception {
         Path results = folder.resolve("results");
-        String text = run("chaos", "--duration", "12s", "--output", results.toString());
+        String text = run("chaos", "--duration", "8s", "--output", results.toString());
         assertTrue(text.contains("left out: clock_step: needs --clock-steps"), text);
         assertTrue(text.contains("at most 2 of 5 nodes bad at once"), text);
         assertTrue(text.contains("locking as before"), text);
@@ -47,7 +54,7 @@ class ChaosTest {
         assertTrue(text.startsWith(json.get("notes").get(0).asText()), json.get("notes")::toString);
         JsonNode series = json.get("series").get(0);
         List<String> faults = series.get("marks").findValuesAsText("text");
-        assertTrue(text.contains(": " + faults.size() + " faults in 12000 ms"), () -> text + faults);
+        assertTrue(text.contains(": " + faults.size() + " faults in 8000 ms"), () -> text + faults);
         assertTrue(!faults.isEmpty() && faults.stream().allMatch(fault -> text.contains(fault.split(", then ")[0])),
                 () -> text + faults);
         for (JsonNode mark : series.get("marks")) {
@@ -68,9 +75,8 @@ class ChaosTest {
 
     @Test
     void locksHoldWhileAMajorityIsWipedAndPaused() throws Exception {
-        run("chaos", "--duration", "8s", "--majority-loss", "--faults", "wipe,wipe_majority,pause,stall,worker_pause",
-                "--workers",
-                "2");
+        run("chaos", "--duration", "6s", "--ttl", "1s", "--majority-loss", "--faults",
+                "wipe,wipe_majority,pause,stall,worker_pause", "--workers", "2");
     }
 
     /**
@@ -98,21 +104,23 @@ class ChaosTest {
     /** Every token is unique and greater than those of all earlier grants, nodes that crash and come back or not. */
     @Test
     void fencingTokensOfThreeTimesEightThreadsRiseWhileNodesAreKilledAndRestarted() throws Exception {
-        String text = run("chaos", "--duration", "8s", "--faults", "kill", "--resources", "1", "--fenced", "all",
-                "--workers", "3", "--threads", "8");
+        String text = run("chaos", "--duration", "6s", "--ttl", "1s", "--faults", "kill", "--resources", "1",
+                "--fenced", "all", "--workers", "3", "--threads", "8");
         assertTrue(text.contains("started again with its data"), text);
         assertTrue(text.contains("fencing tokens rise"), text);
     }
 
     /** What cannot be done here is refused with its reason, not left out in silence. */
     @Test
+    @ResourceLock(NAMESPACES)
     void kernelNetworkFaultsRunOrReportWhyNot() throws Exception {
         Optional<String> refusal = NodeNetwork.refusal();
         if (refusal.isPresent()) {
             assertRefused(refusal.get(), "chaos", "--namespaces");
             return;
         }
-        String text = run("chaos", "--namespaces", "--duration", "5s", "--faults", "link_down,blackhole,narrow");
+        String text = run("chaos", "--namespaces", "--duration", "5s", "--ttl", "1s", "--faults",
+                "link_down,blackhole,narrow");
         assertTrue(Stream.of("device down", "black hole", "path narrow").anyMatch(text::contains), text);
         assertTrue(text.contains("node 0 (10.213.0.2:"), text);
         assertNoNamespaces();
@@ -121,6 +129,7 @@ class ChaosTest {
     }
 
     @Test
+    @ResourceLock(NAMESPACES)
     void netemFaultsRunOrReportWhyNot() throws Exception {
         if (NodeNetwork.refusal().isPresent()) {
             assertRefused(NodeNetwork.refusal().get(), "chaos", "--namespaces", "--faults", "netem_loss");
@@ -137,6 +146,7 @@ class ChaosTest {
     }
 
     @Test
+    @ResourceLock(NAMESPACES)
     void ctrlCRemovesTheNamespaces() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
         if (NodeNetwork.refusal().isPresent()) {
@@ -181,8 +191,9 @@ class ChaosTest {
     @Test
     void runWithoutAFaultFails() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
-        try (ChildProgram program = ChildProgram.start("chaos", "--duration", "150ms", "--faults", "wipe", "--nodes",
-                "3", "--workers", "1")) {
+        try (ChildProgram program = ChildProgram.start("chaos", "--duration", "150ms", "--ttl", "200ms",
+                "--node-timeout",
+                "200ms", "--faults", "wipe", "--nodes", "3", "--workers", "1")) {
             int exitCode = program.awaitExit();
             String text = program.out();
             assertEquals(ExitCodes.FAILED, exitCode, () -> text + program.err());
@@ -193,7 +204,7 @@ class ChaosTest {
 
     @Test
     void commandsOptionReachesTheClients() throws Exception {
-        run("chaos", "--duration", "4s", "--seed", "3", "--commands", "native", "--faults", "kill,cut",
+        run("chaos", "--duration", "4s", "--ttl", "1s", "--seed", "3", "--commands", "native", "--faults", "kill,cut",
                 "--workers", "1");
     }
 
@@ -203,7 +214,7 @@ class ChaosTest {
             assertRefused("libfaketime is missing (a Debian package of that name)", "chaos", "--clock-steps");
             return;
         }
-        String text = run("chaos", "--clock-steps", "--duration", "6s", "--faults", "clock_step");
+        String text = run("chaos", "--clock-steps", "--duration", "5s", "--ttl", "1s", "--faults", "clock_step");
         assertTrue(text.contains("wall clock jumps by"), text);
     }
 

@@ -64,13 +64,13 @@ final class ChaosRun implements AutoCloseable {
     ChaosResult run(IntervalLog log) throws IOException, InterruptedException {
         List<ChaosStep> plan = ChaosPlan.of(options.seed(), options.terms());
         announce(plan);
-        if (options.isGuarded()) {
-            awaitCancelled(options.ttl().plus(GUARD_ROOM).toMillis());
-        }
+        long votingNs = System.nanoTime() + (options.isGuarded() ? options.ttl().plus(GUARD_ROOM).toNanos() : 0);
         for (int i = 0; i < options.workers(); i++) {
             workers.add(startWorker());
         }
         awaitFirstSection();
+        // The first section needs a majority; the plan counts on all nodes.
+        awaitCancelled(TimeUnit.NANOSECONDS.toMillis(votingNs - System.nanoTime()));
         startNs = System.nanoTime();
         carryOut(plan);
         long endNs = System.nanoTime();
