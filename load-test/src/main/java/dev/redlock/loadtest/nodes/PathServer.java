@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The server on PATH: redis-server first, then valkey-server.
+ * The first server on PATH. In a folder with both, redis-server precedes valkey-server.
  *
  * @threading any thread
  */
@@ -32,8 +32,8 @@ final class PathServer {
 
     private static List<Path> candidates(String searchPath) {
         List<Path> found = new ArrayList<>();
-        for (String name : NAMES) {
-            for (String folder : searchPath.split(File.pathSeparator)) {
+        for (String folder : searchPath.split(File.pathSeparator)) {
+            for (String name : NAMES) {
                 Path file = Path.of(folder.isEmpty() ? "." : folder, name);
                 if (Files.isRegularFile(file) && Files.isExecutable(file)) {
                     found.add(file.toAbsolutePath());

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.transport.NodeAddress;
+import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -264,6 +265,19 @@ class RedisNodesTest {
         SourceRefusedException error = assertThrows(SourceRefusedException.class,
                 () -> PathServer.find(folder.toString()));
         assertEquals("valkey-server --version printed: cannot load libssl", error.getMessage());
+    }
+
+    @Test
+    void theFirstFolderOnPathDecides(@TempDir Path first, @TempDir Path second) throws Exception {
+        server(first.resolve("valkey-server"), "Valkey server v=9.1.0 sha=00000000:0 malloc=libc bits=64 build=0");
+        server(second.resolve("redis-server"), "Redis server v=7.0.15 sha=00000000:0 malloc=libc bits=64 build=0");
+        assertEquals("valkey-server 9.1.0", PathServer.find(first + File.pathSeparator + second).product());
+        assertEquals("redis-server 7.0.15", PathServer.find(second + File.pathSeparator + first).product());
+    }
+
+    private static void server(Path file, String version) throws IOException {
+        Files.writeString(file, "#!/bin/sh\necho '" + version + "'\n");
+        assertTrue(file.toFile().setExecutable(true));
     }
 
     @Test
