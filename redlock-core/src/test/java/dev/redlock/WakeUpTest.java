@@ -380,6 +380,40 @@ class WakeUpTest extends VirtualTest {
     }
 
     @Test
+    void aDoorkeeperWithAnotherKeyDoesNotHideARelease() {
+        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client other = client();
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        world.runMs(3);
+        node(doorkeeper()).redis().set("orders", "foreign", -1);
+        world.runMs(100);
+        long tookUs = handoffUs(holder, waiting);
+        assertTrue(tookUs <= 3_000, () -> "woken after " + tookUs + " us");
+    }
+
+    @Test
+    void aDoorkeeperThatRefusesAndPushesForEverStarvesNobody() {
+        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client other = client();
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = waiter(other);
+        world.runMs(3);
+        FakeNode doorkeeper = node(doorkeeper());
+        doorkeeper.redis().set("orders", "foreign", -1);
+        doorkeeper.redis().listener((who, command, reply) -> {
+            if (command.startsWith("acquire")) {
+                world.after(LINK_NS, () -> doorkeeper.pushInvalidation(name -> true, "orders"));
+            }
+        });
+        doorkeeper.pushInvalidation(name -> true, "orders");
+        release(holder);
+        world.runMs(50);
+        assertTrue(waiting.isDone(), "acquired from the other nodes");
+        acquired(waiting.join());
+    }
+
+    @Test
     void pushesOfAnyShapeLeaveTheConnectionInStep() {
         VirtualWorld.Client client = world(3);
         List<String> pushes = List.of(">2\r\n$10\r\ninvalidate\r\n*1\r\n$4\r\n\u0001\u0002\r\n\r\n",

@@ -16,6 +16,7 @@ import io.netty.channel.EventLoop;
 final class AcquireScheduler {
 
     private static final long WAIT_NS_MAX = Long.MAX_VALUE / 4;
+    private static final int LOSSES_MAX = 16;
     /** A longer ttl in nanoseconds could exceed the range. */
     private static final long TTL_MS_MAX = WAIT_NS_MAX / NS_PER_MS - 1;
     /** The delay while too few nodes vote because of quarantines, which may end early. */
@@ -187,7 +188,7 @@ final class AcquireScheduler {
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
             pending.queue.streak.onRefused();
-            pending.lossCount += pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST ? 1 : 0;
+            pending.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
         }
         long nowNs = conductor.nowNs();
         long leftNs = pending.deadlineNs - nowNs;
@@ -199,7 +200,7 @@ final class AcquireScheduler {
             pending.plan = PendingAcquire.Plan.UNCONTENDED;
             conductor.startTimer(pending.timer, nowNs);
         } else if (pending.isWoken) {
-            wake(pending, nowNs);
+            wake(pending, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
         } else if (reason == AcquireOutcome.Kind.CONTENDED && isRegistrationDue(pending)) {
             pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
             conductor.startTimer(pending.timer, nowNs);
@@ -250,9 +251,13 @@ final class AcquireScheduler {
         conductor.watchOperation().start(pending.queue);
     }
 
-    /** A push has reported a change of the key: starts the next attempt at a time. */
-    void wake(PendingAcquire head, long atNs) {
-        head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+    /**
+     * A push has reported a change of the key: starts the next attempt at a time. A doorkeeper that pushes and refuses
+     * again and again is asked together with the others from time to time: it may be wrong.
+     */
+    void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
+        boolean isDoorkeeperDoubted = head.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
+        head.plan = isDoorkeeperDoubted ? PendingAcquire.Plan.ALL : plan;
         long delayNs = wakeOrder.delayNs(head.lossCount, conductor.doorkeeper().standBackNs(head.lease.key));
         startTimer(head, PendingAcquire.TimerStep.WAKE, atNs + delayNs);
     }

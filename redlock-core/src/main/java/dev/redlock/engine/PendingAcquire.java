@@ -75,7 +75,7 @@ final class PendingAcquire {
     boolean retryImmediately;
     /** A node that refused the current attempt has pushed a change since: a failed attempt retries without a delay. */
     boolean isWoken;
-    /** Attempts of this acquisition that the doorkeeper has refused. */
+    /** Contended attempts of this acquisition that were refused. */
     int lossCount;
     /** What the timer does in state {@link State#BACKING_OFF}. */
     TimerStep timerStep = TimerStep.ATTEMPT;

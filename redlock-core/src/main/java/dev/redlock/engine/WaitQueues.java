@@ -249,7 +249,8 @@ final class WaitQueues {
 
     /**
      * The push of the doorkeeper starts an attempt. That of another node starts it if the doorkeeper's does not follow
-     * soon: the doorkeeper may be slow, and an attempt before its own change would be refused.
+     * soon. An earlier attempt would be refused by a doorkeeper that is a little slower. A later push of the doorkeeper
+     * may not come: it is slow, or has another key than the other nodes. So the attempt asks all nodes at once.
      */
     private void onWoken(WaitQueue queue, PendingAcquire head, int nodeIndex) {
         conductor.counters().onWoken();
@@ -258,9 +259,9 @@ final class WaitQueues {
                 && (queue.registeredMask & 1L << doorkeeper) != 0;
         long nowNs = conductor.nowNs();
         if (!isExpected) {
-            scheduler.wake(head, nowNs);
+            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
         } else if (head.timerStep != PendingAcquire.TimerStep.WAKE) {
-            scheduler.wake(head, nowNs + conductor.doorkeeper().graceNs(doorkeeper));
+            scheduler.wake(head, PendingAcquire.Plan.ALL, nowNs + conductor.doorkeeper().graceNs(doorkeeper));
         }
     }
 
@@ -291,7 +292,7 @@ final class WaitQueues {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             conductor.counters().onWoken();
-            scheduler.wake(head, wakeNs);
+            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, wakeNs);
             wakeNs += WAKE_INTERVAL_NS;
         }
     }
