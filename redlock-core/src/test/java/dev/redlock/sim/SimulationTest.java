@@ -117,6 +117,12 @@ class SimulationTest {
         assertEquals(0, overlaps(fresh, Fault.REBOOT_LOSE, Fault.KILL_CLIENT), "with wrong uptimes");
         assertTrue(isOverlapFound(fresh.andThen(plan -> plan.guard = RestartGuardMode.OFF), losses),
                 "without the guard the known violation has to appear");
+        // So seldom that new clients meet one restarted node at a time.
+        Consumer<SimPlan> seldom = fresh.andThen(plan -> {
+            plan.faultPeriodMs = 2_500;
+            plan.workMs = 60_000;
+        });
+        assertEquals(0, overlaps(seldom, Fault.CRASH_LOSE, Fault.KILL_CLIENT, Fault.CUT), "one loss at a time");
     }
 
     @Test
