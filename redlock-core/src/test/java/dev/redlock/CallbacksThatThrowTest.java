@@ -111,7 +111,7 @@ class CallbacksThatThrowTest extends VirtualTest {
     @ParameterizedTest
     @CsvSource({"-1, ACQUIRED", "-9223372036854775808, ACQUIRED", "0, ACQUIRED", "9223372036854775807, TIMED_OUT"})
     void retryDelaysOutOfRangeAreClamped(long delayNs, AcquireOutcome.Kind kind) {
-        VirtualWorld.Client client = world(3);
+        VirtualWorld.Client client = pollingWorld(3);
         eachNode(node -> node.redis().set("orders", "foreign", 20));
         eachNode(node -> node.delay(() -> 1_000_000));
         AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(500))

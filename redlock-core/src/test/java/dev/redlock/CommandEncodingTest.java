@@ -99,7 +99,7 @@ class CommandEncodingTest extends VirtualTest {
         VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,
                 FakeRedis.Kind.REDIS_7);
         Lease held = lease(client);
-        VirtualWorld.Client other = client(context().commands(CommandMode.AUTO));
+        VirtualWorld.Client other = client(context().commands(CommandMode.AUTO).wakeUpKeysMax(0));
         AcquireOutcome outcome = acquire(other, options().waitUpTo(Duration.ofMillis(300)));
         assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
         assertTrue(outcome.attemptCount() > 1, outcome::toString);

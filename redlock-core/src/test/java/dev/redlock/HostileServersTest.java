@@ -346,7 +346,7 @@ class HostileServersTest {
                 () -> newThreads(threadsBefore).isEmpty());
     }
 
-    /** A million pushes precede the reply to the first lock command. The grant after them shows that they are read. */
+    /** A million pushes precede the reply to the first lock command of each connection, which the client replaces. */
     @Test
     void aMillionInvalidationsCostNoLock() throws InterruptedException {
         long directBefore = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
@@ -363,12 +363,12 @@ class HostileServersTest {
                 Await.until("all of them", () -> ready(redlock) == 3);
                 NodeStatus hostile = redlock.nodes().get(0);
                 long startNs = System.nanoTime();
-                while (hostile.grantedCount() == 0) {
+                while (hostile.disconnectCount() < 3) {
                     lockAndRelease(redlock, "orders");
-                    assertTrue(System.nanoTime() - startNs < LIMIT_NS, () -> "no grant: " + hostile);
+                    assertTrue(System.nanoTime() - startNs < LIMIT_NS, () -> "still connected: " + hostile);
                 }
-                assertEquals(0, hostile.disconnectCount(), hostile::toString);
-                assertEquals(List.of(), log.with("node 0"));
+                List<String> lines = log.with("node 0");
+                assertTrue(lines.get(0).contains("more than 1024 invalidations"), lines::toString);
                 assertNothingLeft(nodes);
             }
             long directAfter = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();

@@ -91,7 +91,7 @@ class ReentrantCallbacksTest extends VirtualTest {
     /** The attempt after the release is in flight when the wait budget ends: it ends with that attempt. */
     @Test
     void aRetryPolicyMayReleaseTheLockThatItWaitsFor() {
-        client = world(3);
+        client = pollingWorld(3);
         Lease holder = held("orders");
         eachNode(node -> node.delay(() -> 5_000_000));
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(Duration.ofMillis(15))
@@ -104,11 +104,11 @@ class ReentrantCallbacksTest extends VirtualTest {
         assertEquals(0, keyCount());
     }
 
-    /** The queue calls the policy for the length of its pause. */
+    /** The queue calls the policy for the length of its pause, if no node wakes waiters. */
     @Test
     void aRetryPolicyMayCancelItsAcquisitionDuringAHandoff() {
         world = new VirtualWorld(3);
-        client = client(context().localHandoffsMax(1));
+        client = client(context().localHandoffsMax(1).wakeUpKeysMax(0));
         Lease holder = held("orders");
         AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(5));
         CompletableFuture<AcquireOutcome> first = acquireAsync(client, waiting);

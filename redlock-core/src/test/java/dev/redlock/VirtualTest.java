@@ -103,6 +103,12 @@ public abstract class VirtualTest {
         return client(context().commands(CommandMode.SCRIPTS));
     }
 
+    /** Creates a world whose client polls: no node wakes its waiters. */
+    protected VirtualWorld.Client pollingWorld(int nodeCount) {
+        world = new VirtualWorld(nodeCount);
+        return client(context().wakeUpKeysMax(0));
+    }
+
     protected RedlockContext context() {
         return new RedlockContext().nodes(world.addresses());
     }

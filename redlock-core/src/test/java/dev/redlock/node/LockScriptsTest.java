@@ -177,10 +177,10 @@ class LockScriptsTest {
     }
 
     @Test
-    void allCommandsButReleasesAndTtlQueriesAreVotes() {
+    void allCommandsButReleasesAndReadsAreVotes() {
         for (CommandKind kind : CommandKind.values()) {
-            assertEquals(!kind.name().startsWith("RELEASE") && kind != CommandKind.REMAINING_TTL, kind.isVote(),
-                    kind::name);
+            boolean isRead = kind == CommandKind.REMAINING_TTL || kind == CommandKind.CHECK;
+            assertEquals(!kind.name().startsWith("RELEASE") && !isRead, kind.isVote(), kind::name);
             assertEquals(kind == CommandKind.ACQUIRE || kind == CommandKind.ACQUIRE_FENCED, kind.isAcquire(),
                     kind::name);
         }

@@ -1,0 +1,122 @@
+package dev.redlock.loadtest.lock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.LeaseState;
+import dev.redlock.NodeStatus;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.ReleaseOutcome;
+import dev.redlock.RestartGuardMode;
+import dev.redlock.loadtest.Await;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.nodes.Source;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Real servers wake waiters and watched leases. */
+@Timeout(120)
+class WakeUpsOnNodesTest {
+
+    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
+    private static final AcquireOptions WAITING = OPTIONS.waitUpTo(Duration.ofSeconds(60));
+    private static final int HANDOFFS = 50;
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void releasesWakeTheWaiterOfAnotherClient(Source source) throws Exception {
+        try (RedisNodes nodes = start(source); Redlock one = connect(nodes); Redlock other = connect(nodes)) {
+            one.nodes().forEach(node -> assertNull(node.wakeUpProblem(), node::toString));
+            handOver(one, other);
+            long woken = one.counters().wokenCount() + other.counters().wokenCount();
+            long backstops = one.counters().backstopCount() + other.counters().backstopCount();
+            assertTrue(woken >= HANDOFFS / 2, () -> "woken " + woken + " of " + HANDOFFS);
+            assertTrue(backstops <= HANDOFFS / 4, () -> "backstops " + backstops + " of " + HANDOFFS);
+        }
+    }
+
+    /** Each lease is released while the other client waits, so each acquire but the first is a handoff. */
+    private static void handOver(Redlock one, Redlock other) throws Exception {
+        Lease held = one.acquire("orders", OPTIONS).lease();
+        for (int i = 0; i < HANDOFFS; i++) {
+            Redlock waiter = i % 2 == 0 ? other : one;
+            long refused = refusedCount(waiter);
+            CompletableFuture<AcquireOutcome> waiting = waiter.acquireAsync("orders", WAITING).toCompletableFuture();
+            Await.until("refused", () -> refusedCount(waiter) > refused);
+            assertEquals(ReleaseOutcome.RELEASED, held.release());
+            held = waiting.get().lease();
+        }
+        held.release();
+    }
+
+    private static long refusedCount(Redlock redlock) {
+        return redlock.nodes().stream().mapToLong(NodeStatus::refusedCount).sum();
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void waitersOfServersWithoutResp3Poll(Source source) throws Exception {
+        RedisNodesContext withoutHello = new RedisNodesContext().source(source)
+                .count(3)
+                .config("rename-command HELLO \"\"");
+        try (RedisNodes nodes = RequiredNodes.start(withoutHello);
+                Redlock one = connect(nodes);
+                Redlock other = connect(nodes)) {
+            one.nodes().forEach(node -> assertEquals("the server has no RESP3", node.wakeUpProblem()));
+            handOver(one, other);
+            assertEquals(0, one.counters().wokenCount() + other.counters().wokenCount());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void aFlushWakesWaiters(Source source) throws Exception {
+        try (RedisNodes nodes = start(source); Redlock one = connect(nodes); Redlock other = connect(nodes)) {
+            one.acquire("orders", OPTIONS);
+            CompletableFuture<AcquireOutcome> waiting = other.acquireAsync("orders", WAITING).toCompletableFuture();
+            Await.until("refused", () -> refusedCount(other) > 0);
+            for (RedisNode node : nodes.nodes()) {
+                node.call("FLUSHALL");
+            }
+            assertTrue(waiting.get().isAcquired());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void aWatchedLeaseIsLostWhenAMajorityOfItsKeysIsDeleted(Source source) throws Exception {
+        try (RedisNodes nodes = start(source); Redlock redlock = connect(nodes)) {
+            CompletableFuture<LeaseState> lost = new CompletableFuture<>();
+            Lease lease = redlock
+                    .acquire("orders", OPTIONS.watchLoss().listener((ended, state) -> lost.complete(state)))
+                    .lease();
+            lease.extend(Duration.ofSeconds(30));
+            nodes.node(0).call("DEL", "orders");
+            nodes.node(1).call("DEL", "orders");
+            assertEquals(LeaseState.LOST, lost.get());
+            assertEquals(LeaseState.LOST, lease.state());
+        }
+    }
+
+    private static RedisNodes start(Source source) {
+        return RequiredNodes.start(new RedisNodesContext().source(source).count(3));
+    }
+
+    private static Redlock connect(RedisNodes nodes) {
+        return Redlock.connect(new RedlockContext().nodes(nodes.addresses())
+                .restartGuard(RestartGuardMode.OFF)
+                .connectTimeoutMs(20_000)
+                .nodeTimeout(Duration.ofSeconds(2)));
+    }
+}
