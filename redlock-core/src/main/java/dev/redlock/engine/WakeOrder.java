@@ -1,8 +1,9 @@
 package dev.redlock.engine;
 
 /**
- * Orders the waiters of different clients that one release wakes: who has lost more of these races starts sooner. A
- * server sends its pushes in a fixed order of its connections, so without this the same client would win each time.
+ * Orders the waiters of different clients that one release wakes: a waiter that has lost more of these races starts
+ * sooner. A server sends its pushes in a fixed order of its connections, so without this the same client would win each
+ * time.
  *
  * <p>Each client compares the losses of its own waiter with those that a waiter had on average when it won. No client
  * knows the waiters of the others. Where nobody loses, nobody is delayed.

@@ -98,7 +98,8 @@ class InstallationTest {
     @Test
     void thePomHasTheBlocksOfThePages() throws IOException {
         String pom = withoutIndentation(Files.readString(Path.of("pom.xml")));
-        assertTrue(pom.contains(withoutIndentation(Page.of("README.md").block("xml", "redlock-core"))), "the dependency");
+        String dependency = withoutIndentation(Page.of("README.md").block("xml", "redlock-core"));
+        assertTrue(pom.contains(dependency), "the dependency");
         Page spring = Page.of("docs/start/spring-boot.md");
         String management = withoutIndentation(spring.block("xml", "netty-bom"));
         String netty = management.substring(management.indexOf("<!--"), management.indexOf("</dependencies>"));

@@ -47,8 +47,9 @@ class SpringBootTest {
         assertEquals(0, ToolProvider.findFirst("javac").orElseThrow().run(err, err, "-d", folder.toString(), "-cp",
                 libraries, folder.resolve("Locks.java").toString(), folder.resolve("Application.java").toString()));
         try (SocketNodes nodes = new SocketNodes(3)) {
+            String addresses = String.join(",", nodes.addresses()) + ",no-such-host.invalid:1";
             Program program = Program.run(folder, List.of("java", "-cp", folder + File.pathSeparator + libraries,
-                    "Application", "--redlock.nodes=" + String.join(",", nodes.addresses()) + ",no-such-host.invalid:1"));
+                    "Application", "--redlock.nodes=" + addresses));
             assertTrue(program.out().contains("before the end: ACQUIRED"), program::out);
             assertTrue(program.out().contains("after the end: CLOSED"), program::out);
             String line = program.out().lines().filter(text -> text.contains("no-such-host")).findFirst().orElse("");
