@@ -21,8 +21,8 @@ final class Agreement {
     /** The ratio of the slowest turn's median to that of the fastest above which they disagree. */
     static final double RATIO_MAX = 1.5;
 
-    private static final String ADVICE = "Other work on this machine is the usual reason: repeat the run when it is "
-            + "idle";
+    private static final String ADVICE = "The kernel moved the client between cores, or other work disturbed it: "
+            + "repeat the run when the machine is idle";
 
     private Agreement() {
     }
@@ -49,22 +49,22 @@ final class Agreement {
     }
 
     private static boolean isDisagreement(SeriesGroup group) {
-        Spread p50 = group.us(SeriesResult.ACQUIRE, 50);
-        return p50.max() > p50.min() * RATIO_MAX;
+        Spread p50 = group.acquireP50Us();
+        return p50 != null && p50.max() > p50.min() * RATIO_MAX;
     }
 
     private static String range(SeriesGroup group) {
-        Spread p50 = group.us(SeriesResult.ACQUIRE, 50);
+        Spread p50 = group.acquireP50Us();
         return String.format(Locale.ROOT, "%s: %.1f to %.1f us", group.spec().title(), p50.min(), p50.max());
     }
 
     private static void fall(SeriesGroup fewer, SeriesGroup more, List<String> warnings) {
-        double before = fewer.us(SeriesResult.ACQUIRE, 50).median();
-        double after = more.us(SeriesResult.ACQUIRE, 50).median();
-        if (after > 0 && after <= before) {
+        Spread before = fewer.acquireP50Us();
+        Spread after = more.acquireP50Us();
+        if (before != null && after != null && after.min() <= before.min()) {
             warnings.add(String.format(Locale.ROOT,
                     "%s: the acquire p50 is %.1f us, and not above the %.1f us on %d nodes. %s", more.spec().title(),
-                    after, before, fewer.spec().nodes(), ADVICE));
+                    after.min(), before.min(), fewer.spec().nodes(), ADVICE));
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.measure;
 
 import dev.redlock.loadtest.result.LoopKind;
+import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesGroup;
 import dev.redlock.loadtest.result.SeriesResult;
@@ -10,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The table of a sweep, in plain text: a line for each driver, node count and load; medians over the turns.
+ * The table of a sweep, in plain text: a line for each driver, node count and load. It shows the fastest turn.
  *
  * @threading any thread
  */
@@ -28,9 +29,10 @@ final class SweepTable {
         String lead = isNamed ? " ".repeat(width + 2) : "";
         StringBuilder text = new StringBuilder();
         if (turns > 1) {
-            text.append("Medians of ").append(turns).append(" turns");
-            text.append(", in brackets the least and the most; max is the greatest of all.")
-                    .append(System.lineSeparator());
+            text.append(String.format(Locale.ROOT,
+                    "Each line shows the fastest of %d turns, and in brackets the p50 of the "
+                            + "fastest and of the slowest.%n",
+                    turns));
         }
         String space = turns > 1 ? " ".repeat(spreadWidth + 1) : "";
         text.append(String.format(Locale.ROOT, "%s%3s %11s %9s   %-" + (35 + space.length()) + "s   %-17s   %-14s%n",
@@ -45,28 +47,24 @@ final class SweepTable {
         return text.toString();
     }
 
-    private static String line(SeriesGroup one, String spread) {
+    private static String line(SeriesGroup group, String spread) {
+        SeriesResult one = group.fastest();
+        OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
+        OperationResult release = one.operations().get(SeriesResult.RELEASE);
         double load = one.spec().loop() == LoopKind.OPEN ? one.spec().ratePerSecond() : one.spec().outstanding();
         return String.format(Locale.ROOT, "%3d %11.0f %9.0f   %8.1f%s %8.1f %8.1f %8.1f   %8.1f %8.1f   %7s %6s%s%n",
-                one.spec().nodes(), load, one.spread(each -> each.tally().cyclesPerSecond()).median(),
-                acquire(one, 50).median(), spread, acquire(one, 99).median(), acquire(one, 99.9).median(),
-                acquire(one, 100).max(), one.us(SeriesResult.RELEASE, 50).median(),
-                one.us(SeriesResult.RELEASE, 99).median(),
-                number(one.spread(each -> each.cost().cpuUsPerCycle()), "%.1f"),
-                number(one.spread(each -> each.cost().allocatedBytesPerCycle()), "%.0f"),
-                one.verdict() == Verdict.FAIL ? "  FAIL" : "");
-    }
-
-    private static Spread acquire(SeriesGroup one, double percentile) {
-        return one.us(SeriesResult.ACQUIRE, percentile);
+                one.spec().nodes(), load, one.tally().cyclesPerSecond(), acquire.us(50), spread, acquire.us(99),
+                acquire.us(99.9), acquire.us(100), release.us(50), release.us(99),
+                number(one.cost().cpuUsPerCycle(), "%.1f"), number(one.cost().allocatedBytesPerCycle(), "%.0f"),
+                group.verdict() == Verdict.FAIL ? "  FAIL" : "");
     }
 
     private static String spread(SeriesGroup one) {
-        Spread p50 = acquire(one, 50);
-        return String.format(Locale.ROOT, "(%.1f - %.1f)", p50.min(), p50.max());
+        Spread p50 = one.acquireP50Us();
+        return p50 == null ? "-" : String.format(Locale.ROOT, "(%.1f - %.1f)", p50.min(), p50.max());
     }
 
-    private static String number(Spread spread, String format) {
-        return spread == null ? "-" : String.format(Locale.ROOT, format, spread.median());
+    private static String number(Double value, String format) {
+        return value == null ? "-" : String.format(Locale.ROOT, format, value);
     }
 }

@@ -107,7 +107,7 @@ public final class HtmlReport implements ReportWriter {
                     .append("</section>\n");
         }
         if (!result.warnings().isEmpty()) {
-            html.append("<section class=\"warnings\" role=\"alert\"><h2>These figures are doubtful</h2>")
+            html.append("<section class=\"warnings\" role=\"alert\"><h2>Warnings</h2>")
                     .append(ReportTables.list(result.warnings()))
                     .append("</section>\n");
         }
@@ -129,19 +129,18 @@ public final class HtmlReport implements ReportWriter {
     private static List<SeriesGroup> curve(List<SeriesGroup> groups) {
         boolean isOne = groups.stream().map(one -> one.spec().driver()).distinct().count() == 1;
         List<SeriesGroup> curve = groups.stream()
-                .filter(one -> one.spec().load().equals(groups.get(0).spec().load())
-                        && one.us(SeriesResult.ACQUIRE, 50) != null)
+                .filter(one -> one.spec().load().equals(groups.get(0).spec().load()) && one.acquireP50Us() != null)
                 .toList();
         return isOne && curve.size() <= CURVE_CARDS_MAX ? curve : List.of();
     }
 
     private static void card(StringBuilder html, SeriesGroup one) {
-        Spread p50 = one.us(SeriesResult.ACQUIRE, 50);
+        Spread p50 = one.acquireP50Us();
         int turns = one.turns().size();
         card(html, "Acquire on " + one.spec().nodes() + (one.spec().nodes() == 1 ? " node" : " nodes"),
-                ReportTables.micros(p50.median()), "median, " + one.spec().load() + (turns == 1
+                ReportTables.micros(p50.min()), "median, " + one.spec().load() + (turns == 1
                         ? ""
-                        : "; " + ReportTables.spread(p50, ReportTables::micros) + " in " + turns + " turns"));
+                        : "; " + ReportTables.spread(p50) + " in " + turns + " turns"));
     }
 
     private static void totals(StringBuilder html, List<SeriesResult> series) {
@@ -186,8 +185,7 @@ public final class HtmlReport implements ReportWriter {
     private static void chartSections(StringBuilder html) {
         html.append("<noscript><section><p>The charts need JavaScript; the tables do not.</p></section></noscript>\n");
         chart(html, "drivers", "Drivers side by side", "Medians over the repetitions; the table has their spread.");
-        chart(html, "nodes", "Latency against the number of nodes", "Medians over the turns. A band reaches from the "
-                + "lowest turn to the highest.");
+        chart(html, "nodes", "Latency against the number of nodes", "Lines show the fastest turn, bands all turns.");
         chart(html, "percentiles", "Latency by percentile",
                 "The further right, the rarer: each step is ten times as rare. Of repetitions, the one with the median "
                         + "p99.");
@@ -210,7 +208,7 @@ public final class HtmlReport implements ReportWriter {
     }
 
     private static void tables(StringBuilder html, RunResult result) throws IOException {
-        html.append("<section><h2>Figures</h2><p>Medians over the turns; the maximum is the greatest of all. ")
+        html.append("<section><h2>Figures</h2><p>Each line shows the turn with the lowest acquire p50. ")
                 .append("Latencies count from the call, or in an open loop from the intended time, to the outcome. ")
                 .append("CPU time and heap bytes are those of the client for one cycle.</p>\n")
                 .append(ReportTables.groups(result))

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.report;
 
+import dev.redlock.loadtest.result.OperationResult;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesGroup;
 import dev.redlock.loadtest.result.SeriesResult;
@@ -11,8 +12,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
-import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
 /**
@@ -26,7 +25,7 @@ final class ReportTables {
     private ReportTables() {
     }
 
-    /** One line for each driver, node count and load; medians over the turns. */
+    /** One line for each driver, node count and load: the fastest turn. */
     static String groups(RunResult result) {
         List<SeriesGroup> groups = SeriesGroup.of(result.series());
         boolean isRepeated = groups.stream().anyMatch(one -> one.turns().size() > 1);
@@ -43,7 +42,9 @@ final class ReportTables {
     private static String table(List<SeriesGroup> rows, boolean isSpreadShown) {
         boolean isNamed = rows.stream().map(one -> one.spec().driver()).distinct().count() > 1;
         boolean isNumbered = rows.stream().anyMatch(one -> one.spec().repetition() > 1);
-        boolean hasCost = rows.stream().anyMatch(one -> one.spread(each -> each.cost().cpuUsPerCycle()) != null);
+        boolean hasCost = rows.stream()
+                .flatMap(one -> one.turns().stream())
+                .anyMatch(one -> one.cost().cpuUsPerCycle() != null);
         Set<String> figures = new LinkedHashSet<>();
         rows.forEach(one -> one.turns().forEach(each -> figures.addAll(each.figures().keySet())));
         StringBuilder html = new StringBuilder("<div class=\"scroll\"><table><thead><tr>");
@@ -56,7 +57,7 @@ final class ReportTables {
         }
         heads(html, "cycles/s", "acquire p50");
         if (isSpreadShown) {
-            heads(html, "least – most");
+            heads(html, "all turns");
         }
         heads(html, "p99", "p99.9", "max", "release p50", "p99");
         if (hasCost) {
@@ -76,7 +77,7 @@ final class ReportTables {
                 cell(html, Integer.toString(one.spec().repetition()));
             }
             line(html, one, isSpreadShown, hasCost);
-            figures.forEach(figure -> cell(html, median(one.spread(each -> each.figures().get(figure)))));
+            figures.forEach(figure -> cell(html, number(one.fastest().figures().get(figure))));
             cell(html, number((double) sum(one, each -> each.tally().overlaps())));
             boolean isBad = one.verdict() == Verdict.FAIL;
             html.append(isBad ? "<td class=\"bad\">" : "<td>").append(one.verdict()).append("</td></tr>\n");
@@ -84,35 +85,32 @@ final class ReportTables {
         return html.append("</tbody></table></div>\n").toString();
     }
 
-    private static void line(StringBuilder html, SeriesGroup one, boolean isSpreadShown, boolean hasCost) {
-        cell(html, median(one.spread(each -> each.tally().cyclesPerSecond())));
-        Spread p50 = one.us(SeriesResult.ACQUIRE, 50);
-        latency(html, p50, Spread::median);
+    private static void line(StringBuilder html, SeriesGroup group, boolean isSpreadShown, boolean hasCost) {
+        SeriesResult one = group.fastest();
+        cell(html, number(one.tally().cyclesPerSecond()));
+        OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
+        latencies(html, acquire, 50);
         if (isSpreadShown) {
-            cell(html, p50 == null ? "–" : spread(p50, ReportTables::micros));
+            Spread p50 = group.acquireP50Us();
+            cell(html, p50 == null ? "–" : spread(p50));
         }
-        latency(html, one.us(SeriesResult.ACQUIRE, 99), Spread::median);
-        latency(html, one.us(SeriesResult.ACQUIRE, 99.9), Spread::median);
-        latency(html, one.us(SeriesResult.ACQUIRE, 100), Spread::max);
-        latency(html, one.us(SeriesResult.RELEASE, 50), Spread::median);
-        latency(html, one.us(SeriesResult.RELEASE, 99), Spread::median);
+        latencies(html, acquire, 99, 99.9, 100);
+        latencies(html, one.operations().get(SeriesResult.RELEASE), 50, 99);
         if (hasCost) {
-            cell(html, median(one.spread(each -> each.cost().cpuUsPerCycle())));
-            cell(html, median(one.spread(each -> each.cost().allocatedBytesPerCycle())));
+            cell(html, number(one.cost().cpuUsPerCycle()));
+            cell(html, number(one.cost().allocatedBytesPerCycle()));
         }
     }
 
-    private static void latency(StringBuilder html, Spread us, ToDoubleFunction<Spread> figure) {
-        cell(html, us == null ? "–" : micros(figure.applyAsDouble(us)));
+    private static void latencies(StringBuilder html, OperationResult operation, double... percentiles) {
+        for (double percentile : percentiles) {
+            cell(html, operation == null ? "–" : micros(operation.us(percentile)));
+        }
     }
 
-    private static String median(Spread spread) {
-        return number(spread == null ? null : spread.median());
-    }
-
-    /** The least and the most. */
-    static String spread(Spread spread, Function<Double, String> format) {
-        return format.apply(spread.min()) + " – " + format.apply(spread.max());
+    /** The fastest turn and the slowest. */
+    static String spread(Spread us) {
+        return micros(us.min()) + " – " + micros(us.max());
     }
 
     private static long sum(SeriesGroup group, ToLongFunction<SeriesResult> count) {

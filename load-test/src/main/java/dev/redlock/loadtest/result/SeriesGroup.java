@@ -1,10 +1,10 @@
 package dev.redlock.loadtest.result;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 
 /**
  * The series that differ in their repetition only: the turns of one driver, node count and load.
@@ -34,27 +34,29 @@ public record SeriesGroup(SeriesSpec spec, List<SeriesResult> turns) {
     }
 
     /**
-     * A percentile of an operation over the turns.
+     * The turn that was disturbed least, with the lowest median of the acquires. Tables show its figures.
      *
-     * @param operation  the operation
-     * @param percentile 0 to 100
-     * @return microseconds; null if no turn has the operation
+     * @return the fastest turn; the first one if no turn acquired a lock
      */
-    public Spread us(String operation, double percentile) {
-        return spread(one -> {
-            OperationResult latencies = one.operations().get(operation);
-            return latencies == null ? null : latencies.us(percentile);
-        });
+    public SeriesResult fastest() {
+        return turns.stream()
+                .filter(one -> acquireP50Us(one) != null)
+                .min(Comparator.comparingDouble(SeriesGroup::acquireP50Us))
+                .orElse(turns.get(0));
     }
 
     /**
-     * A figure over the turns.
+     * The median of the acquires over the turns.
      *
-     * @param figure the figure of one turn; null if it has none
-     * @return null if no turn has the figure
+     * @return microseconds; null if no turn acquired a lock
      */
-    public Spread spread(Function<SeriesResult, Double> figure) {
-        return Spread.of(turns, figure);
+    public Spread acquireP50Us() {
+        return Spread.of(turns, SeriesGroup::acquireP50Us);
+    }
+
+    private static Double acquireP50Us(SeriesResult one) {
+        OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
+        return acquire == null || acquire.histogram().getTotalCount() == 0 ? null : acquire.us(50);
     }
 
     /**

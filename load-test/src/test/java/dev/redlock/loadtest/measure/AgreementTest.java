@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.redlock.loadtest.result.ClientCost;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.OperationResult;
+import dev.redlock.loadtest.result.SeriesGroup;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
 import dev.redlock.loadtest.result.Span;
@@ -16,8 +17,8 @@ import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
 class AgreementTest {
-    private static final String ADVICE = ". Other work on this machine is the usual reason: repeat the run when it is "
-            + "idle";
+    private static final String ADVICE = ". The kernel moved the client between cores, or other work disturbed it: "
+            + "repeat the run when the machine is idle";
 
     private final List<SeriesResult> series = new ArrayList<>();
 
@@ -57,9 +58,20 @@ class AgreementTest {
     @Test
     void seriesWithoutLatenciesAreNotCompared() {
         turns(1, 1, 50);
-        turns(3, 1);
-        series.add(one(3, 1, 1, 0));
+        turns(3, 1, 0, 60);
+        turns(5, 1, 0);
         assertEquals(List.of(), Agreement.warnings(series));
+    }
+
+    /** A turn in which the client was on another core is not the result of a point. */
+    @Test
+    void curveIsThatOfTheFastestTurns() {
+        turns(1, 1, 55, 16, 55, 56);
+        turns(3, 1, 44, 45, 44, 44);
+        assertEquals(
+                List.of("turns disagree in their acquire p50: redlock, N = 1, 1 outstanding: 16.0 to 56.0 us" + ADVICE),
+                Agreement.warnings(series));
+        assertEquals(2, SeriesGroup.of(series).get(0).fastest().spec().repetition());
     }
 
     private void turns(int nodes, int outstanding, int... us) {
