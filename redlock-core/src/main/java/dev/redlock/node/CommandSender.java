@@ -113,9 +113,9 @@ final class CommandSender {
         return isConnected() ? capabilities.wakeUpProblem() : "not connected";
     }
 
-    /** Whether the refusal of this command registers the connection for a push. */
-    boolean registers(LockCommand command, CommandKind kind) {
-        return kind.mayRegister() && command.isWakeUpWanted() && capabilities.wakeUpProblem() == null;
+    /** Whether the node pushes changes of keys that a command registers. */
+    boolean hasWakeUps() {
+        return capabilities.wakeUpProblem() == null;
     }
 
     CommandEncoding encodingOf(LockCommand command, CommandKind kind) {
@@ -141,10 +141,10 @@ final class CommandSender {
 
     /** Adds a request whose bytes are in the shared batch to the requests in flight, if the node accepts it. */
     VoteFailure enqueue(LockRequest request, CommandKind kind, CommandEncoding encoding,
-            int sequence) {
+            int sequence, boolean isRegistering) {
         VoteFailure refusal = refusalOf(kind);
         if (refusal == VoteFailure.NONE
-                && !add(request, RequestRing.tag(kind, encoding, sequence, false), registers(request, kind))) {
+                && !add(request, RequestRing.tag(kind, encoding, sequence, false), isRegistering)) {
             return VoteFailure.BACK_PRESSURE;
         }
         return refusal;
@@ -204,7 +204,7 @@ final class CommandSender {
         if (out == null) {
             return false;
         }
-        boolean isRegistering = registers(request, kind);
+        boolean isRegistering = kind.mayRegister() && request.isWakeUpWanted() && hasWakeUps();
         if (isRegistering) {
             WakeUpRequest.writeTo(out);
         }

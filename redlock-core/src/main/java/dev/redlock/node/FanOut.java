@@ -112,7 +112,8 @@ public final class FanOut {
             return 0;
         }
         int start = out.writerIndex();
-        if (kind.mayRegister() && request.isWakeUpWanted()) {
+        boolean isWakeUpWanted = kind.mayRegister() && request.isWakeUpWanted();
+        if (isWakeUpWanted) {
             WakeUpRequest.writeTo(out);
         }
         int commandStart = out.writerIndex();
@@ -125,13 +126,14 @@ public final class FanOut {
         long sent = 0;
         for (CommandSender sender : senders) {
             boolean isWanted = (mask & 1L << sender.nodeIndex()) != 0;
-            boolean isRegistering = sender.registers(request, kind);
-            if (!isWanted || sender.enqueue(request, kind, encoding, sequence) != VoteFailure.NONE) {
+            boolean isRegistering = isWakeUpWanted && sender.hasWakeUps();
+            if (!isWanted
+                    || sender.enqueue(request, kind, encoding, sequence, isRegistering) != VoteFailure.NONE) {
                 sender.skip(out, start, end);
                 continue;
             }
             sent |= 1L << sender.nodeIndex();
-            if (commandStart > start && !isRegistering) {
+            if (isWakeUpWanted && !isRegistering) {
                 sender.skip(out, start, commandStart);
             }
         }
