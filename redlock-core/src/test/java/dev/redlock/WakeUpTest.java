@@ -102,9 +102,10 @@ class WakeUpTest extends VirtualTest {
         waiter(other);
         world.runMs(100);
         int before = attempts();
-        world.runMs(200);
+        // The shortest backstop is 250 ms after the last refusal.
+        world.runMs(140);
         assertEquals(before, attempts(), "no attempt before the backstop");
-        world.runMs(4_800);
+        world.runMs(4_860);
         assertTrue(attempts() - before <= 3 * 20, () -> "attempts in 5 s: " + (attempts() - before));
     }
 
@@ -255,6 +256,22 @@ class WakeUpTest extends VirtualTest {
         long tookUs = handoffUs(holder, waiting);
         assertTrue(tookUs <= BACKSTOP_MS_MAX * 1_000, () -> "woken after " + tookUs + " us");
         assertEquals(1, other.redlock().counters().backstopCount());
+    }
+
+    @Test
+    void aRetryPolicyWithLongDelaysLimitsTheAttemptsAndNotTheWakeUps() {
+        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client other = client();
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(WAIT)
+                .retryPolicy((attempts, reason, ttl, random) -> Long.MAX_VALUE));
+        world.runMs(1_000);
+        int before = attempts();
+        world.runMs(3_000);
+        assertEquals(before, attempts(), "no attempt without a push");
+        node(doorkeeper()).pause();
+        long tookUs = handoffUs(holder, waiting);
+        assertTrue(tookUs <= 4_000, () -> "woken by the other nodes after " + tookUs + " us");
     }
 
     @Test

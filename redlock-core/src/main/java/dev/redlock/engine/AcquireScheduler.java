@@ -237,17 +237,18 @@ final class AcquireScheduler {
         // One millisecond more than the node said, because it rounds down.
         pending.expiryNs = nowNs
                 + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
-        long backstopNs = Math.max(delayNs, retryDelays.backstopNs());
+        long drawnNs = retryDelays.backstopNs();
+        pending.backstopNs = Math.max(delayNs, drawnNs);
         if (Long.bitCount(pending.queue.registeredMask) == 1 && conductor.nodeCount() > 1) {
-            startTimer(pending, PendingAcquire.TimerStep.WATCH, nowNs + Math.min(delayNs, backstopNs));
+            startTimer(pending, PendingAcquire.TimerStep.WATCH, nowNs + Math.min(delayNs, drawnNs));
         } else {
-            startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + backstopNs);
+            startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
         }
     }
 
     /** The acquisition waits longer than most: the pushes of all nodes wake it from now on. */
     private void watch(PendingAcquire pending, long nowNs) {
-        startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + retryDelays.backstopNs());
+        startTimer(pending, PendingAcquire.TimerStep.BACKSTOP, nowNs + pending.backstopNs);
         conductor.watchOperation().start(pending.queue);
     }
 

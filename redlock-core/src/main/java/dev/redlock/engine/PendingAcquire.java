@@ -79,6 +79,8 @@ final class PendingAcquire {
     int lossCount;
     /** What the timer does in state {@link State#BACKING_OFF}. */
     TimerStep timerStep = TimerStep.ATTEMPT;
+    /** The longest time without a push, nanoseconds. */
+    long backstopNs;
     /** When the key of the holder expires, unless it is renewed, monotonic; far away if unknown. */
     long expiryNs;
     /** The plan of the current or next attempt. */
