@@ -472,6 +472,16 @@ class WakeUpTest extends VirtualTest {
         assertTrue(served[0] + served[1] > 1_500, () -> "locks in 1.5 s: " + (served[0] + served[1]));
     }
 
+    @Test
+    void aShortBudgetIsNotSpentOnAPause() {
+        VirtualWorld.Client client = slowLinks(3);
+        AcquireOptions shortOnes = options().waitUpTo(Duration.ofMillis(1));
+        long endNs = world.nowNs() + 300_000_000;
+        while (world.nowNs() < endNs) {
+            acquired(acquire(client, shortOnes)).releaseAsync();
+        }
+    }
+
     private void cycle(VirtualWorld.Client client, int[] served, int index) {
         waiter(client).thenAccept(outcome -> {
             if (outcome.isAcquired()) {

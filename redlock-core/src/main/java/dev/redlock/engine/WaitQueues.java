@@ -15,6 +15,8 @@ final class WaitQueues {
 
     /** Between the attempts of waiters that one event wakes: 20 000 attempts a second leave room for other locks. */
     private static final long WAKE_INTERVAL_NS = 50_000;
+    /** A first attempt waits for a pause only if the wait budget is at least this many times as long. */
+    private static final int BUDGET_MULTIPLE = 4;
     private static final int TRIM_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
 
     private final Conductor conductor;
@@ -130,9 +132,12 @@ final class WaitQueues {
         queue.streak.continueFrom(streak);
         queue.streak.onHandoff();
         int multiple = streak.isContended() ? HandoffStreak.PAUSE_MULTIPLE : HandoffStreak.PROBE_MULTIPLE;
-        if (!isPauseDue(queue.streak, head.lease, multiple)) {
+        boolean isPauseDue = isPauseDue(queue.streak, head.lease, multiple);
+        if (!isPauseDue || head.deadlineNs - conductor.nowNs() <= BUDGET_MULTIPLE * queue.streak.pauseNs()) {
+            // A short budget is for the attempt.
             return false;
         }
+        head.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
         head.state = PendingAcquire.State.BACKING_OFF;
         pause(queue, head);
         return true;
