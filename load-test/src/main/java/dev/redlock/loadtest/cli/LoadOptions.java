@@ -152,10 +152,8 @@ public final class LoadOptions {
         LoadPlan plan = spec.loop() == LoopKind.CLOSED
                 ? LoadPlan.closed(spec.outstanding())
                 : LoadPlan.open(spec.ratePerSecond(), spec.outstanding());
-        return plan.resources(keys == null ? spec.outstanding() : keys)
-                .hotShare(hotShare)
+        return contended(plan, driver, spec.outstanding())
                 .hold(hold)
-                .waitUpTo(wait, driver.options().contains(DriverOption.WAIT) && !wait.isZero())
                 .fenced(isFenced)
                 .warmup(warmup)
                 .duration(duration)
@@ -164,10 +162,26 @@ public final class LoadOptions {
                 .seed(seed);
     }
 
+    private LoadPlan contended(LoadPlan plan, LockDriver driver, int outstandingCount) {
+        return plan.resources(keys == null ? outstandingCount : keys)
+                .hotShare(hotShare)
+                .waitUpTo(wait, driver.options().contains(DriverOption.WAIT) && !wait.isZero());
+    }
+
     /** Load that is not recorded. */
     public LoadPlan warmUpPlan(boolean isFenced) {
-        int most = outstanding.stream().mapToInt(Integer::intValue).max().orElseThrow();
+        int most = outstandingMax();
         return LoadPlan.closed(Math.min(most, OPEN_OUTSTANDING)).fenced(isFenced).duration(jvmWarmup).ttl(ttl);
+    }
+
+    /** Load on the same resources as in the measurement that is not recorded; a lock is held for no time. */
+    public LoadPlan contendedWarmUpPlan(LockDriver driver, boolean isFenced) {
+        int most = outstandingMax();
+        return contended(LoadPlan.closed(most), driver, most).fenced(isFenced).duration(jvmWarmup).ttl(ttl);
+    }
+
+    private int outstandingMax() {
+        return outstanding.stream().mapToInt(Integer::intValue).max().orElseThrow();
     }
 
     /** The most cycles in flight in an open loop. */

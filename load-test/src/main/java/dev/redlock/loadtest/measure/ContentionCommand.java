@@ -53,7 +53,7 @@ public final class ContentionCommand extends LabCommand {
 
     @Override
     protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
-        lab.warmUp();
+        lab.warmUpContended();
         for (LockDriver driver : clientOptions().drivers()) {
             lab.note(driver.name() + (driver.options().contains(DriverOption.WAIT)
                     ? " waits in the client"
