@@ -10,7 +10,9 @@ import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -469,7 +471,49 @@ class WakeUpTest extends VirtualTest {
         world.runMs(1_500);
         double share = (double) served[0] / (served[0] + served[1]);
         assertTrue(share > 0.35 && share < 0.65, () -> "share of one " + share);
-        assertTrue(served[0] + served[1] > 1_500, () -> "locks in 1.5 s: " + (served[0] + served[1]));
+        int locks = served[0] + served[1];
+        assertTrue(locks > 1_500, () -> "locks in 1.5 s: " + locks);
+        long rolledBack = rolledBack(List.of(client, other));
+        assertTrue(rolledBack < locks / 20, () -> "split votes: " + rolledBack + " for " + locks + " locks");
+    }
+
+    @Test
+    void theDoorkeeperGetsAReleaseLast() {
+        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client other = client();
+        Set<Integer> doorkeepers = new HashSet<>();
+        for (int i = 0; i < 8; i++) {
+            String name = "r" + i;
+            Lease holder = acquired(get(client.redlock().acquireAsync(name, options())));
+            int[] before = world.nodes().stream().mapToInt(WakeUpTest::acquireCount).toArray();
+            var waiting = other.redlock().acquireAsync(name, options().waitUpTo(WAIT)).toCompletableFuture();
+            world.runMs(3);
+            int doorkeeper = 0;
+            while (acquireCount(node(doorkeeper)) == before[doorkeeper]) {
+                doorkeeper++;
+            }
+            doorkeepers.add(doorkeeper);
+            List<Integer> order = orderOfRequests();
+            holder.releaseAsync();
+            world.runMs(0);
+            assertEquals(doorkeeper, order.get(2), () -> "sent to " + order);
+            world.await("handoff", 10_000, waiting::isDone);
+            release(waiting.join().lease());
+        }
+        assertTrue(doorkeepers.size() > 1, "the order of the nodes alone would do");
+    }
+
+    /** The indexes of the nodes, in the order in which they get requests from now on. */
+    private List<Integer> orderOfRequests() {
+        List<Integer> order = new ArrayList<>();
+        for (int i = 0; i < world.nodes().size(); i++) {
+            int index = i;
+            node(i).delay(() -> {
+                order.add(index);
+                return LINK_NS;
+            });
+        }
+        return order;
     }
 
     @Test

@@ -16,7 +16,7 @@ import io.netty.channel.EventLoop;
 final class AcquireScheduler {
 
     private static final long WAIT_NS_MAX = Long.MAX_VALUE / 4;
-    private static final int LOSSES_MAX = 16;
+    private static final int LOSSES_MAX = 64;
     /** A longer ttl in nanoseconds could exceed the range. */
     private static final long TTL_MS_MAX = WAIT_NS_MAX / NS_PER_MS - 1;
     /** The delay while too few nodes vote because of quarantines, which may end early. */

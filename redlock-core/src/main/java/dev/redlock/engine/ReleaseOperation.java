@@ -92,6 +92,9 @@ final class ReleaseOperation {
         int nodeCount = conductor.nodeCount();
         // One more than the replies, so that the claim is not recycled during the sends.
         claim.addPendingReplies(nodeCount + 1);
+        if (!conductor.fanOut().isLastNodeChosen()) {
+            conductor.fanOut().flushLast(conductor.doorkeeper().of(claim.key));
+        }
         conductor.fanOut().release(claim, releaseKind(claim));
         claim.removePendingReply();
     }

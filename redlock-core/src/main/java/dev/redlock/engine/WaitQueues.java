@@ -113,7 +113,8 @@ final class WaitQueues {
     /**
      * A new acquisition has no local waiter before it. If it follows a lease of this client at once, it continues the
      * streak of that lease, and its first attempt waits for the pause if that is due. While no other client has been
-     * seen, pauses are rare: they find out whether there is one.
+     * seen, pauses are rare: they find out whether there is one. While others compete, the first attempt asks the
+     * doorkeeper first, as theirs do: the votes of an attempt at all nodes would be split with those of a woken waiter.
      *
      * @return true if it pauses
      */
@@ -131,6 +132,9 @@ final class WaitQueues {
         }
         queue.streak.continueFrom(streak);
         queue.streak.onHandoff();
+        if (streak.isContended() && mayRegister(queue)) {
+            head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+        }
         int multiple = streak.isContended() ? HandoffStreak.PAUSE_MULTIPLE : HandoffStreak.PROBE_MULTIPLE;
         boolean isPauseDue = isPauseDue(queue.streak, head.lease, multiple);
         if (!isPauseDue || head.deadlineNs - conductor.nowNs() <= BUDGET_MULTIPLE * queue.streak.pauseNs()) {

@@ -169,6 +169,21 @@ public final class FanOut {
         scheduleFlush();
     }
 
+    /** Whether {@link #flushLast} was called since the last flush. */
+    public boolean isLastNodeChosen() {
+        return batch.isLastNodeChosen();
+    }
+
+    /**
+     * Chooses the node that gets the commands of this duty cycle last: the one whose push wakes the waiters of a
+     * released lock. One node for all releases, because most duty cycles with a contended release have no other.
+     *
+     * @param nodeIndex -1 for any
+     */
+    public void flushLast(int nodeIndex) {
+        batch.flushLast(nodeIndex);
+    }
+
     /** Whether a node needs the script. True also without any connected node. */
     private boolean isBatchUseful() {
         boolean isAnyNative = false;

@@ -14,16 +14,31 @@ final class SharedBatch {
 
     /** Some 300 commands; a full buffer is flushed early. */
     static final int CAPACITY = 64 * 1024;
+    private static final int ANY_NODE = -1;
 
     private final DirectBuffers buffers;
     private final CommandSender[] senders;
     private ByteBuf batch;
     private ByteBuf timeCommand;
+    private int lastNode = ANY_NODE;
 
     /** An empty batch; the senders are borrowed. */
     SharedBatch(DirectBuffers buffers, CommandSender[] senders) {
         this.buffers = buffers;
         this.senders = senders;
+    }
+
+    boolean isLastNodeChosen() {
+        return lastNode != ANY_NODE;
+    }
+
+    /**
+     * Chooses the node whose connection the next flush writes last.
+     *
+     * @param nodeIndex -1 for any
+     */
+    void flushLast(int nodeIndex) {
+        lastNode = nodeIndex;
     }
 
     /** The buffer, with at least so many writable bytes; null if there is no memory. */
@@ -52,6 +67,9 @@ final class SharedBatch {
     /**
      * Flushes all connections. In three steps, because a socket's event may send commands: they find an empty batch,
      * and every node at its start.
+     *
+     * <p>A write to a socket can take tens of microseconds, so the node that wakes waiters gets its bytes last. Otherwise
+     * a waiter that it wakes could ask the other nodes before they have the release.
      */
     void flush() {
         ByteBuf flushed = batch;
@@ -62,8 +80,13 @@ final class SharedBatch {
             }
             batch = null;
         }
-        for (CommandSender sender : senders) {
-            sender.flush();
+        int first = lastNode + 1;
+        lastNode = ANY_NODE;
+        for (int i = first; i < senders.length; i++) {
+            senders[i].flush();
+        }
+        for (int i = 0; i < first; i++) {
+            senders[i].flush();
         }
         if (flushed != null) {
             reuseOrRelease(flushed);
