@@ -145,6 +145,7 @@ class LeaseStateTest extends VirtualTest {
     /** A reused lease keeps no state of its previous acquisition. */
     @Test
     void aReusedLeaseStartsWithoutOldState() {
+        world.end();
         world = new VirtualWorld(3);
         client = client(context().autoExtendedLeasesMax(0));
         lease = client.redlock().newLease();

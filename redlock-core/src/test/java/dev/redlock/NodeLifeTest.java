@@ -58,7 +58,7 @@ class NodeLifeTest extends VirtualTest {
             }
             VirtualWorld.Client client = client(new RedlockContext().nodes("redis://app:secret@node-0:1"));
             lease(client);
-            everyClaimIsBackInItsPool();
+            nothingIsLeft();
         }
     }
 

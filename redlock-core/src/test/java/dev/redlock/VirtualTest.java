@@ -61,9 +61,11 @@ public abstract class VirtualTest {
     protected VirtualWorld world;
     private final List<VirtualWorld.Client> clients = new ArrayList<>();
     private int clientCount;
+    private long pinnedBefore;
 
+    /** Every claim is back in its pool, no exception was logged and every buffer is released. */
     @AfterEach
-    protected void everyClaimIsBackInItsPool() {
+    protected void nothingIsLeft() {
         if (world == null) {
             return;
         }
@@ -75,11 +77,14 @@ public abstract class VirtualTest {
         clients.forEach(
                 client -> assertEquals(0, client.engine().claimsOut(), "claims outside their pool after close"));
         assertEquals(List.of(), THROWN, "exceptions in the log");
+        world.end();
+        assertEquals(pinnedBefore, PooledByteBufAllocator.DEFAULT.pinnedDirectMemory(), "bytes of unreleased buffers");
     }
 
     @BeforeEach
     protected void clearRecordedExceptions() {
         THROWN.clear();
+        pinnedBefore = PooledByteBufAllocator.DEFAULT.pinnedDirectMemory();
     }
 
     /** Runs a task that throws on purpose. */
