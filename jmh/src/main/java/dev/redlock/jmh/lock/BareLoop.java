@@ -2,38 +2,48 @@ package dev.redlock.jmh.lock;
 
 import dev.redlock.IdlePolicy;
 import dev.redlock.Redlock;
-import dev.redlock.loadtest.rig.SendSchedule;
+import dev.redlock.loadtest.driver.AcquireVerdict;
+import dev.redlock.loadtest.driver.LockHandle;
+import dev.redlock.loadtest.driver.LockListener;
+import dev.redlock.loadtest.driver.LockSession;
+import dev.redlock.loadtest.driver.ReleaseVerdict;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.function.Consumer;
 
 /**
  * The minimum of work for a lock: one thread, a selector, a bare socket to each node. A slot draws a token, sends the
- * acquire command to all nodes, counts to a majority, sends the release command to all nodes, counts, and starts again.
- * The commands of one selector turn leave in one write for each node; replies are matched in their order. No timeouts,
- * no reconnects, no API. A cycle allocates nothing.
+ * acquire command to all nodes, counts to a majority, and sends the release command to all nodes and counts again. The
+ * commands of one selector turn leave in one write for each node; replies are matched in their order. No timeouts, no
+ * reconnects. A cycle allocates nothing.
  *
  * @threading any thread; one runs the loop
  */
-final class BareLoop implements CycleLoad, AutoCloseable {
+final class BareLoop implements LockSession {
 
     static final String THREAD_NAME = "yardstick";
 
-    private static final String TTL_MS = "30000";
     private static final long END_LIMIT_MS = 10_000;
+    private static final int COMMAND_BYTES_MAX = 256;
     private static final int TURNS_OF_BATCH = 2;
     private static final int SENT_LENGTH_MIN = 1 << 16;
 
-    private final CycleMeter meter;
     private final IdlePolicy idlePolicy;
+    private final boolean isSet;
     private final BareNode[] nodes;
     private final BareSlot[] slots;
+    private final Map<String, BareSlot> slotsByResource = new HashMap<>();
     private final int majority;
     private final Selector selector;
     private final ByteBuffer batch;
@@ -41,56 +51,43 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     private final long[] sent;
     private final SplittableRandom random = new SplittableRandom();
     private final Consumer<SelectionKey> onReady = this::onReady;
-    private final BareSlot[] idle;
-    private Thread thread;
-    private SendSchedule schedule;
-    private PhaseTimes times;
+    /** Calls of other threads. */
+    private final ArrayBlockingQueue<BareSlot> submitted;
+    private final Thread thread = new Thread(this::run, THREAD_NAME);
+    private String acquireSha = "";
+    private String releaseSha = "";
     private long sentCount;
-    private long lostVoteCount;
-    private long refusedCount;
-    // Written by the loop alone; read by other threads for the progress.
-    private volatile int idleCount;
-    private volatile long begun;
-    private volatile boolean isDropping;
-    private volatile boolean isEnding;
+    private long lostBefore;
+    private volatile String failure;
+    private volatile boolean isClosing;
 
     /**
      * Connects.
      *
-     * @param isSet acquire by plain {@code SET} instead of the script
+     * @param outstanding the number of handles
+     * @param isSet       acquire by plain {@code SET} instead of the script
      * @throws IOException if a node cannot be reached
      */
-    BareLoop(CycleOptions options, CycleMeter meter, boolean isSet) throws IOException {
-        this.meter = meter;
-        this.idlePolicy = options.idlePolicy();
-        String[] addresses = options.addresses();
+    BareLoop(String[] addresses, int outstanding, IdlePolicy idlePolicy, boolean isSet) throws IOException {
+        this.idlePolicy = idlePolicy;
+        this.isSet = isSet;
         this.nodes = new BareNode[addresses.length];
         this.majority = nodes.length / 2 + 1;
-        this.slots = new BareSlot[options.outstanding()];
-        this.idle = new BareSlot[slots.length];
-        this.sent = new long[Math.max(SENT_LENGTH_MIN, Integer.highestOneBit(slots.length) * 16)];
-        String acquireSha = "";
-        String releaseSha = "";
+        this.slots = new BareSlot[outstanding];
+        this.submitted = new ArrayBlockingQueue<>(outstanding);
+        this.sent = new long[Math.max(SENT_LENGTH_MIN, Integer.highestOneBit(outstanding) * 16)];
         for (int i = 0; i < nodes.length; i++) {
             nodes[i] = BareNode.connect(addresses[i]);
             acquireSha = nodes[i].load(script("acquire"));
             releaseSha = nodes[i].load(script("release"));
         }
-        int lengthMax = 0;
-        for (int i = 0; i < slots.length; i++) {
-            String resource = options.resource(i);
-            slots[i] = new BareSlot(i,
-                    isSet
-                            ? BareCommand.setIfAbsent(resource, TTL_MS)
-                            : BareCommand.script(acquireSha, resource, TTL_MS),
-                    BareCommand.script(releaseSha, resource));
-            lengthMax = Math.max(lengthMax, Math.max(slots[i].acquire.length(), slots[i].release.length()));
-        }
-        this.batch = ByteBuffer.allocateDirect(slots.length * lengthMax * TURNS_OF_BATCH);
+        this.batch = ByteBuffer.allocateDirect(outstanding * COMMAND_BYTES_MAX * TURNS_OF_BATCH);
         this.selector = Selector.open();
         for (BareNode node : nodes) {
             node.register(selector, batch);
         }
+        thread.setDaemon(true);
+        thread.start();
     }
 
     /** The scripts of the client: both sides send the nodes the same commands. */
@@ -105,53 +102,69 @@ final class BareLoop implements CycleLoad, AutoCloseable {
 
     // ---- any thread -------------------------------------------------------------------------------------------------
 
+    /** Returns the same handle for the same resource. */
     @Override
-    public void begin(SendSchedule sendSchedule) {
-        schedule = sendSchedule;
-        idleCount = 0;
-        begun = 0;
-        isDropping = false;
-        isEnding = false;
-        thread = new Thread(this::run, THREAD_NAME);
-        thread.setDaemon(true);
-        thread.start();
+    public LockHandle handle(String resource, Duration ttl, LockListener listener) {
+        BareSlot slot = slotsByResource.computeIfAbsent(resource, name -> newSlot(name, Long.toString(ttl.toMillis())));
+        slot.listener = listener;
+        return slot;
     }
 
-    /** Wakes up the loop, which starts the due cycles itself. */
-    @Override
-    public boolean onDue(long nowNs) {
-        selector.wakeup();
-        return false;
-    }
-
-    @Override
-    public long unfinished(long nowNs) {
-        return schedule.due(nowNs) - begun + slots.length - idleCount;
-    }
-
-    @Override
-    public void end(boolean isDroppingDue) throws InterruptedException {
-        isDropping = isDroppingDue;
-        isEnding = true;
-        selector.wakeup();
-        thread.join(END_LIMIT_MS);
-        if (thread.isAlive()) {
-            meter.fail("cycles have not ended in " + TimeUnit.MILLISECONDS.toSeconds(END_LIMIT_MS) + " s");
-            return;
+    private BareSlot newSlot(String resource, String ttlMs) {
+        int index = slotsByResource.size();
+        slots[index] = new BareSlot(this, index,
+                isSet
+                        ? BareCommand.setIfAbsent(resource, ttlMs)
+                        : BareCommand.script(acquireSha, resource, ttlMs),
+                BareCommand.script(releaseSha, resource));
+        if (Math.max(slots[index].acquire.length(), slots[index].release.length()) > COMMAND_BYTES_MAX) {
+            throw new IllegalArgumentException(resource + " is too long: a command has at most " + COMMAND_BYTES_MAX
+                    + " bytes");
         }
-        if (refusedCount > 0) {
-            meter.fail(refusedCount + " acquires were refused");
-        }
-        if (lostVoteCount > 0) {
-            meter.fail(lostVoteCount + " votes were lost");
+        return slots[index];
+    }
+
+    void submit(BareSlot slot) {
+        if (Thread.currentThread() == thread) {
+            send(slot);
+        } else {
+            submitted.add(slot);
+            selector.wakeup();
         }
     }
 
-    @Override
-    public void close() throws IOException {
-        selector.close();
+    /** Votes that were lost since the last call, and the end of the loop. */
+    List<String> problems() {
+        List<String> problems = new ArrayList<>();
+        long lost = 0;
         for (BareNode node : nodes) {
-            node.close();
+            lost += node.lostVoteCount;
+        }
+        if (lost > lostBefore) {
+            problems.add(lost - lostBefore + " votes were lost");
+        }
+        lostBefore = lost;
+        if (failure != null) {
+            problems.add(failure);
+        }
+        return problems;
+    }
+
+    /** Waits for the late replies of nodes outside the majority, so that no command is lost. */
+    @Override
+    public void close() {
+        isClosing = true;
+        selector.wakeup();
+        try {
+            thread.join(END_LIMIT_MS);
+            selector.close();
+            for (BareNode node : nodes) {
+                node.close();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -159,35 +172,19 @@ final class BareLoop implements CycleLoad, AutoCloseable {
 
     private void run() {
         try {
-            if (times == null) {
-                times = meter.times();
-            }
-            long startNs = System.nanoTime();
-            for (BareSlot slot : slots) {
-                if (schedule == null) {
-                    acquire(slot, startNs);
-                } else {
-                    idle[idleCount++] = slot;
-                }
-            }
-            while (!isOver()) {
-                if (schedule != null) {
-                    acquireDue();
+            while (!isClosing || !isAnswered()) {
+                for (BareSlot slot = submitted.poll(); slot != null; slot = submitted.poll()) {
+                    send(slot);
                 }
                 flush();
                 select();
             }
         } catch (IOException | RuntimeException e) {
-            meter.fail(e.toString());
+            failure = e.toString();
         }
     }
 
-    /** Over when nothing is in flight: no cycle, and no late reply of a node outside the majority. */
-    private boolean isOver() {
-        if (!isEnding || idleCount < slots.length
-                || schedule != null && !isDropping && begun < schedule.total()) {
-            return false;
-        }
+    private boolean isAnswered() {
         for (BareNode node : nodes) {
             if (node.answered < sentCount) {
                 return false;
@@ -231,20 +228,11 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         batch.clear();
     }
 
-    private void acquireDue() {
-        long nowNs = System.nanoTime();
-        long due = schedule.due(nowNs);
-        while (idleCount > 0 && begun < due && !isDropping) {
-            long intendedNs = schedule.intendedNs(begun);
-            CycleTimes.record(times.of(meter.phaseOf(intendedNs)).lates(), nowNs - intendedNs);
-            begun++;
-            acquire(idle[--idleCount], intendedNs);
+    private void send(BareSlot slot) {
+        if (slot.isReleasing) {
+            send(slot, slot.release);
+            return;
         }
-    }
-
-    private void acquire(BareSlot slot, long startNs) {
-        slot.startNs = startNs;
-        slot.isReleasing = false;
         slot.high = random.nextLong();
         slot.middle = random.nextLong();
         slot.low = random.nextInt();
@@ -259,12 +247,12 @@ final class BareLoop implements CycleLoad, AutoCloseable {
     }
 
     void onError(BareNode node, String reply) {
-        meter.fail(node.address + " answers " + reply);
+        failure = node.address + " answers " + reply;
     }
 
     void onAnswer(BareNode node, boolean isVote) {
         if (!isVote) {
-            lostVoteCount++;
+            node.lostVoteCount++;
         }
         long round = sent[(int) node.answered++ & sent.length - 1];
         BareSlot slot = slots[(int) round];
@@ -278,28 +266,21 @@ final class BareLoop implements CycleLoad, AutoCloseable {
         }
         if (slot.goodCount == majority || slot.badCount > nodes.length - majority) {
             slot.epoch++;
-            onDecided(slot, slot.goodCount == majority, System.nanoTime());
+            onDecided(slot, slot.goodCount == majority);
         }
     }
 
-    private void onDecided(BareSlot slot, boolean isGood, long nowNs) {
-        CycleTimes phaseTimes = times.of(meter.phaseOf(slot.startNs));
-        if (!slot.isReleasing) {
-            if (isGood) {
-                CycleTimes.record(phaseTimes.acquires(), nowNs - slot.startNs);
-            }
-            refusedCount += isGood ? 0 : 1;
-            slot.isReleasing = true;
-            send(slot, slot.release);
-            return;
-        }
-        if (isGood) {
-            CycleTimes.record(phaseTimes.cycles(), nowNs - slot.startNs);
-        }
-        if (schedule == null && !isEnding) {
-            acquire(slot, nowNs);
+    private void onDecided(BareSlot slot, boolean isGood) {
+        if (slot.isRollback) {
+            slot.isRollback = false;
+            slot.listener.onAcquire(AcquireVerdict.CONTENDED, 0);
+        } else if (slot.isReleasing) {
+            slot.listener.onRelease(isGood ? ReleaseVerdict.RELEASED : ReleaseVerdict.UNKNOWN);
+        } else if (isGood) {
+            slot.listener.onAcquire(AcquireVerdict.ACQUIRED, 0);
         } else {
-            idle[idleCount++] = slot;
+            slot.isRollback = true;
+            send(slot, slot.release);
         }
     }
 }

@@ -26,6 +26,8 @@ final class BareNode implements AutoCloseable {
     final NodeAddress address;
     /** The number of its replies. */
     long answered;
+    /** Written by the loop alone. */
+    volatile long lostVoteCount;
 
     private final SocketChannel channel;
     private final ByteBuffer in = ByteBuffer.allocateDirect(READ_BYTES);

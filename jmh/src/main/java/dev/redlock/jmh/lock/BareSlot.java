@@ -1,15 +1,19 @@
 package dev.redlock.jmh.lock;
 
+import dev.redlock.loadtest.driver.LockHandle;
+import dev.redlock.loadtest.driver.LockListener;
+
 /**
  * One lock, acquired and released repeatedly.
  *
- * @threading event-loop-confined
+ * @threading caller-confined between a call and its outcome; the rest is event-loop-confined
  */
-final class BareSlot {
+final class BareSlot implements LockHandle {
 
     final int index;
     final BareCommand acquire;
     final BareCommand release;
+    LockListener listener;
     /** The cycle's token. */
     long high;
     long middle;
@@ -17,13 +21,29 @@ final class BareSlot {
     /** The current round of votes; replies of earlier rounds are ignored. */
     int epoch;
     boolean isReleasing;
+    /** The release in flight undoes an acquire without a majority. */
+    boolean isRollback;
     int goodCount;
     int badCount;
-    long startNs;
 
-    BareSlot(int index, BareCommand acquire, BareCommand release) {
+    private final BareLoop loop;
+
+    BareSlot(BareLoop loop, int index, BareCommand acquire, BareCommand release) {
+        this.loop = loop;
         this.index = index;
         this.acquire = acquire;
         this.release = release;
+    }
+
+    @Override
+    public void acquire() {
+        isReleasing = false;
+        loop.submit(this);
+    }
+
+    @Override
+    public void release() {
+        isReleasing = true;
+        loop.submit(this);
     }
 }

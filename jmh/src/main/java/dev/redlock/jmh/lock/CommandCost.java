@@ -4,6 +4,7 @@ import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.rig.CostMeter;
 import dev.redlock.transport.NodeAddress;
 import java.io.BufferedInputStream;
 import java.io.EOFException;
@@ -218,9 +219,9 @@ public final class CommandCost implements Callable<Integer> {
         if (form.before() == Before.COUNTERS || form.before() == Before.LOCKS_AND_COUNTERS) {
             run(1, i -> command("SET", counter(i), FENCE));
         }
-        long beforeNs = CycleUsage.mainThreadsNs(pid);
+        long beforeNs = CostMeter.mainThreadsNs(List.of(pid));
         run(form.locks(), form.command());
-        long tookNs = CycleUsage.mainThreadsNs(pid) - beforeNs;
+        long tookNs = CostMeter.mainThreadsNs(List.of(pid)) - beforeNs;
         Object left = control.call("DBSIZE");
         if (!left.equals((long) form.left() * locks)) {
             throw new IllegalStateException(form.name() + " left " + left + " keys of " + locks + " locks");

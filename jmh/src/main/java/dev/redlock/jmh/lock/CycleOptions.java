@@ -3,6 +3,8 @@ package dev.redlock.jmh.lock;
 import dev.redlock.IdlePolicy;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.rig.LoadPlan;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
@@ -138,10 +140,21 @@ final class CycleOptions {
     }
 
     /** The known processes of the nodes, once they are started. */
-    long[] serverPids() {
+    List<Long> serverPids() {
         return started == null
-                ? serverPids.stream().mapToLong(Long::longValue).toArray()
-                : started.nodes().stream().flatMapToLong(node -> node.pid().stream()).toArray();
+                ? serverPids
+                : started.nodes().stream().flatMapToLong(node -> node.pid().stream()).boxed().toList();
+    }
+
+    /** The load, without its warm-up. It is not audited, so that the CPU time is that of the client. */
+    LoadPlan load() {
+        Duration measured = duration(seconds);
+        LoadPlan plan = isOpen() ? LoadPlan.open(rate, outstanding) : LoadPlan.closed(outstanding);
+        return plan.duration(measured).interval(measured).audited(false).names(this::resource);
+    }
+
+    private static Duration duration(double seconds) {
+        return Duration.ofNanos((long) (seconds * 1e9));
     }
 
     /** Whether the nodes are part of the client's event loops. */
@@ -166,12 +179,8 @@ final class CycleOptions {
         return rate;
     }
 
-    long warmupNs() {
-        return (long) (warmupSeconds * 1e9);
-    }
-
-    long measuredNs() {
-        return (long) (seconds * 1e9);
+    Duration warmup() {
+        return duration(warmupSeconds);
     }
 
     boolean isInTurns() {

@@ -6,12 +6,16 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.TransportKind;
+import dev.redlock.loadtest.driver.ApiForm;
+import dev.redlock.loadtest.driver.LockSession;
+import dev.redlock.loadtest.driver.RedlockDriver;
+import dev.redlock.loadtest.rig.LoadPlan;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -118,34 +122,22 @@ public final class CycleRun implements Callable<Integer> {
 
     private int measure(Redlock redlock) throws IOException, InterruptedException {
         // All nodes vote from the first cycle on, as they do for the yardstick.
-        CycleLanes.awaitReady(redlock);
-        CycleMeter meter = new CycleMeter(options, "redlock", LOOP_NAME_PREFIX);
-        return meter.run(lanes(redlock, meter), turns, spec.commandLine().getOut());
-    }
-
-    private CycleLanes lanes(Redlock redlock, CycleMeter meter) {
-        CycleLanes lanes = new CycleLanes(redlock, isFenced ? CycleLanes.OPTIONS.fenced() : CycleLanes.OPTIONS,
-                meter::fail);
-        for (String resource : resources(redlock)) {
-            if (isBlocking) {
-                lanes.addBlocking(resource, meter.newRecorder());
-            } else {
-                lanes.add(resource, meter.newRecorder());
-            }
+        RedlockDriver.awaitReady(redlock, redlock.nodes().size());
+        CycleMeter meter = new CycleMeter(options, "redlock", LOOP_NAME_PREFIX, spec.commandLine().getOut());
+        LoadPlan load = options.load().fenced(isFenced).names(resources(redlock));
+        try (LockSession session = RedlockDriver.session(redlock, isBlocking ? ApiForm.BLOCKING : ApiForm.CALLBACK)) {
+            return meter.run(session, load, new LostVotes(redlock), turns);
         }
-        return lanes;
     }
 
     /** With several loops, the same number for each. */
-    private List<String> resources(Redlock redlock) {
-        List<String> names = new ArrayList<>();
+    private IntFunction<String> resources(Redlock redlock) {
         if (loops == 1) {
-            IntStream.range(0, options.outstanding()).mapToObj(options::resource).forEach(names::add);
-        } else {
-            CycleLanes.share(redlock, loops, (options.outstanding() + loops - 1) / loops, options::resource,
-                    (loop, name) -> names.add(name));
+            return options::resource;
         }
-        return names.subList(0, options.outstanding());
+        int share = (options.outstanding() + loops - 1) / loops;
+        List<List<String>> names = LoopShares.of(redlock, loops, share, options::resource);
+        return i -> names.get(i % loops).get(i / loops);
     }
 
     /**

@@ -2,21 +2,23 @@ package dev.redlock.jmh.lock;
 
 import dev.redlock.CommandMode;
 import dev.redlock.LoopClient;
-import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
+import dev.redlock.loadtest.driver.ApiForm;
+import dev.redlock.loadtest.driver.LockSession;
+import dev.redlock.loadtest.driver.RedlockDriver;
+import dev.redlock.loadtest.rig.CostMeter;
+import dev.redlock.loadtest.rig.LoadPlan;
+import dev.redlock.loadtest.rig.LoadResult;
+import dev.redlock.loadtest.rig.LoadTestRig;
+import dev.redlock.loadtest.rig.Usage;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.Queue;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 import picocli.CommandLine;
@@ -41,9 +43,8 @@ import picocli.CommandLine.Spec;
             + "clients apart, and their ratios to one loop."})
 public final class LoopsRun implements Callable<Integer> {
 
-    private static final String LOOP_NAME_PREFIX = "redlock-";
-    private static final long[] NO_SERVERS = {};
-    private static final long SETTLE_MS = 50;
+    private static final CostMeter.Scope SCOPE = new CostMeter.Scope("redlock-", List.of());
+    private static final Duration SETTLE = Duration.ofMillis(50);
     private static final int LOOPS_MAX = 64;
     private static final int NODES_MAX = 63;
     private static final int OUTSTANDING_MAX = 1024;
@@ -77,7 +78,8 @@ public final class LoopsRun implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    private final Queue<String> failures = new ConcurrentLinkedQueue<>();
+    private final List<String> failures = new ArrayList<>();
+    private final List<LostVotes> votes = new ArrayList<>();
     private final List<LoopTransport> transports = new ArrayList<>();
 
     LoopsRun() {
@@ -109,7 +111,7 @@ public final class LoopsRun implements Callable<Integer> {
         LoopClient client = connect(loops);
         List<LoopClient> apart = IntStream.range(0, loops).mapToObj(i -> connect(1)).toList();
         try {
-            report(measure(loads(client.redlock(), loops), loadsApart(apart)), out);
+            report(measure(loads(client), loadApart(apart)), out);
         } finally {
             client.close();
             apart.forEach(LoopClient::close);
@@ -161,13 +163,13 @@ public final class LoopsRun implements Callable<Integer> {
     // ---- measuring --------------------------------------------------------------------------------------------------
 
     /**
-     * The cycles of one event loop.
+     * Cycles of one event loop or of several.
      *
-     * @param lanes   the cycles
-     * @param counter counts them
+     * @param sessions the clients, which get the resources in turn
+     * @param names    the resource of each cycle in flight
      * @threading immutable
      */
-    private record LoopLoad(CycleLanes lanes, CycleCounter counter) {
+    private record LoopLoad(List<LockSession> sessions, List<String> names) {
     }
 
     /**
@@ -207,67 +209,68 @@ public final class LoopsRun implements Callable<Integer> {
         }
     }
 
-    private List<Repetition> measure(List<LoopLoad> loads, List<LoopLoad> apart)
-            throws IOException, InterruptedException {
-        for (List<LoopLoad> some : List.of(loads, apart)) {
-            begin(some);
-            TimeUnit.MICROSECONDS.sleep((long) (warmupSeconds * 1e6 / 2));
-            end(some);
-        }
+    private List<Repetition> measure(List<LoopLoad> loads, LoopLoad apart) throws InterruptedException {
+        LoopLoad together = new LoopLoad(loads.get(0).sessions(),
+                loads.stream().flatMap(load -> load.names().stream()).toList());
+        turn(together, duration(warmupSeconds / 2));
+        turn(apart, duration(warmupSeconds / 2));
         List<Repetition> all = new ArrayList<>();
         for (int i = 0; i < repetitions && failures.isEmpty(); i++) {
             List<Turn> alone = new ArrayList<>();
             for (LoopLoad load : loads) {
-                alone.add(turn(List.of(load)));
+                alone.add(turn(load, SETTLE));
             }
-            all.add(new Repetition(mean(alone), turn(loads), turn(apart)));
+            all.add(new Repetition(mean(alone), turn(together, SETTLE), turn(apart, SETTLE)));
         }
         return all;
     }
 
-    private List<LoopLoad> loadsApart(List<LoopClient> clients) throws InterruptedException {
-        List<LoopLoad> all = new ArrayList<>();
+    /** Each client has nodes of its own. */
+    private LoopLoad loadApart(List<LoopClient> clients) throws IOException, InterruptedException {
+        List<LockSession> sessions = new ArrayList<>();
         for (LoopClient client : clients) {
-            all.addAll(loads(client.redlock(), 1));
+            sessions.add(session(client));
         }
-        return all;
+        return new LoopLoad(sessions, IntStream.range(0, loops * outstanding).mapToObj(LoopsRun::resource).toList());
     }
 
-    private List<LoopLoad> loads(Redlock redlock, int loopCount) throws InterruptedException {
-        CycleLanes.awaitReady(redlock);
-        Map<Thread, LoopLoad> loads = new LinkedHashMap<>();
-        CycleLanes.share(redlock, loopCount, outstanding, i -> String.format(Locale.ROOT, "loops:%06d", i),
-                (loop, name) -> {
-                    LoopLoad load = loads.computeIfAbsent(loop, thread -> new LoopLoad(
-                            new CycleLanes(redlock, CycleLanes.OPTIONS, failures::add), new CycleCounter()));
-                    load.lanes.add(name, load.counter);
-                });
-        return List.copyOf(loads.values());
+    /** The load of each loop of a client. */
+    private List<LoopLoad> loads(LoopClient client) throws IOException, InterruptedException {
+        List<LockSession> sessions = List.of(session(client));
+        return LoopShares.of(client.redlock(), loops, outstanding, LoopsRun::resource)
+                .stream()
+                .map(names -> new LoopLoad(sessions, names))
+                .toList();
     }
 
-    private Turn turn(List<LoopLoad> loads) throws IOException, InterruptedException {
-        begin(loads);
-        TimeUnit.MILLISECONDS.sleep(SETTLE_MS);
-        CycleUsage before = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX);
-        long countBefore = loads.stream().mapToLong(load -> load.counter.count()).sum();
-        TimeUnit.MICROSECONDS.sleep((long) (seconds * 1e6));
-        double count = loads.stream().mapToLong(load -> load.counter.count()).sum() - countBefore;
-        CycleUsage used = CycleUsage.now(NO_SERVERS, LOOP_NAME_PREFIX).since(before);
-        end(loads);
-        if (count == 0) {
-            failures.add("no cycle ended in a turn");
-        }
-        return new Turn(count / used.ns() * 1e9, used.loopsNs() / 1e3 / count, used.otherCores());
+    private LockSession session(LoopClient client) throws IOException, InterruptedException {
+        RedlockDriver.awaitReady(client.redlock(), nodeCount);
+        votes.add(new LostVotes(client.redlock()));
+        return RedlockDriver.session(client.redlock(), ApiForm.CALLBACK);
     }
 
-    private static void begin(List<LoopLoad> loads) {
-        loads.forEach(load -> load.lanes.begin(null));
+    private static String resource(int index) {
+        return String.format(Locale.ROOT, "loops:%06d", index);
     }
 
-    private static void end(List<LoopLoad> loads) throws InterruptedException {
-        for (LoopLoad load : loads) {
-            load.lanes.end(false);
-        }
+    private Turn turn(LoopLoad load, Duration warmup) throws InterruptedException {
+        LoadPlan plan = LoadPlan.closed(load.names().size())
+                .names(load.names()::get)
+                .warmup(warmup)
+                .duration(duration(seconds))
+                .interval(duration(seconds))
+                .audited(false);
+        LoadResult result = new LoadTestRig(plan, load.sessions(), SCOPE).run((elapsedNs, isMeasuring) -> {
+        });
+        failures.addAll(result.failures());
+        votes.forEach(one -> failures.addAll(one.get()));
+        Usage usage = result.usage();
+        return new Turn(result.tally().cyclesPerSecond(), usage.loopCpuNs() / 1e3 / result.tally().cycles(),
+                usage.otherCores());
+    }
+
+    private static Duration duration(double seconds) {
+        return Duration.ofNanos((long) (seconds * 1e9));
     }
 
     private static Turn mean(List<Turn> turns) {

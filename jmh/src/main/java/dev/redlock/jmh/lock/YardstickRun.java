@@ -82,10 +82,11 @@ public final class YardstickRun implements Callable<Integer> {
                 "--idle is BACK_OFF: expected BLOCK, YIELD or BUSY_SPIN, which this program supports");
         try {
             options.startNodes();
-            CycleMeter meter = new CycleMeter(options,
-                    "yardstick " + commands.name().toLowerCase(Locale.ROOT), BareLoop.THREAD_NAME);
-            try (BareLoop loop = new BareLoop(options, meter, commands == Commands.SET)) {
-                return meter.run(loop, turns, spec.commandLine().getOut());
+            CycleMeter meter = new CycleMeter(options, "yardstick " + commands.name().toLowerCase(Locale.ROOT),
+                    BareLoop.THREAD_NAME, spec.commandLine().getOut());
+            try (BareLoop loop = new BareLoop(options.addresses(), options.outstanding(), options.idlePolicy(),
+                    commands == Commands.SET)) {
+                return meter.run(loop, options.load(), loop::problems, turns);
             }
         } finally {
             options.endNodes();

@@ -10,9 +10,11 @@ import java.time.Duration;
  * @param ttl      the time to live of the lock
  * @param waitBudget the time for which the client itself retries; zero for one attempt
  * @param isFenced whether each grant comes with a fencing token
+ * @param isValidityReported whether the outcome of an acquire has the validity of the lock; otherwise it may be 0
  * @threading immutable
  */
-public record LockSpec(String resource, Duration ttl, Duration waitBudget, boolean isFenced) {
+public record LockSpec(String resource, Duration ttl, Duration waitBudget, boolean isFenced,
+        boolean isValidityReported) {
     /**
      * One attempt, no fencing token.
      *
@@ -21,6 +23,6 @@ public record LockSpec(String resource, Duration ttl, Duration waitBudget, boole
      * @return the defaults
      */
     public static LockSpec of(String resource, Duration ttl) {
-        return new LockSpec(resource, ttl, Duration.ZERO, false);
+        return new LockSpec(resource, ttl, Duration.ZERO, false, true);
     }
 }

@@ -123,6 +123,17 @@ public final class RedlockDriver implements LockDriver {
         return options;
     }
 
+    /**
+     * A session of a client that exists already.
+     *
+     * @param redlock the client; closed with the session
+     * @param form    the form of the API
+     * @return the session
+     */
+    public static LockSession session(Redlock redlock, ApiForm form) {
+        return new RedlockSession(redlock, form);
+    }
+
     @Override
     public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException {
         return open(SessionSpec.of(nodes, isFresh));
@@ -146,7 +157,7 @@ public final class RedlockDriver implements LockDriver {
         spec.handOvers().ifPresent(context::localHandoffsMax);
         Redlock redlock = Redlock.connect(context);
         try {
-            awaitMajority(redlock.nodes());
+            awaitReady(redlock, redlock.nodes().size() / 2 + 1);
         } catch (IOException | InterruptedException e) {
             redlock.close();
             throw e;
@@ -155,14 +166,20 @@ public final class RedlockDriver implements LockDriver {
     }
 
     /**
-     * Waits for a majority. {@code connect} stops waiting after the connect timeout, which may be too short on a busy
-     * machine. The wait skips nodes with a problem.
+     * Waits until enough nodes have connected. {@code connect} stops waiting after the connect timeout, which may be
+     * too short on a busy machine. The wait skips nodes with a problem.
+     *
+     * @param redlock the client
+     * @param count   the number of nodes that have to be ready
+     * @throws IOException          if they are not
+     * @throws InterruptedException if interrupted
      */
-    private static void awaitMajority(List<NodeStatus> nodes) throws IOException, InterruptedException {
+    public static void awaitReady(Redlock redlock, int count) throws IOException, InterruptedException {
+        List<NodeStatus> nodes = redlock.nodes();
         long deadlineNs = System.nanoTime() + READY_LIMIT.toNanos();
-        while (readyCount(nodes) < nodes.size() / 2 + 1) {
+        while (readyCount(nodes) < count) {
             long hopeful = nodes.stream().filter(node -> isReady(node) || node.problem() == null).count();
-            if (hopeful < nodes.size() / 2 + 1 || deadlineNs - System.nanoTime() < 0) {
+            if (hopeful < count || deadlineNs - System.nanoTime() < 0) {
                 throw new IOException("only " + readyCount(nodes) + " of " + nodes.size() + " nodes are ready: "
                         + nodes.stream().filter(node -> !isReady(node)).map(RedlockDriver::why).toList());
             }

@@ -32,6 +32,7 @@ final class RedlockHandles {
         private final Redlock redlock;
         private final ResourceKey key;
         private final AcquireOptions options;
+        private final boolean isValidityReported;
         private final Lease lease;
         private final LockListener listener;
         // Method references are created once: one for each call would allocate.
@@ -42,6 +43,7 @@ final class RedlockHandles {
             this.redlock = redlock;
             this.key = redlock.key(spec.resource());
             this.options = optionsOf(spec);
+            this.isValidityReported = spec.isValidityReported();
             this.lease = redlock.newLease();
             this.listener = listener;
         }
@@ -57,8 +59,9 @@ final class RedlockHandles {
         }
 
         private void onOutcome(AcquireOutcome outcome) {
-            listener.onAcquire(RedlockVerdicts.of(outcome.kind()),
-                    outcome.isAcquired() ? lease.remainingValidityNs() : 0);
+            // Reads the clock.
+            long validityNs = isValidityReported && outcome.isAcquired() ? lease.remainingValidityNs() : 0;
+            listener.onAcquire(RedlockVerdicts.of(outcome.kind()), validityNs);
         }
 
         private void onReleased(Lease released, ReleaseOutcome outcome) {

@@ -18,7 +18,7 @@ import java.util.function.ToLongFunction;
 final class RedlockSession implements LockSession {
     private final Redlock redlock;
     private final ApiForm form;
-    private final CallerThreads threads = new CallerThreads("redlock");
+    private final CallerThreads threads = new CallerThreads("lock");
 
     RedlockSession(Redlock redlock, ApiForm form) {
         this.redlock = redlock;

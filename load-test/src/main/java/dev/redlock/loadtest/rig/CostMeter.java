@@ -2,54 +2,129 @@ package dev.redlock.loadtest.rig;
 
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
-import dev.redlock.loadtest.result.ClientCost;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Measures CPU time and allocated bytes of this process without the rig's own threads. The CPU time of the garbage
- * collector and the compiler counts, because the client causes it.
+ * Measures the CPU time and the allocated bytes of this process without the rig's own threads, and on request the CPU
+ * time of event loops, of servers and of all other processes.
  *
  * @threading caller-confined to the thread that runs the rig
  */
-final class CostMeter {
+public final class CostMeter {
     /** The name prefixes of the threads of the rig and of the progress bar. */
     private static final List<String> RIG_THREADS = List.of("load-", "progressbar");
+    private static final long NS_PER_TICK = 10_000_000;
 
     private final OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     private final ThreadMXBean threads = ManagementFactory.getPlatformMXBean(ThreadMXBean.class);
     private final LongSupplier rigCpuNs;
+    private final Scope scope;
     private Map<Long, Long> bytesBefore = Map.of();
-    private long cpuNsBefore;
+    private Reading before;
 
-    CostMeter(LongSupplier rigCpuNs) {
+    /**
+     * The threads and processes whose CPU time is measured besides that of the client's process. It needs /proc.
+     *
+     * @param loopThreads the prefix of the names of the client's event loops
+     * @param serverPids  the servers
+     * @threading immutable
+     */
+    public record Scope(String loopThreads, List<Long> serverPids) {
+    }
+
+    /**
+     * CPU times so far.
+     *
+     * @threading immutable
+     */
+    private record Reading(long ns, long processNs, long rigNs, long loopNs, long serverNs, long machineNs) {
+    }
+
+    CostMeter(LongSupplier rigCpuNs, Scope scope) {
         this.rigCpuNs = rigCpuNs;
+        this.scope = scope;
     }
 
     void begin() {
         bytesBefore = bytesByThread();
-        cpuNsBefore = cpuNs();
+        before = read();
     }
 
-    ClientCost end(long cycles) {
-        if (cycles == 0) {
-            return ClientCost.UNKNOWN;
-        }
-        long cpuNs = cpuNs() - cpuNsBefore;
+    Usage end() {
+        Reading after = read();
         long bytes = 0;
         for (Map.Entry<Long, Long> thread : bytesByThread().entrySet()) {
             bytes += thread.getValue() - bytesBefore.getOrDefault(thread.getKey(), 0L);
         }
-        return new ClientCost(cpuNs / 1e3 / cycles, (double) bytes / cycles);
+        long ns = after.ns - before.ns;
+        long processNs = after.processNs - before.processNs;
+        long serverNs = after.serverNs - before.serverNs;
+        double otherCores = scope == null
+                ? 0
+                : (double) (after.machineNs - before.machineNs - processNs - serverNs) / ns;
+        return new Usage(ns, processNs - (after.rigNs - before.rigNs), after.loopNs - before.loopNs, serverNs,
+                otherCores, bytes);
     }
 
-    private long cpuNs() {
+    private Reading read() {
         long ownNs = Math.max(0, threads.getCurrentThreadCpuTime());
-        return system.getProcessCpuTime() - rigCpuNs.getAsLong() - ownNs;
+        boolean isScoped = scope != null;
+        return new Reading(System.nanoTime(), system.getProcessCpuTime(), rigCpuNs.getAsLong() + ownNs,
+                isScoped ? loopNs() : 0, isScoped ? mainThreadsNs(scope.serverPids) : 0, isScoped ? machineNs() : 0);
+    }
+
+    private long loopNs() {
+        long ns = 0;
+        for (long id : threads.getAllThreadIds()) {
+            ThreadInfo info = threads.getThreadInfo(id);
+            if (info != null && info.getThreadName().startsWith(scope.loopThreads)) {
+                ns += threads.getThreadCpuTime(id);
+            }
+        }
+        return ns;
+    }
+
+    /**
+     * The CPU time of the main threads of processes, where Redis runs its commands.
+     *
+     * @param pids the processes
+     * @return nanoseconds so far
+     * @throws UncheckedIOException if the kernel does not report it
+     */
+    public static long mainThreadsNs(List<Long> pids) {
+        long sum = 0;
+        for (long pid : pids) {
+            String stat = read(Path.of("/proc/" + pid + "/schedstat"));
+            sum += Long.parseLong(stat.substring(0, stat.indexOf(' ')));
+        }
+        return sum;
+    }
+
+    /** The CPU time of all cores so far. */
+    private static long machineNs() {
+        String[] ticks = read(Path.of("/proc/stat")).split(" +", 9);
+        long busy = 0;
+        for (int column : new int[]{1, 2, 3, 6, 7}) {
+            busy += Long.parseLong(ticks[column]);
+        }
+        return busy * NS_PER_TICK;
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private Map<Long, Long> bytesByThread() {

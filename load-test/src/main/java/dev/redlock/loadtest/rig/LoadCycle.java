@@ -6,30 +6,48 @@ import dev.redlock.loadtest.driver.LockListener;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.LockSpec;
 import dev.redlock.loadtest.driver.ReleaseVerdict;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * One cycle in flight: acquire, release, and again when the rig starts it. A driver may report an outcome before its
- * call returns; the turn counter turns this recursion into a loop.
+ * call returns; {@link #turn} turns this recursion into a loop. Every call has one outcome, so either the calling
+ * thread continues or another one does. This needs no atomic operation: a fast client has few nanoseconds per cycle.
  *
  * @threading any thread, one turn at a time
  */
 final class LoadCycle implements LockListener {
     private final LoadTestRig rig;
     private final long holder;
+    private final boolean isAudited;
+    private final boolean isContended;
     private final List<Target> own = new ArrayList<>();
     private final Target hot;
+    private final boolean isOneTarget;
     private final SplittableRandom random;
-    private final AtomicInteger turns = new AtomicInteger();
+    /** The thread inside {@link #step}. Threads may overwrite each other's mark, which costs one level of recursion. */
+    private Thread stepping;
+    /** The thread whose step has ended inside its own call, so that it takes the next one. */
+    private Thread continuing;
     private Target target;
+    private LockHandle handle;
     private int nextOwn;
     private boolean isHolding;
     private long intendedNs;
     private long releaseNs;
     private long heldCount;
+    private Thread writer;
+    private LatencyRecorder.Writer acquireLatencies;
+    private LatencyRecorder.Writer releaseLatencies;
+    private LatencyRecorder.Writer cycleLatencies;
+    // Written by one turn at a time; read after the load has stopped. The usual outcomes have fields of their own,
+    // because the servers clear the caches between two steps of a cycle, and each object that a step touches counts.
+    private long acquiredCount;
+    private long releasedCount;
+    private final long[] otherAcquires = new long[AcquireVerdict.values().length];
+    private final long[] otherReleases = new long[ReleaseVerdict.values().length];
 
     /**
      * A resource, and the handle to lock it.
@@ -44,27 +62,34 @@ final class LoadCycle implements LockListener {
     LoadCycle(LoadTestRig rig, long holder, LockSession session, List<RigResource> own, RigResource hot) {
         this.rig = rig;
         this.holder = holder;
+        this.isAudited = rig.plan().isAudited();
+        this.isContended = rig.plan().isContended();
         this.random = new SplittableRandom(rig.plan().seed() + holder);
         own.forEach(resource -> this.own.add(target(session, resource)));
         this.hot = hot == null ? null : target(session, hot);
+        this.isOneTarget = hot == null && own.size() == 1;
+        use(this.own.get(0));
     }
 
     private Target target(LockSession session, RigResource resource) {
         LoadPlan plan = rig.plan();
-        LockSpec spec = LockSpec.of(resource.name(), plan.ttl());
-        if (plan.isWaitingByClient() || plan.isFenced()) {
-            spec = new LockSpec(resource.name(), plan.ttl(),
-                    plan.isWaitingByClient() ? plan.waitBudget() : spec.waitBudget(),
-                    plan.isFenced());
-        }
-        return new Target(resource, session.handle(spec, this));
+        Duration waitBudget = plan.isWaitingByClient() ? plan.waitBudget() : Duration.ZERO;
+        return new Target(resource, session.handle(
+                new LockSpec(resource.name(), plan.ttl(), waitBudget, plan.isFenced(), plan.isAudited()), this));
     }
 
     /** Starts a cycle; latency counts from the intended time. */
     void begin(long atNs) {
         intendedNs = atNs;
-        target = next();
+        if (!isOneTarget) {
+            use(next());
+        }
         turn();
+    }
+
+    private void use(Target next) {
+        target = next;
+        handle = next.handle();
     }
 
     private Target next() {
@@ -77,40 +102,68 @@ final class LoadCycle implements LockListener {
 
     /** Takes the next step: releases the lock if it is held, otherwise acquires it. */
     void turn() {
-        if (turns.getAndIncrement() != 0) {
+        Thread current = Thread.currentThread();
+        if (stepping == current) {
+            continuing = current;
             return;
         }
-        do {
+        boolean isContinuing = true;
+        while (isContinuing) {
+            stepping = current;
             step();
-        } while (turns.decrementAndGet() != 0);
+            // The other thread has this cycle, unless the outcome came inside the call.
+            isContinuing = continuing == current;
+            if (isContinuing) {
+                continuing = null;
+            }
+        }
+        if (stepping == current) {
+            stepping = null;
+        }
     }
 
     private void step() {
         if (isHolding) {
-            releaseNs = rig.nowNs();
-            target.resource().leave(holder, releaseNs);
-            target.handle().release();
+            if (isAudited) {
+                releaseNs = rig.nowNs();
+                target.resource().leave(holder, releaseNs);
+            }
+            handle.release();
         } else {
-            target.handle().acquire();
+            handle.acquire();
+        }
+    }
+
+    /** Finds the latencies of this thread. The thread of a cycle seldom changes. */
+    private void useOwnLatencies() {
+        Thread current = Thread.currentThread();
+        if (writer != current) {
+            writer = current;
+            acquireLatencies = rig.acquireRecorder().writer();
+            releaseLatencies = rig.releaseRecorder().writer();
+            cycleLatencies = rig.cycleRecorder().writer();
         }
     }
 
     @Override
     public void onAcquire(AcquireVerdict verdict, long validityNs) {
         long nowNs = rig.nowNs();
+        useOwnLatencies();
         if (verdict != AcquireVerdict.ACQUIRED) {
             rig.onFailed(this, verdict, nowNs);
             return;
         }
-        rig.count(verdict);
-        long handoverNs = target.resource().enter(holder, intendedNs, nowNs, nowNs + validityNs);
-        if (rig.isRecorded(intendedNs, nowNs)) {
-            heldCount++;
+        onOutcome(verdict);
+        int outside = rig.outside(intendedNs, nowNs);
+        heldCount += 1 - outside;
+        if (isContended) {
+            outside = rig.outsideOfWait(intendedNs, nowNs);
         }
-        if (rig.isWaitRecorded(intendedNs, nowNs)) {
-            rig.acquireRecorder().record(nowNs - intendedNs);
+        acquireLatencies.record(outside, nowNs - intendedNs);
+        if (isAudited) {
+            long handoverNs = target.resource().enter(holder, intendedNs, nowNs, nowNs + validityNs);
             if (handoverNs >= 0) {
-                rig.handoverRecorder().record(handoverNs);
+                rig.handoverRecorder().writer().record(outside, handoverNs);
             }
         }
         isHolding = true;
@@ -120,14 +173,36 @@ final class LoadCycle implements LockListener {
     @Override
     public void onRelease(ReleaseVerdict verdict) {
         long nowNs = rig.nowNs();
-        rig.count(verdict);
-        if (rig.isRecorded(intendedNs, nowNs)) {
-            rig.releaseRecorder().record(nowNs - releaseNs);
-            rig.cycleRecorder().record(nowNs - intendedNs);
+        useOwnLatencies();
+        if (verdict == ReleaseVerdict.RELEASED) {
+            releasedCount++;
+        } else {
+            otherReleases[verdict.ordinal()]++;
         }
+        int outside = rig.outside(intendedNs, nowNs);
+        if (isAudited) {
+            releaseLatencies.record(outside, nowNs - releaseNs);
+        }
+        cycleLatencies.record(outside, nowNs - intendedNs);
         isHolding = false;
-        rig.onCycled();
         rig.onIdle(this, nowNs);
+    }
+
+    /** An acquire has ended, with all attempts of the rig. */
+    void onOutcome(AcquireVerdict verdict) {
+        if (verdict == AcquireVerdict.ACQUIRED) {
+            acquiredCount++;
+        } else {
+            otherAcquires[verdict.ordinal()]++;
+        }
+    }
+
+    long count(AcquireVerdict verdict) {
+        return verdict == AcquireVerdict.ACQUIRED ? acquiredCount : otherAcquires[verdict.ordinal()];
+    }
+
+    long count(ReleaseVerdict verdict) {
+        return verdict == ReleaseVerdict.RELEASED ? releasedCount : otherReleases[verdict.ordinal()];
     }
 
     long intendedNs() {

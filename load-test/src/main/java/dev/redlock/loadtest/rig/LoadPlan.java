@@ -4,6 +4,7 @@ import dev.redlock.loadtest.result.LoopKind;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 
 /**
  * The load of a run. Each method returns a changed copy.
@@ -15,6 +16,9 @@ import java.util.function.Consumer;
  * @threading immutable
  */
 public final class LoadPlan {
+    /** The index of the resource that is common to all cycles. */
+    public static final int COMMON = -1;
+
     private static final Duration INTERVAL_MIN = Duration.ofMillis(100);
     private static final Duration INTERVAL_MAX = Duration.ofSeconds(10);
     private static final int INTERVALS = 20;
@@ -34,7 +38,8 @@ public final class LoadPlan {
     private Duration interval;
     private double errorShareMax;
     private boolean isCostMeasured = true;
-    private String keyPrefix = "load-test:";
+    private boolean isAudited = true;
+    private IntFunction<String> names = prefixed("load-test:");
     private long seed;
 
     private LoadPlan(LoopKind loop, int outstanding, double ratePerSecond) {
@@ -84,7 +89,8 @@ public final class LoadPlan {
         copy.interval = interval;
         copy.errorShareMax = errorShareMax;
         copy.isCostMeasured = isCostMeasured;
-        copy.keyPrefix = keyPrefix;
+        copy.isAudited = isAudited;
+        copy.names = names;
         copy.seed = seed;
         change.accept(copy);
         return copy;
@@ -224,7 +230,32 @@ public final class LoadPlan {
      * @return the changed plan
      */
     public LoadPlan keyPrefix(String prefix) {
-        return with(plan -> plan.keyPrefix = Objects.requireNonNull(prefix, "keyPrefix is null"));
+        Objects.requireNonNull(prefix, "keyPrefix is null");
+        return names(prefixed(prefix));
+    }
+
+    private static IntFunction<String> prefixed(String prefix) {
+        return index -> prefix + (index == COMMON ? "hot" : index);
+    }
+
+    /**
+     * The names of the resources.
+     *
+     * @param byIndex counted from 0; {@link #COMMON} is the resource of all cycles
+     * @return the changed plan
+     */
+    public LoadPlan names(IntFunction<String> byIndex) {
+        return with(plan -> plan.names = Objects.requireNonNull(byIndex, "names is null"));
+    }
+
+    /**
+     * Whether to audit mutual exclusion, and to measure releases apart from cycles.
+     *
+     * @param on default; off where the cycles of this process share no resource and its own CPU time is measured
+     * @return the changed plan
+     */
+    public LoadPlan audited(boolean on) {
+        return with(plan -> plan.isAudited = on);
     }
 
     /**
@@ -333,8 +364,12 @@ public final class LoadPlan {
         return isCostMeasured;
     }
 
-    String keyPrefix() {
-        return keyPrefix;
+    boolean isAudited() {
+        return isAudited;
+    }
+
+    String resourceName(int index) {
+        return names.apply(index);
     }
 
     long seed() {

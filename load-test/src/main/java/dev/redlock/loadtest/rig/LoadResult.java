@@ -23,14 +23,16 @@ import java.util.Map;
  * @param span       the time of the run
  * @param tally      its counts
  * @param operations latencies by operation
- * @param cost       the cost of a cycle for the client
+ * @param usage      the resources used in the recorded time; null if not measured
+ * @param cyclesByThread cycles by the thread that ended them
  * @param figures    further figures by name
  * @param marks      events during the run
  * @param evidence   decides whether the run counts
  * @threading immutable
  */
 public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, OperationResult> operations,
-        ClientCost cost, Map<String, Double> figures, List<Mark> marks, Evidence evidence) {
+        Usage usage, Map<String, Long> cyclesByThread, Map<String, Double> figures, List<Mark> marks,
+        Evidence evidence) {
     /**
      * Decides whether a run counts, beside its outcomes.
      *
@@ -42,6 +44,15 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
      * @threading immutable
      */
     public record Evidence(int stuck, long intended, long unfinished, long unfinishedMax, List<String> overlaps) {
+    }
+
+    /**
+     * The cost of a cycle for the client.
+     *
+     * @return unknown if not measured
+     */
+    public ClientCost cost() {
+        return usage == null ? ClientCost.UNKNOWN : usage.perCycle(tally.cycles());
     }
 
     /**
@@ -128,6 +139,6 @@ public record LoadResult(LoadPlan plan, Span span, Tally tally, Map<String, Oper
      */
     public SeriesResult series(SeriesSpec spec, Map<String, Long> counters, List<Sample> samples,
             List<String> failures) {
-        return new SeriesResult(spec, span, tally, operations, cost, figures, counters, samples, marks, failures);
+        return new SeriesResult(spec, span, tally, operations, cost(), figures, counters, samples, marks, failures);
     }
 }

@@ -3,7 +3,6 @@ package dev.redlock.loadtest.rig;
 import dev.redlock.loadtest.driver.AcquireVerdict;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.ReleaseVerdict;
-import dev.redlock.loadtest.result.ClientCost;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.Mark;
@@ -21,7 +20,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.Stream;
 
 /**
  * Runs one plan against open sessions. In a closed loop the load runs on the client's own threads: each outcome starts
@@ -43,18 +42,16 @@ public final class LoadTestRig {
     private final LoadPlan plan;
     private final List<LockSession> sessions;
     private final long holdNs;
+    private final boolean isContended;
     private final MutualExclusionAuditor auditor;
     private final RigTime time;
     private final CostMeter costMeter;
-    private final LatencyRecorder acquireRecorder = new LatencyRecorder(SeriesResult.ACQUIRE);
-    private final LatencyRecorder releaseRecorder = new LatencyRecorder(SeriesResult.RELEASE);
-    private final LatencyRecorder cycleRecorder = new LatencyRecorder(SeriesResult.CYCLE);
-    private final LatencyRecorder handoverRecorder = new LatencyRecorder(HANDOVER);
+    private final LatencyRecorder acquireRecorder;
+    private final LatencyRecorder releaseRecorder;
+    private final LatencyRecorder cycleRecorder;
+    private final LatencyRecorder handoverRecorder;
     private final List<LatencyRecorder> recorders;
-    private final AtomicLongArray acquires = new AtomicLongArray(AcquireVerdict.values().length);
-    private final AtomicLongArray releases = new AtomicLongArray(ReleaseVerdict.values().length);
     private final AtomicLong refusedAttempts = new AtomicLong();
-    private final AtomicLong cycled = new AtomicLong();
     private final List<LoadCycle> cycles = new ArrayList<>();
     private final Queue<Mark> marks = new ConcurrentLinkedQueue<>();
     private final CountDownLatch cancelled = new CountDownLatch(1);
@@ -77,12 +74,23 @@ public final class LoadTestRig {
      * @param sessions open clients, which get the cycles in turn; they stay open
      */
     public LoadTestRig(LoadPlan plan, List<LockSession> sessions) {
-        this(plan, sessions, new SystemRigTime());
+        this(plan, sessions, (CostMeter.Scope) null);
     }
 
-    private LoadTestRig(LoadPlan plan, List<LockSession> sessions, SystemRigTime time) {
+    /**
+     * A rig that also measures CPU time outside the client's own code.
+     *
+     * @param plan     the plan
+     * @param sessions open clients, which get the cycles in turn; they stay open
+     * @param scope    the event loops and servers
+     */
+    public LoadTestRig(LoadPlan plan, List<LockSession> sessions, CostMeter.Scope scope) {
+        this(plan, sessions, new SystemRigTime(), scope);
+    }
+
+    private LoadTestRig(LoadPlan plan, List<LockSession> sessions, SystemRigTime time, CostMeter.Scope scope) {
         this(plan, sessions, new MutualExclusionAuditor(), time,
-                plan.isCostMeasured() ? new CostMeter(time::pacerCpuNs) : null);
+                plan.isCostMeasured() ? new CostMeter(time::pacerCpuNs, scope) : null);
     }
 
     LoadTestRig(LoadPlan plan, List<LockSession> sessions, MutualExclusionAuditor auditor, RigTime time,
@@ -90,11 +98,17 @@ public final class LoadTestRig {
         this.plan = plan;
         this.sessions = List.copyOf(sessions);
         this.holdNs = plan.hold().toNanos();
+        this.isContended = plan.isContended();
         this.auditor = auditor;
         this.time = time;
         this.costMeter = costMeter;
         this.ended = new CountDownLatch(plan.loop() == LoopKind.OPEN ? 1 : plan.outstanding());
-        this.recorders = plan.isContended()
+        boolean isSeries = plan.interval().compareTo(plan.duration()) < 0;
+        this.acquireRecorder = new LatencyRecorder(SeriesResult.ACQUIRE, isSeries);
+        this.releaseRecorder = new LatencyRecorder(SeriesResult.RELEASE, isSeries);
+        this.cycleRecorder = new LatencyRecorder(SeriesResult.CYCLE, isSeries);
+        this.handoverRecorder = new LatencyRecorder(HANDOVER, isSeries);
+        this.recorders = isContended
                 ? List.of(acquireRecorder, releaseRecorder, cycleRecorder, handoverRecorder)
                 : List.of(acquireRecorder, releaseRecorder, cycleRecorder);
     }
@@ -130,16 +144,14 @@ public final class LoadTestRig {
         try {
             start();
             await(measureStartNs, progress, false);
-            long cycledBefore = cycled.get();
             if (costMeter != null) {
                 costMeter.begin();
             }
             await(measureEndNs, progress, true);
-            long cycledCount = cycled.get() - cycledBefore;
-            ClientCost cost = costMeter == null ? ClientCost.UNKNOWN : costMeter.end(cycledCount);
+            Usage usage = costMeter == null ? null : costMeter.end();
             LoadResult.Evidence evidence = stop();
             rotate(nowNs());
-            return result(cost, evidence);
+            return result(usage, evidence);
         } finally {
             isStopping = true;
             time.close();
@@ -169,9 +181,11 @@ public final class LoadTestRig {
     private void start() {
         List<RigResource> resources = new ArrayList<>();
         for (int i = 0; i < plan.resources(); i++) {
-            resources.add(new RigResource(auditor.resource(plan.keyPrefix() + i)));
+            resources.add(new RigResource(auditor.resource(plan.resourceName(i))));
         }
-        RigResource hot = plan.hotShare() > 0 ? new RigResource(auditor.resource(plan.keyPrefix() + "hot")) : null;
+        RigResource hot = plan.hotShare() > 0
+                ? new RigResource(auditor.resource(plan.resourceName(LoadPlan.COMMON)))
+                : null;
         for (int i = 0; i < plan.outstanding(); i++) {
             List<RigResource> own = new ArrayList<>();
             for (int k = i % plan.resources(); k < plan.resources(); k += plan.outstanding()) {
@@ -237,23 +251,24 @@ public final class LoadTestRig {
         return new LoadResult.Evidence(isDrained ? 0 : left, intended, unfinished, unfinishedMax, auditor.examples());
     }
 
-    private LoadResult result(ClientCost cost, LoadResult.Evidence evidence) {
+    private LoadResult result(Usage usage, LoadResult.Evidence evidence) {
         Map<String, OperationResult> operations = new LinkedHashMap<>();
         recorders.forEach(recorder -> operations.put(recorder.operation(), recorder.result()));
         Map<String, Long> acquired = new LinkedHashMap<>();
         for (AcquireVerdict verdict : AcquireVerdict.values()) {
-            acquired.put(verdict.name(), acquires.get(verdict.ordinal()));
+            acquired.put(verdict.name(), count(verdict));
         }
         Map<String, Long> released = new LinkedHashMap<>();
         for (ReleaseVerdict verdict : ReleaseVerdict.values()) {
-            released.put(verdict.name(), releases.get(verdict.ordinal()));
+            released.put(verdict.name(), cycles.stream().mapToLong(cycle -> cycle.count(verdict)).sum());
         }
         long done = cycleRecorder.count() - (openLoop == null ? 0 : openLoop.dropped());
         Tally tally = new Tally(done, done * 1e9 / (measureEndNs - measureStartNs), acquired, released,
                 auditor.holdingCount(), auditor.overlapCount());
         Span span = new Span(offsetMs(measureStartNs), plan.warmup().toMillis(),
                 TimeUnit.NANOSECONDS.toMillis(measureEndNs - measureStartNs));
-        return new LoadResult(plan, span, tally, operations, cost, figures(), List.copyOf(marks), evidence);
+        return new LoadResult(plan, span, tally, operations, usage, cycleRecorder.countByThread(), figures(),
+                List.copyOf(marks), evidence);
     }
 
     private Map<String, Double> figures() {
@@ -277,38 +292,40 @@ public final class LoadTestRig {
     }
 
     private double successShare() {
-        long all = 0;
-        for (int i = 0; i < acquires.length(); i++) {
-            all += acquires.get(i);
-        }
-        return all == 0 ? 0 : (double) acquires.get(AcquireVerdict.ACQUIRED.ordinal()) / all;
+        long all = Stream.of(AcquireVerdict.values()).mapToLong(this::count).sum();
+        return all == 0 ? 0 : (double) count(AcquireVerdict.ACQUIRED) / all;
+    }
+
+    private long count(AcquireVerdict verdict) {
+        return cycles.stream().mapToLong(cycle -> cycle.count(verdict)).sum();
     }
 
     private long offsetMs(long ns) {
         return TimeUnit.NANOSECONDS.toMillis(ns - runStartNs);
     }
 
-    /** Whether a cycle belongs to the recorded time: by its end (closed loop) or its intended time (open loop). */
-    boolean isRecorded(long intendedNs, long nowNs) {
+    /**
+     * Whether a cycle belongs to the recorded time: by its end (closed loop) or its intended time (open loop). Without
+     * a branch, which would first be taken at the start of the recorded time and cost compiled code.
+     *
+     * @return 0 if it does, otherwise 1
+     */
+    int outside(long intendedNs, long nowNs) {
         long decidingNs = openLoop == null ? nowNs : intendedNs;
-        return decidingNs - measureStartNs >= 0 && decidingNs - measureEndNs < 0;
+        return (int) ((decidingNs - measureStartNs | measureEndNs - 1 - decidingNs) >>> 63);
     }
 
     /** The same for an acquire, except that a wait across the end of the recorded time counts with its full length. */
-    boolean isWaitRecorded(long intendedNs, long nowNs) {
-        boolean isLateWait = openLoop == null && plan.isContended() && nowNs - measureEndNs >= 0
+    int outsideOfWait(long intendedNs, long nowNs) {
+        boolean isLateWait = openLoop == null && nowNs - measureEndNs >= 0
                 && intendedNs - measureEndNs < 0;
-        return isLateWait || isRecorded(intendedNs, nowNs);
-    }
-
-    void onCycled() {
-        cycled.incrementAndGet();
+        return isLateWait ? 0 : outside(intendedNs, nowNs);
     }
 
     /** A cycle has ended: in a closed loop the next one is due at once. */
     void onIdle(LoadCycle cycle, long nowNs) {
         if (openLoop != null) {
-            openLoop.onIdle(cycle);
+            openLoop.onIdle(cycle, nowNs);
         } else if (isStopping) {
             ended.countDown();
         } else {
@@ -336,14 +353,14 @@ public final class LoadTestRig {
                 return;
             }
         }
-        count(isRefused ? AcquireVerdict.TIMED_OUT : verdict);
+        cycle.onOutcome(isRefused ? AcquireVerdict.TIMED_OUT : verdict);
         onFailedCycle(cycle, verdict, nowNs);
     }
 
     /** In a closed loop the next cycle starts after a delay, so that a client that fails at once does not spin. */
     private void onFailedCycle(LoadCycle cycle, AcquireVerdict verdict, long nowNs) {
         if (openLoop != null) {
-            openLoop.onIdle(cycle);
+            openLoop.onIdle(cycle, nowNs);
         } else if (isStopping || verdict == AcquireVerdict.CLOSED) {
             ended.countDown();
         } else {
@@ -358,14 +375,6 @@ public final class LoadTestRig {
         } else {
             time.schedule(cycle::turn, holdNs);
         }
-    }
-
-    void count(AcquireVerdict verdict) {
-        acquires.incrementAndGet(verdict.ordinal());
-    }
-
-    void count(ReleaseVerdict verdict) {
-        releases.incrementAndGet(verdict.ordinal());
     }
 
     long nowNs() {

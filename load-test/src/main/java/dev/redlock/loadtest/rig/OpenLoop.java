@@ -11,7 +11,7 @@ final class OpenLoop implements Pacer.Target {
     private final LoadTestRig rig;
     private final ArrayDeque<LoadCycle> idle = new ArrayDeque<>();
     private final SendSchedule schedule;
-    private final LatencyRecorder sendDelays = new LatencyRecorder("sendDelay");
+    private final LatencyRecorder sendDelays = new LatencyRecorder("sendDelay", false);
     private long due;
     private long begun;
     private long finished;
@@ -65,18 +65,28 @@ final class OpenLoop implements Pacer.Target {
             cycle = idle.poll();
             intendedNs = schedule.intendedNs(begun++);
         }
-        if (rig.isRecorded(intendedNs, nowNs)) {
-            sendDelays.record(rig.nowNs() - intendedNs);
-        }
-        cycle.begin(intendedNs);
+        begin(cycle, intendedNs, nowNs);
         return true;
     }
 
-    /** A cycle has ended: it takes the oldest queued send, or becomes idle. */
-    void onIdle(LoadCycle cycle) {
+    private void begin(LoadCycle cycle, long intendedNs, long nowNs) {
+        sendDelays.writer().record(rig.outside(intendedNs, nowNs), rig.nowNs() - intendedNs);
+        cycle.begin(intendedNs);
+    }
+
+    /**
+     * A cycle has ended: it takes the oldest queued send, or one that has just become due, because its thread is awake
+     * and that of the pacer may not be; otherwise it becomes idle.
+     */
+    void onIdle(LoadCycle cycle, long nowNs) {
         long intendedNs;
+        boolean wasQueued;
         synchronized (this) {
             finished++;
+            wasQueued = begun < due;
+            if (!wasQueued && hasMore() && schedule.intendedNs(due) - nowNs <= 0) {
+                due++;
+            }
             if (begun == due || isStopping && dropped > 0) {
                 idle.add(cycle);
                 rig.onDrained(isStopping && isDrained());
@@ -84,7 +94,11 @@ final class OpenLoop implements Pacer.Target {
             }
             intendedNs = schedule.intendedNs(begun++);
         }
-        cycle.begin(intendedNs);
+        if (wasQueued) {
+            cycle.begin(intendedNs);
+        } else {
+            begin(cycle, intendedNs, nowNs);
+        }
     }
 
     /** Sends that are due and have not ended. */
@@ -101,10 +115,9 @@ final class OpenLoop implements Pacer.Target {
         if (isDropping) {
             for (long send = begun; send < due; send++) {
                 long intendedNs = schedule.intendedNs(send);
-                if (rig.isRecorded(intendedNs, nowNs)) {
-                    rig.acquireRecorder().record(nowNs - intendedNs);
-                    rig.cycleRecorder().record(nowNs - intendedNs);
-                }
+                int outside = rig.outside(intendedNs, nowNs);
+                rig.acquireRecorder().writer().record(outside, nowNs - intendedNs);
+                rig.cycleRecorder().writer().record(outside, nowNs - intendedNs);
             }
             dropped = due - begun;
         }
@@ -124,7 +137,7 @@ final class OpenLoop implements Pacer.Target {
         return dropped;
     }
 
-    /** The delay of the pacer itself, while a cycle was idle. */
+    /** The delays of the sends that were not queued. */
     LatencyRecorder sendDelays() {
         return sendDelays;
     }

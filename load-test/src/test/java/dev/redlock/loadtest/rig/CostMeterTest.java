@@ -13,7 +13,7 @@ class CostMeterTest {
     private static final int MB = 1 << 20;
     private static final long CPU_NS = 200_000_000;
 
-    private final CostMeter meter = new CostMeter(() -> 0);
+    private final CostMeter meter = new CostMeter(() -> 0, null);
     private byte[] kept;
 
     @Test
@@ -30,20 +30,20 @@ class CostMeterTest {
     @Test
     void cpuTimeOfTheRigIsSubtracted() throws InterruptedException {
         long[] rigNs = {0};
-        CostMeter aware = new CostMeter(() -> rigNs[0]);
+        CostMeter aware = new CostMeter(() -> rigNs[0], null);
         aware.begin();
         burn();
         // As if the pacer had used all of it; the CPU time of this thread is subtracted separately.
-        double own = aware.end(1).cpuUsPerCycle();
+        double own = aware.end().perCycle(1).cpuUsPerCycle();
         aware.begin();
         rigNs[0] = CPU_NS;
-        assertTrue(aware.end(1).cpuUsPerCycle() < own, "less than without it");
+        assertTrue(aware.end().perCycle(1).cpuUsPerCycle() < own, "less than without it");
     }
 
     @Test
     void costOfNoCyclesIsUnknown() {
         meter.begin();
-        assertEquals(ClientCost.UNKNOWN, meter.end(0));
+        assertEquals(ClientCost.UNKNOWN, meter.end().perCycle(0));
     }
 
     /** The thread lives until the meter has looked: a dead thread cannot be asked for its bytes. */
@@ -65,7 +65,7 @@ class CostMeterTest {
         meter.begin();
         begun.countDown();
         done.await();
-        ClientCost cost = meter.end(1);
+        ClientCost cost = meter.end().perCycle(1);
         read.countDown();
         thread.join();
         return cost;

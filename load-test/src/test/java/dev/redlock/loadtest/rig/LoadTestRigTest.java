@@ -90,6 +90,20 @@ class LoadTestRigTest {
     }
 
     @Test
+    void aRunWithoutAuditCountsTheSameCycles() throws InterruptedException {
+        LoadResult result = run(LoadPlan.closed(2).interval(SECOND).audited(false), new ModelSession(time));
+        assertEquals(List.of(), result.failures());
+        assertEquals(20_000, result.tally().cycles(), 2);
+        assertNear(ModelSession.ACQUIRE_NS, acquire(result).getValueAtPercentile(50));
+        assertNear(CYCLE_NS, cycle(result).getValueAtPercentile(50));
+        assertEquals(0, result.tally().holdings(), "nothing is audited");
+        assertEquals(List.of(1_000L), operation(result, SeriesResult.CYCLE).intervals()
+                .stream()
+                .map(Interval::lengthMs)
+                .toList(), "one interval");
+    }
+
+    @Test
     void failedAcquiresFailAnUncontendedRun() throws InterruptedException {
         LoadResult result = run(LoadPlan.closed(2), new ModelSession(time).failing(1, AcquireVerdict.CONTENDED));
         assertTrue(result.failures().toString().contains("acquires ended CONTENDED"), result.failures()::toString);
@@ -103,7 +117,8 @@ class LoadTestRigTest {
         assertEquals(List.of(), borne.failures());
         assertTrue(borne.tally().acquires().get("NO_QUORUM") > 30, borne::toString);
         LoadResult tooMany = new LoadResult(LoadPlan.closed(4).errorShareMax(0.0005), borne.span(), borne.tally(),
-                borne.operations(), borne.cost(), borne.figures(), borne.marks(), borne.evidence());
+                borne.operations(), borne.usage(), borne.cyclesByThread(), borne.figures(), borne.marks(),
+                borne.evidence());
         assertTrue(tooMany.failures().toString().contains("acquires ended NO_QUORUM"), tooMany.failures()::toString);
     }
 
