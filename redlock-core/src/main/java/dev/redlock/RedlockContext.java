@@ -39,6 +39,7 @@ public final class RedlockContext {
     private static final String PROBE_NAME = "redlock:probe";
     /** The name behind the prefix of the key that marks nodes. No resource can have it, like those of counters. */
     private static final String MARK_NAME = "node" + LockKey.COUNTER_MARK + ":run_id";
+    private static final int CLIENT_NAME_LENGTH_MAX = 64;
 
     private final List<NodeAddress> nodes = new ArrayList<>();
     private List<EventLoop> eventLoops = List.of();
@@ -143,11 +144,12 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets the name of the client's connections, which CLIENT LIST on a node shows.
+     * Sets the name of the client's connections: {@code name=} in CLIENT LIST on a node. A name that identifies the
+     * process helps operators to find the owner of a connection.
      *
-     * @param name default {@code redlock}; printable ASCII without blanks, or empty for none
+     * @param name default {@code redlock}; at most 64 characters of printable ASCII without blanks, or empty for none
      * @return this
-     * @throws IllegalArgumentException if it has other characters
+     * @throws IllegalArgumentException if it has other characters, or is longer
      */
     public RedlockContext clientName(String name) {
         checkOpen();
@@ -156,6 +158,11 @@ public final class RedlockContext {
             throw new IllegalArgumentException(
                     "client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
                             + " which Redis refuses: use printable ASCII without blanks");
+        }
+        if (name.length() > CLIENT_NAME_LENGTH_MAX) {
+            throw new IllegalArgumentException("client name \"" + SafeText.of(name) + "\" has " + name.length()
+                    + " characters and at most " + CLIENT_NAME_LENGTH_MAX
+                    + " are allowed, because nodes keep and list it for each connection: use a shorter name");
         }
         clientName = name;
         return this;

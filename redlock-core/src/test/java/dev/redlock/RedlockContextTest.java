@@ -169,7 +169,10 @@ class RedlockContextTest {
             Refusal.ofArgument("client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
                     + " which Redis refuses: use printable ASCII without blanks", () -> context.clientName(name));
         }
-        context.nodes("h:1").clientName("orders-1!~").clientName("");
+        String longest = "n".repeat(64);
+        Refusal.ofArgument("client name \"" + longest + "n\" has 65 characters and at most 64 are allowed, because nodes"
+                + " keep and list it for each connection: use a shorter name", () -> context.clientName(longest + "n"));
+        context.nodes("h:1").clientName(longest).clientName("orders-1!~").clientName("");
         assertEquals(null, context.conclude().nodeOptions().clientName());
     }
 
