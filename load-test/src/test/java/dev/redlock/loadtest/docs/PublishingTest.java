@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -11,7 +13,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -125,6 +130,65 @@ class PublishingTest {
         }
         assertEquals(List.of(), wrong, "snippets without version " + version);
         assertTrue(count >= 2, "README.md shows Maven and Gradle");
+    }
+
+    /** An optional dependency is no dependency of an application. */
+    @ParameterizedTest
+    @ValueSource(strings = {"resp-codec/pom.xml", "redlock-core/pom.xml"})
+    void publishedModulesDependOnNettyOnly(String pom) throws Exception {
+        NodeList declared = child(root(pom), "dependencies").getElementsByTagName("dependency");
+        int count = 0;
+        for (int i = 0; i < declared.getLength(); i++) {
+            Element dependency = (Element) declared.item(i);
+            boolean isOptional = text(dependency, "optional").equals("true");
+            if (!isOptional && !text(dependency, "scope").equals("test")) {
+                count++;
+                assertTrue(text(dependency, "groupId").matches("io\\.netty|dev\\.redlock"),
+                        text(dependency, "artifactId") + " in " + pom);
+            }
+        }
+        assertTrue(count >= 3, "dependencies: " + count);
+    }
+
+    /** The SBOM is made when the modules are packaged, which a build of this module alone does not do. */
+    @ParameterizedTest
+    @ValueSource(strings = {"resp-codec", "redlock-core"})
+    void sbomListsTheJarsWhoseChecksumsTheBuildVerifies(String module) throws Exception {
+        Path sbom = DocPages.root().resolve(module + "/target/" + module + "-" + version() + "-sbom.json");
+        Assumptions.assumeTrue(Files.exists(sbom), "the module is not packaged");
+        Map<String, String> verified = new TreeMap<>();
+        NodeList rules = root("config/checksums/rules.xml").getElementsByTagName("requireFileChecksum");
+        for (int i = 0; i < rules.getLength(); i++) {
+            String file = text((Element) rules.item(i), "file");
+            verified.put(file.substring(file.lastIndexOf('/') + 1), text((Element) rules.item(i), "checksum"));
+        }
+        Map<String, String> listed = new TreeMap<>();
+        for (JsonNode component : new ObjectMapper().readTree(sbom.toFile()).get("components")) {
+            if (!component.get("group").asText().equals("dev.redlock")) {
+                listed.put(fileName(component), sha256(component));
+            }
+        }
+        if (module.equals("resp-codec")) {
+            assertTrue(listed.size() >= 3, listed::toString);
+            assertTrue(verified.entrySet().containsAll(listed.entrySet()), () -> listed + " in " + verified);
+        } else {
+            assertEquals(verified, listed);
+        }
+    }
+
+    private static String fileName(JsonNode component) {
+        String purl = component.get("purl").asText();
+        String classifier = purl.contains("classifier=") ? "-" + purl.replaceAll(".*classifier=([^&]*).*", "$1") : "";
+        return component.get("name").asText() + "-" + component.get("version").asText() + classifier + ".jar";
+    }
+
+    private static String sha256(JsonNode component) {
+        for (JsonNode hash : component.get("hashes")) {
+            if (hash.get("alg").asText().equals("SHA-256")) {
+                return hash.get("content").asText();
+            }
+        }
+        return "";
     }
 
     private static String skip(String pom, String goal) throws Exception {
