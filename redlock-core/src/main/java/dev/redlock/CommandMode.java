@@ -18,7 +18,8 @@ public enum CommandMode {
     SCRIPTS,
     /**
      * The cheapest commands: every acquisition without a fencing token is a {@code SET ... NX PX}, at about half the
-     * cost. {@link AcquireOutcome#shortestRemainingTtlMs} is -1 then.
+     * cost. {@link AcquireOutcome#shortestRemainingTtlMs} is -1 then. On nodes that have {@code SET IFEQ} and a
+     * conditional delete, plain locks use no script, so the user needs no right to scripts.
      */
     NATIVE
 }

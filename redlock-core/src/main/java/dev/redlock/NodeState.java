@@ -17,7 +17,7 @@ public enum NodeState {
     WAITING,
     /** The name is looked up and the connection is being opened. */
     CONNECTING,
-    /** Connected; the client reads who the node is and loads the scripts. */
+    /** Connected; the client gets the credentials, reads who the node is and loads the scripts. */
     HANDSHAKING,
     /** Connected, but its votes do not count yet: it gets releases only. */
     QUARANTINED,

@@ -30,7 +30,12 @@ public final class NodeStatus {
         return node.state();
     }
 
-    /** @return the reason why it does not vote or is not connected, one sentence; null if it votes */
+    /**
+     * The reason why it does not vote or is not connected. A node that votes has a problem if it answers with errors,
+     * or if its connection could not authenticate again.
+     *
+     * @return one sentence; null if there is none
+     */
     public String problem() {
         return node.problem();
     }

@@ -9,6 +9,7 @@ import dev.redlock.engine.LeaseTerms;
 import dev.redlock.engine.Limits;
 import dev.redlock.engine.LockKey;
 import dev.redlock.engine.LoopOptions;
+import dev.redlock.node.LoginSource;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Drift;
@@ -45,6 +46,7 @@ public final class RedlockContext {
     private List<EventLoop> eventLoops = List.of();
     private String keyPrefix = "";
     private String clientName = "redlock";
+    private CredentialsProvider credentials;
     private long maxTtlMs = 60_000;
     private long fenceCounterTtlMs = 86_400_000;
     private long defaultWaitNs = 10_000 * NS_PER_MS;
@@ -165,6 +167,19 @@ public final class RedlockContext {
                     + " are allowed, because nodes keep and list it for each connection: use a shorter name");
         }
         clientName = name;
+        return this;
+    }
+
+    /**
+     * Sets the provider of user and password, which the client asks for each connection. For fixed credentials, write
+     * them into the addresses instead.
+     *
+     * @param provider default none
+     * @return this
+     */
+    public RedlockContext credentials(CredentialsProvider provider) {
+        checkOpen();
+        credentials = Objects.requireNonNull(provider, "credentials provider is null");
         return this;
     }
 
@@ -594,6 +609,7 @@ public final class RedlockContext {
         if (nodes.isEmpty()) {
             throw new IllegalArgumentException("no nodes are configured: give at least one address");
         }
+        checkCredentials();
         if (nodeTimeoutNs > maxTtlMs * NS_PER_MS) {
             throw new IllegalArgumentException("nodeTimeout " + nodeTimeoutNs / NS_PER_MS
                     + " ms is longer than maxTtl " + maxTtlMs + " ms: no lock could outlive one slow answer");
@@ -612,6 +628,16 @@ public final class RedlockContext {
                 new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax, wakeUpKeysMax()),
                 new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), commandMode, retryPolicy, keyPrefix,
                 resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs);
+    }
+
+    private void checkCredentials() {
+        for (NodeAddress node : nodes) {
+            if (credentials != null && node.hasPassword()) {
+                throw new IllegalArgumentException("node address " + node + " contains a password, and credentials() is"
+                        + " set: a node has one source of credentials; remove the password from the address, or do not"
+                        + " set credentials()");
+            }
+        }
     }
 
     private void checkMinValidity(LeaseTerms terms) {
@@ -656,6 +682,14 @@ public final class RedlockContext {
         return restartGuard == RestartGuardMode.FRESH_GROUP && nodes.size() > 1;
     }
 
+    private LoginSource loginSource() {
+        CredentialsProvider provider = credentials;
+        return provider == null ? null : address -> {
+            Credentials given = provider.credentials(address);
+            return given == null ? null : given.login();
+        };
+    }
+
     private NodeOptions nodeOptions() {
         return new NodeOptions(connectTimeoutMs, handshakeTimeoutMs, unansweredTimeoutMs, reconnectDelayMsMin,
                 reconnectDelayMsMax, maxTtlMs, restartGuard, drift,
@@ -663,7 +697,7 @@ public final class RedlockContext {
                 commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
                 isMarkUsed() ? keyPrefix + MARK_NAME : null,
                 releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName,
-                wakeUpKeysMax() > 0);
+                wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE, loginSource());
     }
 
     @Override

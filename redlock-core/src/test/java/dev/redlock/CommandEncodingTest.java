@@ -338,6 +338,115 @@ class CommandEncodingTest extends VirtualTest {
         assertCounts(0, "SET NX", "SET IFEQ", "DELIFEQ");
     }
 
+    private static final String FORBIDDEN = "NOPERM User app has no permissions to run the command";
+
+    private void forbidScripts() {
+        for (String command : new String[]{"SCRIPT", "EVALSHA", "EVAL"}) {
+            eachNode(node -> node.redis().failNext(command, FORBIDDEN, Integer.MAX_VALUE));
+        }
+    }
+
+    private VirtualWorld.Client nativeClientWithoutScripts(FakeRedis.Kind kind) {
+        world = new VirtualWorld(3);
+        eachNode(node -> node.redis().kind(kind));
+        forbidScripts();
+        return client(context().commands(CommandMode.NATIVE));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"REDIS_8_4, DELEX", "VALKEY_9, DELIFEQ"})
+    void nativeModeNeedsNoScriptsWhereTheServerHasTheCommands(FakeRedis.Kind kind, String release) {
+        VirtualWorld.Client client = nativeClientWithoutScripts(kind);
+        cycle(client, options());
+        cycle(client, options().waitUpTo(Duration.ofSeconds(1)));
+        assertEquals(2, count(0, release));
+        assertEquals(0, status(client, 0).errorCount());
+        assertNull(status(client, 0).problem());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"REDIS_8_4, 0", "VALKEY_9, 0", "VALKEY_8_1, 1", "REDIS_7, 1"})
+    void nativeModeLoadsScriptsOnlyWhereTheServerLacksACommand(FakeRedis.Kind kind, int loaded) {
+        VirtualWorld.Client client = client(CommandMode.NATIVE, kind, kind, kind);
+        assertEquals(NodeState.READY, status(client, 0).state());
+        assertEquals(loaded, Math.min(1, count(0, "SCRIPT LOAD")));
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = FakeRedis.Kind.class, names = {"REDIS_7", "VALKEY_8_1"})
+    void nativeModeRejectsANodeThatNeedsForbiddenScripts(FakeRedis.Kind kind) {
+        VirtualWorld.Client client = nativeClientWithoutScripts(kind);
+        assertEquals(NodeState.WAITING, status(client, 0).state());
+        assertEquals("SCRIPT LOAD failed: NOPERM; allow the command, which the lock needs on a server without DELEX or"
+                + " DELIFEQ, and SET IFEQ", status(client, 0).problem());
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = CommandMode.class, names = {"AUTO", "SCRIPTS"})
+    void otherModesNeedScripts(CommandMode mode) {
+        world = new VirtualWorld(1);
+        node(0).redis().kind(FakeRedis.Kind.REDIS_8_4);
+        forbidScripts();
+        assertEquals("SCRIPT LOAD failed: NOPERM; allow the command, which the lock needs",
+                status(client(context().commands(mode)), 0).problem());
+    }
+
+    @Test
+    void aFencedAcquireOnANodeWithoutItsScriptLoadsIt() {
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.VALKEY_9);
+        for (int i = 0; i < 3; i++) {
+            Lease lease = acquired(acquire(client, options().fenced()));
+            assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        }
+        assertEquals(0, status(client, 0).errorCount());
+    }
+
+    @Test
+    void aRefusedExtensionCountsIfItsScriptIsForbidden() {
+        VirtualWorld.Client client = nativeClientWithoutScripts(FakeRedis.Kind.REDIS_8_4);
+        Lease lease = lease(client);
+        node(0).redis().delete("orders");
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        world.runMs(10);
+        assertEquals(2, keyCount(), "nothing sets the missing key again");
+        node(1).redis().set("orders", "another client's", 60_000);
+        extend(lease, TTL);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertEquals(0, status(client, 0).errorCount(), "a refusal, no error");
+        assertNull(status(client, 0).failingCode());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"REDIS_8_4, DELEX", "VALKEY_9, DELIFEQ"})
+    void anUndeliveredReleaseNeedsNoScript(FakeRedis.Kind kind, String command) {
+        VirtualWorld.Client client = nativeClientWithoutScripts(kind);
+        Lease lease = lease(client);
+        node(0).breakConnections();
+        world.runMs(1);
+        release(lease);
+        world.await("delivered", 2_000, () -> status(client, 0).undeliveredReleaseDeliveredCount() == 1);
+        assertEquals(1, count(0, command));
+        assertEquals(0, keyCount());
+        assertEquals(0, status(client, 0).undeliveredReleaseRefusedCount());
+    }
+
+    @Test
+    void aRejectedUndeliveredReleaseFallsBackToTheScript() {
+        VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,
+                FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_8_4);
+        Lease lease = lease(client);
+        node(0).breakConnections();
+        world.runMs(1);
+        release(lease);
+        // The first DELEX of a connection is the probe, whose key-related error does not count.
+        node(0).redis().failNext("DELEX", "NOPERM No permissions to access a key", 1);
+        node(0).redis().failNext("DELEX", FORBIDDEN, 1);
+        world.await("delivered", 2_000, () -> status(client, 0).undeliveredReleaseDeliveredCount() == 1);
+        assertEquals(1, count(0, "release"));
+        assertEquals(0, keyCount());
+    }
+
     @Test
     void aReplyOfTheWrongTypeClosesTheConnection() {
         VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_7, FakeRedis.Kind.REDIS_7,

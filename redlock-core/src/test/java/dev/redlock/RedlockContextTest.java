@@ -170,8 +170,10 @@ class RedlockContextTest {
                     + " which Redis refuses: use printable ASCII without blanks", () -> context.clientName(name));
         }
         String longest = "n".repeat(64);
-        Refusal.ofArgument("client name \"" + longest + "n\" has 65 characters and at most 64 are allowed, because nodes"
-                + " keep and list it for each connection: use a shorter name", () -> context.clientName(longest + "n"));
+        Refusal.ofArgument(
+                "client name \"" + longest + "n\" has 65 characters and at most 64 are allowed, because nodes"
+                        + " keep and list it for each connection: use a shorter name",
+                () -> context.clientName(longest + "n"));
         context.nodes("h:1").clientName(longest).clientName("orders-1!~").clientName("");
         assertEquals(null, context.conclude().nodeOptions().clientName());
     }
@@ -254,7 +256,9 @@ class RedlockContextTest {
                 c -> c.retryPolicy(RetryPolicy.jittered(0, 0)), c -> c.resourceLengthMax(1), c -> c.inFlightMax(1),
                 c -> c.waitersMax(1), c -> c.autoExtendedLeasesMax(1), c -> c.nodeBackPressure(16, 4096),
                 c -> c.undeliveredReleasesMax(1), c -> c.eventLoops(1), c -> c.eventLoops(new EventLoop[0]),
-                c -> c.idlePolicy(IdlePolicy.BLOCK), c -> c.transport(TransportKind.NIO), RedlockContext::conclude);
+                c -> c.idlePolicy(IdlePolicy.BLOCK), c -> c.transport(TransportKind.NIO),
+                c -> c.credentials(node -> null),
+                RedlockContext::conclude);
     }
 
     @ParameterizedTest

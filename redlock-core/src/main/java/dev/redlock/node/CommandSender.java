@@ -49,6 +49,8 @@ final class CommandSender {
     /** Where the bytes in the shared batch start that this node has not got. */
     private int segmentStart;
     private boolean isScriptLoading;
+    /** The user may not run the script that finds out why a node refused an extension. */
+    private boolean isExtendScriptForbidden;
 
     CommandSender(NodeView view, NodeContext context, FanOut fanOut) {
         this.nodeIndex = view.index();
@@ -69,6 +71,7 @@ final class CommandSender {
     /** The handshake is complete. */
     void onHandshake(ServerCapabilities newCapabilities) {
         capabilities = newCapabilities;
+        isExtendScriptForbidden = false;
         segmentStart = fanOut.batchIndex();
     }
 
@@ -216,14 +219,29 @@ final class CommandSender {
         return write(request, RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry), out, isRegistering);
     }
 
-    /** Sends a release by script to this node alone; false if there is no memory for it. */
-    boolean sendScript(UndeliveredRelease release, boolean isSecondTry) {
-        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isSecondTry));
+    /** Sends a release to this node alone; false if there is no memory for it. */
+    boolean send(UndeliveredRelease release, boolean isEval) {
+        CommandEncoding encoding = capabilities.releaseEncoding();
+        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isEval));
         if (out == null) {
             return false;
         }
-        LockScripts.writeRelease(out, release, isSecondTry);
-        return write(release, RequestRing.tag(CommandKind.RELEASE, CommandEncoding.SCRIPT, 0, isSecondTry), out, false);
+        if (encoding == CommandEncoding.SCRIPT) {
+            LockScripts.writeRelease(out, release, isEval);
+        } else {
+            NativeCommands.writeRelease(out, encoding, release.resourceBulk(), release.token());
+        }
+        return write(release, RequestRing.tag(CommandKind.RELEASE, encoding, 0, isEval), out, false);
+    }
+
+    /** Whether the node has rejected an optional command: it gets the script from now on. */
+    boolean isReplacedByScript(int tag, VoteFailure failure) {
+        CommandEncoding encoding = RequestRing.encodingOf(tag);
+        boolean isRejected = isOptionalCommandRejected(encoding, failure);
+        if (isRejected) {
+            capabilities = capabilities.without(encoding);
+        }
+        return isRejected;
     }
 
     private boolean sendScript(ReleaseBatch releases) {
@@ -320,7 +338,9 @@ final class CommandSender {
         CommandKind kind = RequestRing.kindOf(tag);
         int sequence = RequestRing.sequenceOf(tag);
         request.onRefusedAhead(nodeIndex);
-        if (!isSecondTryPossible(request, kind, sequence) || !sendScript(request, kind, sequence, false)) {
+        boolean isSent = !isExtendScriptForbidden && isSecondTryPossible(request, kind, sequence)
+                && sendScript(request, kind, sequence, false);
+        if (!isSent) {
             onReply(request, tag, 0);
         }
     }
@@ -333,11 +353,13 @@ final class CommandSender {
         CommandKind kind = RequestRing.kindOf(tag);
         int sequence = RequestRing.sequenceOf(tag);
         CommandEncoding encoding = RequestRing.encodingOf(tag);
-        boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        boolean isRejectedCommand = isOptionalCommandRejected(encoding, failure);
-        if (isRejectedCommand) {
-            capabilities = capabilities.without(encoding);
+        if (isForbiddenAfterRefusal(kind, encoding, failure)) {
+            isExtendScriptForbidden = true;
+            onReply(request, tag, 0);
+            return;
         }
+        boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
+        boolean isRejectedCommand = isReplacedByScript(tag, failure);
         if ((isUnknownScript || isRejectedCommand) && isSecondTryPossible(request, kind, sequence)
                 && sendScript(request, kind, sequence, isUnknownScript)) {
             return;
@@ -348,6 +370,12 @@ final class CommandSender {
         String problem = recordError(kind, errorCode);
         request.onError(nodeIndex, kind, sequence, failure);
         logHealth(problem);
+    }
+
+    /** Where SET IFEQ extends, the script follows a refusal only. The refusal counts if the user may not run it. */
+    private boolean isForbiddenAfterRefusal(CommandKind kind, CommandEncoding encoding, VoteFailure failure) {
+        return kind == CommandKind.EXTEND && encoding == CommandEncoding.SCRIPT && failure == VoteFailure.NOPERM
+                && capabilities.extendEncoding() == CommandEncoding.SET_IFEQ;
     }
 
     /** The node reported in its handshake that it has a command, and rejects it now: the script replaces it. */

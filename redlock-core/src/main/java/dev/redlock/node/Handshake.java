@@ -5,7 +5,7 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespWriter;
 import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
-import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.Login;
 import io.netty.buffer.ByteBuf;
 import java.util.function.Consumer;
 
@@ -18,6 +18,10 @@ import java.util.function.Consumer;
  *     | INFO server | INFO replication | TIME
  *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1 | SCRIPT LOAD ...
  * </pre>
+ *
+ * <p>If scripts are optional, they are loaded after the replies to the conditional commands, and only on a node that
+ * lacks one. Elsewhere the few commands that need a script, such as fenced acquires, load it when they meet
+ * {@code NOSCRIPT}.
  *
  * <p>The conditional commands run on a key that does not exist, so they change nothing: a server that has the command
  * finds no key, and a server without it replies with an error.
@@ -86,13 +90,16 @@ final class Handshake {
     }
 
     private final CommandSender sender;
-    private final NodeAddress address;
+    /** Null if the node needs none. Its password is cleared after the last command that contains it. */
+    private final Login login;
     private final NanoClock clock;
     private final Listener listener;
     private final String clientName;
     private final boolean isClockWatched;
+    private final boolean isLoginProvided;
     private final String probeKey;
     private final boolean areWakeUpsWanted;
+    private final boolean areScriptsOptional;
     private Stage stage = Stage.RESP3;
     private String runId;
     private RespValue delexReply;
@@ -101,18 +108,20 @@ final class Handshake {
     private long uptimeSeconds = UNKNOWN;
     private long timeSentNs;
     private String wakeUpProblem;
-    private int scriptsLeft;
+    private int scriptsLeft = LockScripts.SCRIPTED.size();
 
-    Handshake(CommandSender sender, NodeAddress address, NodeContext context,
-            Listener listener) {
+    /** The login belongs to the handshake. */
+    Handshake(CommandSender sender, Login login, NodeContext context, Listener listener) {
         NodeOptions options = context.options();
         this.sender = sender;
-        this.address = address;
+        this.login = login;
+        this.isLoginProvided = options.loginSource() != null;
         this.clock = context.clock();
         this.listener = listener;
         this.clientName = options.clientName();
         this.probeKey = options.probeKey();
         this.areWakeUpsWanted = options.areWakeUpsWanted();
+        this.areScriptsOptional = options.areScriptsOptional();
         this.isClockWatched = options.clockSampleMs() > 0;
     }
 
@@ -120,13 +129,13 @@ final class Handshake {
         try {
             sendAll();
         } catch (RuntimeException | Error e) {
+            clearLogin();
             stage = Stage.DONE;
             listener.onHandshakeFailed("the handshake cannot be sent: " + e);
         }
     }
 
     private void sendAll() {
-        scriptsLeft = LockScripts.SCRIPTED.size();
         if (stage == Stage.RESP2) {
             wakeUpProblem = "the server has no RESP3";
             sendResp2Greeting();
@@ -142,6 +151,13 @@ final class Handshake {
         if (probeKey != null) {
             probe();
         }
+        if (!areScriptsOptional) {
+            loadScripts();
+        }
+    }
+
+    private void loadScripts() {
+        scriptsLeft = LockScripts.SCRIPTED.size();
         for (CommandKind kind : LockScripts.SCRIPTED) {
             send(scriptLoad(sender, kind), this::onScriptLoaded);
         }
@@ -166,7 +182,24 @@ final class Handshake {
     private void probe() {
         send(command("DELEX", probeKey, "IFEQ", PROBE_VALUE), reply -> delexReply = reply);
         send(command("DELIFEQ", probeKey, PROBE_VALUE), reply -> delIfEqualReply = reply);
-        send(command("SET", probeKey, PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), reply -> setIfEqualReply = reply);
+        send(command("SET", probeKey, PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), this::onProbed);
+    }
+
+    private void onProbed(RespValue reply) {
+        setIfEqualReply = reply;
+        if (!areScriptsOptional || isResp2Next(reply) || !isUsable(reply)) {
+            return;
+        }
+        if (!capabilities().areScriptsNeeded()) {
+            finish();
+            return;
+        }
+        try {
+            loadScripts();
+        } catch (RuntimeException | Error e) {
+            stage = Stage.DONE;
+            listener.onHandshakeFailed("the scripts cannot be sent: " + e);
+        }
     }
 
     /** A handshake needs memory for all of its commands. */
@@ -190,27 +223,20 @@ final class Handshake {
 
     /** {@code HELLO 3 [AUTH user password] [SETNAME name]}. */
     private ByteBuf hello() {
-        boolean hasPassword = address.password() != null;
         boolean hasName = clientName != null;
-        if (hasPassword && hasName) {
-            return command("HELLO", "3", "AUTH", user(), address.password(), "SETNAME", clientName);
+        if (login == null) {
+            return hasName ? command("HELLO", "3", "SETNAME", clientName) : command("HELLO", "3");
         }
-        if (hasPassword) {
-            return command("HELLO", "3", "AUTH", user(), address.password());
-        }
-        return hasName ? command("HELLO", "3", "SETNAME", clientName) : command("HELLO", "3");
-    }
-
-    private String user() {
-        return address.user() == null ? "default" : address.user();
+        String user = Authenticator.userOf(login);
+        return hasName
+                ? SecretBuffer.ofCommand("HELLO", "3", "AUTH", user, login.password(), "SETNAME", clientName)
+                : SecretBuffer.ofCommand("HELLO", "3", "AUTH", user, login.password());
     }
 
     private void sendResp2Greeting() {
-        if (address.password() != null) {
-            ByteBuf auth = address.user() == null
-                    ? command("AUTH", address.password())
-                    : command("AUTH", address.user(), address.password());
-            send(auth, this::onAuth);
+        if (login != null) {
+            send(Authenticator.authCommand(login, false), this::onAuth);
+            clearLogin();
         }
         if (clientName != null) {
             send(command("CLIENT", "SETNAME", clientName), this::onIgnored);
@@ -230,19 +256,25 @@ final class Handshake {
         return out;
     }
 
+    private void clearLogin() {
+        if (login != null) {
+            login.clear();
+        }
+    }
+
     private void onHello(RespValue reply) {
-        if (!isError(reply)) {
+        String error = isError(reply) ? reply.asText() : "";
+        if (stage == Stage.RESP3 && (error.startsWith("NOPROTO") || error.startsWith("ERR unknown command"))) {
+            stage = Stage.RESP3_REJECTED;
             return;
         }
-        String error = reply.asText();
-        if (error.startsWith("NOPROTO") || error.startsWith("ERR unknown command")) {
-            stage = stage == Stage.RESP3 ? Stage.RESP3_REJECTED : stage;
-        } else {
+        clearLogin();
+        if (isError(reply)) {
             reject(helloProblem(error));
         }
     }
 
-    private static String helloProblem(String error) {
+    private String helloProblem(String error) {
         String code = codeOf(error);
         if (code.equals("WRONGPASS") || code.equals("NOAUTH")) {
             return authenticationProblem(code);
@@ -256,9 +288,14 @@ final class Handshake {
         return "HELLO failed: " + code + "; allow the command, and check the node's address";
     }
 
-    private static String authenticationProblem(String code) {
+    private String authenticationProblem(String code) {
+        if (isLoginProvided) {
+            return "authentication failed: " + code
+                    + "; check the user and the password that the credentials provider returns";
+        }
         return "authentication failed: " + code + (code.equals("NOAUTH")
-                ? "; the server requires a password, add user and password to the node's address"
+                ? "; the server requires a password, add user and password to the node's address or set"
+                        + " RedlockContext.credentials"
                 : "; check the user and the password in the node's address");
     }
 
@@ -343,22 +380,38 @@ final class Handshake {
 
     private void onScriptLoaded(RespValue reply) {
         scriptsLeft--;
-        if (stage == Stage.RESP3_REJECTED && reply != null && scriptsLeft == 0) {
-            stage = Stage.RESP2;
-            start();
-            return;
-        }
-        if (!isUsable(reply)) {
+        if (scriptsLeft == 0 && isResp2Next(reply) || !isUsable(reply)) {
             return;
         }
         if (reply.isError()) {
-            reject("SCRIPT LOAD failed: " + codeOf(reply.asText()) + "; allow the command, which the lock needs");
+            reject("SCRIPT LOAD failed: " + codeOf(reply.asText()) + "; allow the command, which the lock needs"
+                    + (areScriptsOptional ? " on a server without DELEX or DELIFEQ, and SET IFEQ" : ""));
         } else if (scriptsLeft == 0) {
-            stage = Stage.DONE;
-            listener.onHandshake(runId, uptimeSeconds,
-                    ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply)
-                            .withWakeUpProblem(wakeUpProblem));
+            finish();
         }
+    }
+
+    /** After the last reply of the first try: whether the server has no RESP3, so that the second try starts. */
+    private boolean isResp2Next(RespValue lastReply) {
+        if (stage != Stage.RESP3_REJECTED) {
+            return false;
+        }
+        if (lastReply == null) {
+            clearLogin();
+        } else {
+            stage = Stage.RESP2;
+            start();
+        }
+        return true;
+    }
+
+    private ServerCapabilities capabilities() {
+        return ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply).withWakeUpProblem(wakeUpProblem);
+    }
+
+    private void finish() {
+        stage = Stage.DONE;
+        listener.onHandshake(runId, uptimeSeconds, capabilities());
     }
 
     private void reject(String reason) {

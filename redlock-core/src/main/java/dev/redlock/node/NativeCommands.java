@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Token;
 import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
@@ -32,17 +33,20 @@ final class NativeCommands {
         switch (encoding) {
             case PLAIN_SET -> writeSetIfAbsent(out, command);
             case SET_IFEQ -> writeSetIfEqual(out, command);
-            case DELEX -> {
-                out.writeBytes(DELEX).writeBytes(command.resourceBulk()).writeBytes(IFEQ);
-                LockScripts.writeToken(out, command.token());
-            }
-            case DELIFEQ -> {
-                out.writeBytes(DELIFEQ).writeBytes(command.resourceBulk());
-                LockScripts.writeToken(out, command.token());
-            }
+            case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token());
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
             case SCRIPT -> throw new IllegalArgumentException("SCRIPT is not a native encoding");
         }
+    }
+
+    /** {@code DELEX key IFEQ token} or {@code DELIFEQ key token}. */
+    static void writeRelease(ByteBuf out, CommandEncoding encoding, byte[] resourceBulk, Token token) {
+        if (encoding == CommandEncoding.DELEX) {
+            out.writeBytes(DELEX).writeBytes(resourceBulk).writeBytes(IFEQ);
+        } else {
+            out.writeBytes(DELIFEQ).writeBytes(resourceBulk);
+        }
+        LockScripts.writeToken(out, token);
     }
 
     /** {@code SET key token NX PX ttl}. */

@@ -5,6 +5,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.NodeState;
 import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
+import dev.redlock.transport.Login;
 import dev.redlock.transport.NodeAddress;
 import java.lang.System.Logger.Level;
 
@@ -13,9 +14,9 @@ import java.lang.System.Logger.Level;
  * connection ends. See {@link NodeState}.
  *
  * <p>This class decides the state. Its parts do the work and report events: {@link NodeConnector} opens connections,
- * {@link Handshake} identifies the server, {@link ServerIdentity}, {@link VoteGuard} and {@link FirstContact} decide
- * whether it may vote, {@link CommandSender} and {@link ReleaseRedelivery} send commands, and {@link NodeMonitor} finds
- * lost replies.
+ * {@link Authenticator} gets their logins, {@link Handshake} identifies the server, {@link ServerIdentity},
+ * {@link VoteGuard} and {@link FirstContact} decide whether it may vote, {@link CommandSender} and
+ * {@link ReleaseRedelivery} send commands, and {@link NodeMonitor} finds lost replies.
  *
  * @threading event-loop-confined
  */
@@ -31,6 +32,7 @@ public final class Node {
     private final CommandSender sender;
     private final ReleaseRedelivery redelivery;
     private final NodeConnector connector;
+    private final Authenticator authenticator;
     private final ReconnectDelay reconnectDelay;
     private final ServerIdentity identity;
     private final VoteGuard voteGuard;
@@ -59,6 +61,7 @@ public final class Node {
         this.sender = new CommandSender(view, context, fanOut);
         this.redelivery = new ReleaseRedelivery(view, context, sender);
         this.connector = new NodeConnector(address, context, this::newConnection, events);
+        this.authenticator = new Authenticator(context, sender, view, events);
         this.reconnectDelay = new ReconnectDelay(options, context.random());
         this.identity = new ServerIdentity(this, context);
         this.voteGuard = new VoteGuard(context, this::onQuarantineEnd);
@@ -141,6 +144,7 @@ public final class Node {
     public void drain() {
         voteGuard.stop();
         firstContact.stop();
+        authenticator.stop();
         if (isConnected()) {
             setState(NodeState.DRAINING);
         } else {
@@ -154,6 +158,7 @@ public final class Node {
         voteGuard.stop();
         firstContact.stop();
         monitor.stop();
+        authenticator.close();
         setState(NodeState.CLOSED);
         connector.stop();
         if (connection != null) {
@@ -195,7 +200,7 @@ public final class Node {
     private void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities) {
         Node owner = identity.findOwner(runId);
         if (owner != null) {
-            reject(ServerIdentity.problemOf(owner));
+            reject(ServerIdentity.problemOf(owner), REJECTED_DELAY_MS);
             return;
         }
         context.timers().stop(handshakeTimer);
@@ -207,6 +212,7 @@ public final class Node {
         sender.onHandshake(capabilities);
         view.setWakeUpProblem(capabilities.wakeUpProblem());
         monitor.start(connection);
+        authenticator.onHandshake();
         // Releases go out before any command that needs a vote.
         setState(NodeState.QUARANTINED);
         redelivery.sendAll();
@@ -267,7 +273,7 @@ public final class Node {
             if (identity.isHeldBy(peer)) {
                 peer.identity.yieldTo(this);
                 peer.view.statistics().onDisconnect();
-                peer.reject(ServerIdentity.problemOf(this));
+                peer.reject(ServerIdentity.problemOf(this), REJECTED_DELAY_MS);
             }
         }
     }
@@ -275,11 +281,11 @@ public final class Node {
     // ---- the end of a connection ------------------------------------------------------------------------------------
 
     /** The server is reachable but cannot be used until a person changes something. */
-    private void reject(String reason) {
+    private void reject(String reason, long delayMsMin) {
         NodeConnection rejected = connection;
         detach();
         rejected.close();
-        connectAgain(Level.WARNING, reason, REJECTED_DELAY_MS);
+        connectAgain(Level.WARNING, reason, delayMsMin);
     }
 
     /** Closes the connection; {@link Events#onDisconnected} follows and reports the first reason. */
@@ -297,6 +303,7 @@ public final class Node {
         context.timers().stop(handshakeTimer);
         firstContact.stop();
         monitor.stop();
+        authenticator.stop();
         sender.detach();
         view.setWakeUpProblem("not connected");
         connection = null;
@@ -373,6 +380,7 @@ public final class Node {
             implements
                 NodeConnector.Listener,
                 NodeConnection.Listener,
+                Authenticator.Listener,
                 Handshake.Listener,
                 NodeMonitor.Listener {
 
@@ -386,9 +394,20 @@ public final class Node {
             connection = opened;
             closeReason = null;
             sender.attach(opened);
-            context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * NS_PER_MS);
             setState(NodeState.HANDSHAKING);
-            new Handshake(sender, view.address(), context, this).start();
+            authenticator.start();
+        }
+
+        @Override
+        public void onLogin(Login login) {
+            context.timers().start(handshakeTimer, nowNs() + options.handshakeTimeoutMs() * NS_PER_MS);
+            new Handshake(sender, login, context, this).start();
+        }
+
+        @Override
+        public void onLoginFailed(String reason) {
+            // A provider that fails now may succeed soon, so the usual delays apply.
+            reject(reason, 0);
         }
 
         @Override
@@ -403,7 +422,7 @@ public final class Node {
 
         @Override
         public void onRejected(String reason) {
-            reject(reason);
+            reject(reason, REJECTED_DELAY_MS);
         }
 
         @Override

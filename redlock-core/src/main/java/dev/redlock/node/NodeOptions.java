@@ -23,10 +23,13 @@ import dev.redlock.quorum.Drift;
  * @param undeliveredReleasesMax releases kept for a node that is not connected
  * @param clientName          name of the connections, for {@code CLIENT LIST}; may be null
  * @param areWakeUpsWanted    register refused acquires for pushes
+ * @param areScriptsOptional  load no scripts on a node whose conditional commands suffice for plain locks
+ * @param loginSource         the user's credentials provider; null if the addresses contain the credentials
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
         int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuardMode guardMode, Drift drift,
         int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, String markKey,
-        int releaseBatchMax, int undeliveredReleasesMax, String clientName, boolean areWakeUpsWanted) {
+        int releaseBatchMax, int undeliveredReleasesMax, String clientName, boolean areWakeUpsWanted,
+        boolean areScriptsOptional, LoginSource loginSource) {
 }

@@ -28,6 +28,7 @@ public final class NodeView {
     private long problemSinceNs;
     private volatile NodeState state = NodeState.WAITING;
     private volatile String problem;
+    private volatile String refreshProblem;
     private volatile long roundTripNs;
     private volatile String wakeUpProblem = "not connected";
     /** Monotonic time; valid while {@link #isQuarantineReported}. */
@@ -62,7 +63,8 @@ public final class NodeView {
     public String problem() {
         String known = problem;
         NodeHealth.Failing failing = health.failing();
-        return known == null && failing != null ? failing.problem() : known;
+        String shown = known == null && failing != null ? failing.problem() : known;
+        return shown == null ? refreshProblem : shown;
     }
 
     /** @return the first word of the errors that the node replies to lock commands; null while the commands work */
@@ -117,6 +119,22 @@ public final class NodeView {
 
     void setWakeUpProblem(String newProblem) {
         wakeUpProblem = newProblem;
+    }
+
+    /** Shows and logs that a live connection could not authenticate again; null if the connection has ended. */
+    void setRefreshProblem(String text) {
+        refreshProblem = text == null ? null : SafeText.of(text, PROBLEM_LENGTH_MAX);
+        if (text != null) {
+            log(Level.WARNING, refreshProblem);
+        }
+    }
+
+    /** A live connection has authenticated again. */
+    void clearRefreshProblem() {
+        if (refreshProblem != null) {
+            refreshProblem = null;
+            log(Level.INFO, "re-authentication works again");
+        }
     }
 
     /** Shows a problem whose report follows. */

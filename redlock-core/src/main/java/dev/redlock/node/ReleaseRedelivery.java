@@ -30,7 +30,7 @@ final class ReleaseRedelivery {
     void sendAll() {
         while (sender.isConnected() && queue.length() > 0 && !sender.isCongested()) {
             UndeliveredRelease release = queue.poll(nowNs());
-            if (release != null && !sender.sendScript(release, false)) {
+            if (release != null && !sender.send(release, false)) {
                 queue.putBack(release);
                 break;
             }
@@ -47,8 +47,9 @@ final class ReleaseRedelivery {
     /** An error will most likely repeat, so the release is not sent again: the key expires. */
     void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode) {
         boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
-        if (isUnknownScript && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE
-                && sender.sendScript(release, true)) {
+        boolean isRejectedCommand = sender.isReplacedByScript(tag, failure);
+        if ((isUnknownScript || isRejectedCommand) && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE
+                && sender.send(release, isUnknownScript)) {
             return;
         }
         if (isUnknownScript) {

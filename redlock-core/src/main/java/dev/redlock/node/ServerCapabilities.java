@@ -72,6 +72,11 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
         return KNOWN_BUT_FAILED.contains(code) || code.equals("NOPERM") && error.contains(KEY_FORBIDDEN);
     }
 
+    /** Whether plain locks need a script on this node. */
+    boolean areScriptsNeeded() {
+        return releaseEncoding == CommandEncoding.SCRIPT || extendEncoding == CommandEncoding.SCRIPT;
+    }
+
     /** The capabilities without a command that the node has rejected. */
     ServerCapabilities without(CommandEncoding encoding) {
         return new ServerCapabilities(releaseEncoding == encoding ? CommandEncoding.SCRIPT : releaseEncoding,

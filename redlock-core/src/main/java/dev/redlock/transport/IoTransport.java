@@ -54,4 +54,17 @@ public interface IoTransport {
      * @param answer  receives the socket address and null, or null and the failure; always called on the loop
      */
     void resolve(NodeAddress address, EventLoop loop, BiConsumer<SocketAddress, Throwable> answer);
+
+    /**
+     * Creates a thread for code of the user that may block.
+     *
+     * @param name the thread's name
+     * @param task the task
+     * @return a daemon thread that has not started
+     */
+    default Thread newThread(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        return thread;
+    }
 }

@@ -2,8 +2,9 @@ package dev.redlock.transport;
 
 import io.netty.util.NetUtil;
 import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
+import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Objects;
 
 /**
@@ -33,9 +34,9 @@ public final class NodeAddress {
     private final int port;
     private final String path;
     private final String user;
-    private final String password;
+    private final char[] password;
 
-    private NodeAddress(String host, int port, String path, String user, String password) {
+    private NodeAddress(String host, int port, String path, String user, char[] password) {
         this.host = host;
         this.port = port;
         this.path = path;
@@ -110,7 +111,7 @@ public final class NodeAddress {
                     "write user:password@ or :password@");
         }
         return new NodeAddress(host, port, null,
-                separator <= 0 ? null : decoded(text, userInfo.substring(0, separator)),
+                separator <= 0 ? null : new String(decoded(text, userInfo.substring(0, separator))),
                 userInfo == null ? null : decoded(text, userInfo.substring(separator + 1)));
     }
 
@@ -217,24 +218,30 @@ public final class NodeAddress {
     }
 
     /** Decodes percent escapes as UTF-8. A plus sign remains a plus sign, unlike in HTML forms. */
-    private static String decoded(String text, String escaped) {
-        byte[] raw = escaped.getBytes(StandardCharsets.UTF_8);
-        ByteBuffer bytes = ByteBuffer.allocate(raw.length);
-        for (int i = 0; i < raw.length; i++) {
-            if (raw[i] == '%') {
+    private static char[] decoded(String text, String escaped) {
+        byte[] bytes = escaped.getBytes(StandardCharsets.UTF_8);
+        int length = 0;
+        for (int i = 0; i < bytes.length; i++) {
+            if (bytes[i] == '%') {
                 // checkEncoded has found two digits.
-                bytes.put((byte) (hexDigit((char) raw[i + 1]) << 4 | hexDigit((char) raw[i + 2])));
+                bytes[length++] = (byte) (hexDigit((char) bytes[i + 1]) << 4 | hexDigit((char) bytes[i + 2]));
                 i += 2;
             } else {
-                bytes.put(raw[i]);
+                bytes[length++] = bytes[i];
             }
         }
-        try {
-            return StandardCharsets.UTF_8.newDecoder().decode(bytes.flip()).toString();
-        } catch (CharacterCodingException e) {
+        CharBuffer chars = CharBuffer.allocate(length);
+        boolean isUtf8 = !StandardCharsets.UTF_8.newDecoder()
+                .decode(ByteBuffer.wrap(bytes, 0, length), chars, true)
+                .isError();
+        char[] decoded = Arrays.copyOf(chars.array(), chars.position());
+        Arrays.fill(bytes, (byte) 0);
+        Arrays.fill(chars.array(), '\0');
+        if (!isUtf8) {
             throw AddressErrors.invalid(text, "user or password is not UTF-8",
                     "percent-encode the bytes of the text in UTF-8");
         }
+        return decoded;
     }
 
     /** @return true if the node listens on a Unix domain socket */
@@ -262,9 +269,19 @@ public final class NodeAddress {
         return user;
     }
 
-    /** @return password, a secret; null for none */
+    /** @return whether the address has a password */
+    public boolean hasPassword() {
+        return password != null;
+    }
+
+    /** @return a copy of the password, a secret, for programs that need a string; null for none */
     public String password() {
-        return password;
+        return password == null ? null : new String(password);
+    }
+
+    /** @return user and a copy of the password, which the caller clears; null without a password */
+    public Login login() {
+        return password == null ? null : new Login(user, password.clone(), 0);
     }
 
     /** Two addresses are equal if host and port, or path, are equal; credentials do not count. */

@@ -562,12 +562,13 @@ public final class FakeRedis {
                 RespValue.bulk("proto"), RespValue.integer(3), RespValue.bulk("role"), RespValue.bulk(role)));
     }
 
+    /** A connection that fails to authenticate again keeps its user. */
     private RespValue auth(Session session, List<String> words) {
+        commandCounts.merge("AUTH", 1, Integer::sum);
         String givenUser = words.size() > 2 ? words.get(1) : "default";
-        session.isIn = givenUser.equals(user) && words.get(words.size() - 1).equals(password);
-        return session.isIn
-                ? OK
-                : error("WRONGPASS invalid username-password pair or user is disabled.");
+        boolean isRight = givenUser.equals(user) && words.get(words.size() - 1).equals(password);
+        session.isIn |= isRight;
+        return isRight ? OK : error("WRONGPASS invalid username-password pair or user is disabled.");
     }
 
     private RespValue info(Session session, String section) {
@@ -591,6 +592,7 @@ public final class FakeRedis {
     }
 
     private RespValue scriptCommand(List<String> words) {
+        commandCounts.merge("SCRIPT " + words.get(1), 1, Integer::sum);
         if (words.get(1).equalsIgnoreCase("FLUSH")) {
             scripts.clear();
             return OK;

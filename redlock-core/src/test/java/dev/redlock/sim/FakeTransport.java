@@ -40,11 +40,39 @@ public final class FakeTransport implements IoTransport {
     private ByteBufAllocator allocator = PooledByteBufAllocator.DEFAULT;
     private Resolver resolver = (found, answer) -> answer.accept(found);
     private UnaryOperator<String> unknownHostText = host -> host;
+    private Consumer<FakeThread> threadStarter = FakeThread::run;
 
     /** Delivers the reply of a lookup. Called on the loop. */
     @FunctionalInterface
     public interface Resolver {
         void resolve(SocketAddress found, Consumer<SocketAddress> answer);
+    }
+
+    /** A thread that runs its task when the test says so, on the thread of the test. */
+    public static final class FakeThread extends Thread {
+        private final Consumer<FakeThread> starter;
+        private boolean isInterrupted;
+
+        private FakeThread(String name, Runnable task, Consumer<FakeThread> starter) {
+            super(task, name);
+            this.starter = starter;
+        }
+
+        @Override
+        public void start() {
+            starter.accept(this);
+        }
+
+        @Override
+        public void interrupt() {
+            isInterrupted = true;
+        }
+
+        /** Whether the client has interrupted it. */
+        @Override
+        public boolean isInterrupted() {
+            return isInterrupted;
+        }
     }
 
     /** Calls its listener when the client checks whether the channel is writable, and before and after each write. */
@@ -102,6 +130,16 @@ public final class FakeTransport implements IoTransport {
     /** The message of the exception for an unknown host, from its name. */
     public void unknownHostText(UnaryOperator<String> newText) {
         unknownHostText = newText;
+    }
+
+    /** Sets what happens when the client starts a thread; at once, its task runs. */
+    public void threadStarter(Consumer<FakeThread> newStarter) {
+        threadStarter = newStarter;
+    }
+
+    @Override
+    public Thread newThread(String name, Runnable task) {
+        return new FakeThread(name, task, thread -> threadStarter.accept(thread));
     }
 
     public int lookupCount() {

@@ -7,13 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.AcquireOptions;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
+import dev.redlock.Credentials;
 import dev.redlock.ExtendOutcome;
 import dev.redlock.Lease;
+import dev.redlock.LeaseState;
+import dev.redlock.NodeState;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.RestartGuardMode;
+import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -28,6 +32,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -177,6 +182,94 @@ class AclTest {
         }
     }
 
+    /** Plain locks in native mode need no right to scripts where the server has conditional deletes. */
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void userWithoutScriptsSupportsPlainLocks(Source source) throws Exception {
+        try (RedisNodes nodes = nodes(source)) {
+            long commands = commandsOfItsOwn(nodes);
+            Assumptions.assumeTrue(commands > 0, "the server does not have this command: a conditional delete");
+            assertEquals(commands, giveNativeRights(nodes), "the lines that the server took");
+            try (Redlock redlock = Redlock.connect(nativeContext(nodes))) {
+                nodes.node(0).call("CONFIG", "RESETSTAT");
+                cycle(redlock, OPTIONS, "plain");
+                cycle(redlock, OPTIONS.waitUpTo(Duration.ofSeconds(5)), "waiting");
+                releaseTogether(redlock, "many");
+                assertEquals(List.of(), denied(nodes), "commands that the server refused");
+
+                nodes.node(0).call("CLIENT", "KILL", "USER", "redlock-native");
+                NodeStatus node = redlock.nodes().get(0);
+                Await.until("connected again", () -> node.disconnectCount() == 1 && node.state() == NodeState.READY);
+                cycle(redlock, OPTIONS, "plain");
+                assertEquals(List.of(), denied(nodes), "commands that the server refused");
+                String stats = nodes.node(0).call("INFO", "commandstats").toString();
+                assertFalse(stats.matches("(?s).*cmdstat_(script|eval|evalsha|command)\\b.*"), stats);
+
+                AcquireOutcome fenced = redlock.acquire(redlock.key("fenced"), OPTIONS.fenced());
+                assertTrue(fenced.voteText(0).contains("NOPERM"), fenced::toString);
+            }
+        }
+    }
+
+    /** A refusal of SET IFEQ counts although the user may not run the script that finds its reason. */
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void userWithoutScriptsLearnsThatALeaseIsLost(Source source) throws Exception {
+        try (RedisNodes nodes = nodes(source)) {
+            Assumptions.assumeTrue(giveNativeRights(nodes) > 0,
+                    "the server does not have this command: a conditional delete");
+            try (Redlock redlock = Redlock.connect(nativeContext(nodes))) {
+                for (int i = 0; i < 2; i++) {
+                    Lease lease = redlock.acquire(redlock.key("orders"), OPTIONS).lease();
+                    nodes.node(0).call("DEL", "lock:orders");
+                    lease.extend(Duration.ofSeconds(20));
+                    assertEquals(LeaseState.LOST, lease.state());
+                }
+                List<String> denied = denied(nodes);
+                assertEquals(1, denied.size(), denied::toString);
+                assertEquals(0, redlock.nodes().get(0).errorCount());
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void serverWithoutConditionalDeletesNeedsTheRightToScripts(Source source) throws Exception {
+        try (RedisNodes nodes = nodes(source)) {
+            giveNativeRights(nodes);
+            nodes.node(0).call("ACL", "SETUSER", "redlock-native", "-delex");
+            nodes.node(0).call("ACL", "SETUSER", "redlock-native", "-delifeq");
+            try (Redlock redlock = Redlock.connect(nativeContext(nodes))) {
+                NodeStatus node = redlock.nodes().get(0);
+                assertEquals("SCRIPT LOAD failed: NOPERM; allow the command, which the lock needs on a server without"
+                        + " DELEX or DELIFEQ, and SET IFEQ", node.problem(), node::toString);
+            }
+        }
+    }
+
+    private static RedlockContext nativeContext(RedisNodes nodes) {
+        String place = addressOf(nodes.node(0)).replaceFirst(".*@", "");
+        return context(place).keyPrefix("lock:")
+                .commands(CommandMode.NATIVE)
+                .credentials(node -> Credentials.of("redlock-native", PASSWORD.toCharArray()));
+    }
+
+    /** The lines of the second user; returns the number of conditional deletes that the server has. */
+    private static long giveNativeRights(RedisNodes nodes) throws IOException {
+        List<String> lines = DocPages.text("docs/guides/operations.md")
+                .lines()
+                .filter(line -> line.startsWith("ACL SETUSER redlock-native "))
+                .map(line -> line.replace(">PASSWORD", ">" + PASSWORD))
+                .toList();
+        assertEquals(3, lines.size(), lines::toString);
+        assertEquals("OK", nodes.node(0).call(lines.get(0).split(" ")));
+        long given = 0;
+        for (String line : lines.subList(1, 3)) {
+            given += reply(nodes, line).equals("OK") ? 1 : 0;
+        }
+        return given;
+    }
+
     private static long commandsOfItsOwn(RedisNodes nodes) {
         List<?> known = (List<?>) nodes.node(0).call("COMMAND", "INFO", "delex", "delifeq");
         return known.stream().filter(Objects::nonNull).count();
@@ -213,7 +306,11 @@ class AclTest {
     }
 
     private static RedlockContext context(RedisNodes nodes) {
-        return new RedlockContext().nodes(addressOf(nodes.node(0)))
+        return context(addressOf(nodes.node(0)));
+    }
+
+    private static RedlockContext context(String address) {
+        return new RedlockContext().nodes(address)
                 .restartGuard(RestartGuardMode.OFF)
                 // A busy machine takes its time; connect() waits no longer than this.
                 .connectTimeoutMs(20_000)

@@ -32,6 +32,7 @@ import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
+import java.util.function.Supplier;
 
 /**
  * One run of one block: what it is given, what it called of that, and what it left open. A block is good if it ends,
@@ -148,6 +149,7 @@ final class SnippetRun implements AutoCloseable {
                 (BiConsumer<String, Number>) (text, number) -> called(name);
             case "java.util.function.BooleanSupplier" -> (BooleanSupplier) () -> isAnyUncalled();
             case "io.netty.channel.EventLoopGroup" -> group();
+            case "java.util.function.Supplier<char[]>" -> (Supplier<char[]>) "PASSWORD"::toCharArray;
             case "String" -> name;
             case "String[]" -> fixture.addresses();
             default -> throw new AssertionError("nothing is given for '" + type + " " + name

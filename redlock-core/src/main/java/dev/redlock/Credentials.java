@@ -1,0 +1,79 @@
+package dev.redlock;
+
+import dev.redlock.transport.Login;
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * User and password for one connection, from a {@link CredentialsProvider}.
+ *
+ * <p>The password array belongs to the client from the provider's return on. The client overwrites it with zeros as
+ * soon as the node has answered the command that contains it, so every call of the provider returns a new array.
+ *
+ * @threading immutable, except for the password, which the client clears
+ */
+public final class Credentials {
+
+    private static final Duration REFRESH_MIN = Duration.ofSeconds(1);
+    private static final Duration REFRESH_MAX = Duration.ofDays(365);
+
+    private final String user;
+    private final char[] password;
+    private final long refreshAfterNs;
+
+    private Credentials(String user, char[] password, long refreshAfterNs) {
+        this.user = user;
+        this.password = password;
+        this.refreshAfterNs = refreshAfterNs;
+    }
+
+    /**
+     * Credentials of the default user.
+     *
+     * @param password the password; not copied
+     * @return the credentials
+     */
+    public static Credentials of(char[] password) {
+        return new Credentials(null, Objects.requireNonNull(password, "password is null"), 0);
+    }
+
+    /**
+     * Credentials of an ACL user.
+     *
+     * @param user     the user
+     * @param password the password; not copied
+     * @return the credentials
+     */
+    public static Credentials of(String user, char[] password) {
+        return new Credentials(Objects.requireNonNull(user, "user is null: omit it for the default user"),
+                Objects.requireNonNull(password, "password is null"), 0);
+    }
+
+    /**
+     * Sets the time after which the client asks the provider again and authenticates the live connection with the
+     * result. Locks are not disturbed. If the provider fails or the node refuses, the client keeps the connection,
+     * shows the reason in {@link NodeStatus#problem()} and tries again after 2.5 to 5 s.
+     *
+     * @param time 1 s to 365 days, shorter than the life of a token
+     * @return new credentials with the same user and password array
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public Credentials refreshAfter(Duration time) {
+        Objects.requireNonNull(time, "refreshAfter is null: give a duration, or do not set it");
+        if (time.compareTo(REFRESH_MIN) < 0 || time.compareTo(REFRESH_MAX) > 0) {
+            throw new IllegalArgumentException("refreshAfter " + time + " is out of range: 1 s to 365 days are allowed;"
+                    + " do not set it to keep each connection as it is");
+        }
+        return new Credentials(user, password, time.toNanos());
+    }
+
+    Login login() {
+        return new Login(user, password, refreshAfterNs);
+    }
+
+    /** Shows neither user nor password. */
+    @Override
+    public String toString() {
+        return "Credentials{refreshAfterNs=" + refreshAfterNs + "}";
+    }
+}
