@@ -225,8 +225,7 @@ class AclTest {
                     lease.extend(Duration.ofSeconds(20));
                     assertEquals(LeaseState.LOST, lease.state());
                 }
-                List<String> denied = denied(nodes);
-                assertEquals(1, denied.size(), denied::toString);
+                assertEquals(List.of(), denied(nodes), "one node is the quorum: the lease is lost before the script");
                 assertEquals(0, redlock.nodes().get(0).errorCount());
             }
         }

@@ -150,7 +150,7 @@ class PublishingTest {
         assertTrue(count >= 3, "dependencies: " + count);
     }
 
-    /** The SBOM is made when the modules are packaged, which a build of this module alone does not do. */
+    /** The SBOM is made when the modules are packaged, but not in an offline build. */
     @ParameterizedTest
     @ValueSource(strings = {"resp-codec", "redlock-core"})
     void sbomListsTheJarsWhoseChecksumsTheBuildVerifies(String module) throws Exception {

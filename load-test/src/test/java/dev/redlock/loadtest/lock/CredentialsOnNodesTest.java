@@ -116,7 +116,7 @@ class CredentialsOnNodesTest {
     }
 
     private static void awaitReady(NodeStatus node) throws Exception {
-        Await.until("ready", () -> node.state() == NodeState.READY && node.problem() == null);
+        Await.until("ready", () -> node.state() == NodeState.READY);
     }
 
     // ---- names ------------------------------------------------------------------------------------------------------
@@ -161,9 +161,6 @@ class CredentialsOnNodesTest {
             assertEquals(code + "that the credentials provider returns", provided.nodes().get(0).problem());
             assertEquals(code + "in the node's address", addressed.nodes().get(0).problem());
             assertFalse((provided + "" + provided.nodes() + addressed + addressed.nodes()).contains("wr0ng"));
-            password.set("first");
-            awaitReady(provided.nodes().get(0));
-            assertLocks(provided);
         }
     }
 
@@ -202,8 +199,6 @@ class CredentialsOnNodesTest {
                     + " the password that the credentials provider returns", node.problem());
             assertEquals(NodeState.READY, node.state());
             assertLocks(redlock);
-            password.set("first");
-            awaitReady(node);
             assertEquals(0, node.disconnectCount());
         }
     }
@@ -274,8 +269,10 @@ class CredentialsOnNodesTest {
         char[] kept = secret(keptMask, keptMasked);
         char[] hashed = secret(mask, masked);
         call("ACL", "SETUSER", "app", "resetpass", "#" + sha256(hashed));
-        CredentialsProvider provider = node -> Credentials.of("app", secret(mask, masked))
-                .refreshAfter(Duration.ofSeconds(1));
+        CredentialsProvider provider = node -> {
+            Credentials credentials = Credentials.of("app", secret(mask, masked));
+            return asked.get() == 1 ? credentials.refreshAfter(Duration.ofSeconds(1)) : credentials;
+        };
         try (Redlock redlock = Redlock.connect(context(provider))) {
             assertLocks(redlock);
             Await.until("authenticated again",
@@ -317,11 +314,12 @@ class CredentialsOnNodesTest {
     private static String sha256(char[] secret) throws Exception {
         byte[] bytes = latin(secret);
         Arrays.fill(secret, '\0');
-        try {
-            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
-        } finally {
-            Arrays.fill(bytes, (byte) 0);
-        }
+        MessageDigest digest = MessageDigest.getInstance("SHA-256");
+        String hash = HexFormat.of().formatHex(digest.digest(bytes));
+        Arrays.fill(bytes, (byte) 0);
+        // It keeps the last block until its next use.
+        digest.reset();
+        return hash;
     }
 
     /** Whether a file has the text: one byte for each character, or two in either order, as heap dumps have them. */
