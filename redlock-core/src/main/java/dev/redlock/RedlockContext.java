@@ -14,6 +14,7 @@ import dev.redlock.node.NodeOptions;
 import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Drift;
 import dev.redlock.quorum.Quorum;
+import dev.redlock.quorum.Token;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
 import io.netty.channel.EventLoop;
@@ -42,10 +43,13 @@ public final class RedlockContext {
     private static final String MARK_NAME = "node" + LockKey.COUNTER_MARK + ":run_id";
     private static final int CLIENT_NAME_LENGTH_MAX = 64;
 
+    private static final String DEFAULT_NAME = "redlock";
+
     private final List<NodeAddress> nodes = new ArrayList<>();
     private List<EventLoop> eventLoops = List.of();
     private String keyPrefix = "";
-    private String clientName = "redlock";
+    private String clientName = DEFAULT_NAME;
+    private boolean isNameInValues;
     private CredentialsProvider credentials;
     private long maxTtlMs = 60_000;
     private long fenceCounterTtlMs = 86_400_000;
@@ -180,6 +184,20 @@ public final class RedlockContext {
     public RedlockContext credentials(CredentialsProvider provider) {
         checkOpen();
         credentials = Objects.requireNonNull(provider, "credentials provider is null");
+        return this;
+    }
+
+    /**
+     * Appends the client name to the value of each lock, so that {@code GET} on a node shows who holds
+     * it. The value is the token, an at sign and the name. It is as unguessable and unique as without the name, and
+     * clients with and without names exclude each other. It costs up to 65 bytes for each key and command.
+     *
+     * @param isWanted default false; true needs a {@link #clientName} of 1 to 64 characters that is not the default
+     * @return this
+     */
+    public RedlockContext nameInValues(boolean isWanted) {
+        checkOpen();
+        isNameInValues = isWanted;
         return this;
     }
 
@@ -623,11 +641,12 @@ public final class RedlockContext {
                             + maxTtlMs + " ms: counters must outlive the leases that they number");
         }
         checkPrefix();
+        checkNameInValues();
         isConcluded = true;
         return new ClientConfig(nodes, nodeOptions(), terms,
                 new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax, wakeUpKeysMax()),
                 new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), commandMode, retryPolicy, keyPrefix,
-                resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs);
+                resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs, isNameInValues ? clientName : null);
     }
 
     private void checkCredentials() {
@@ -659,6 +678,18 @@ public final class RedlockContext {
                             + " counts it, is " + resourceLengthMax
                             + ": no resource could have a name; shorten keyPrefix or raise"
                             + " resourceLengthMax");
+        }
+    }
+
+    private void checkNameInValues() {
+        if (isNameInValues && (clientName.isEmpty() || clientName.equals(DEFAULT_NAME))) {
+            throw new IllegalArgumentException("nameInValues is on and clientName is \"" + clientName
+                    + "\": each client needs a name of its own; set clientName, for example to host and process id");
+        }
+        if (isNameInValues && clientName.length() > Token.NAME_LENGTH_MAX) {
+            throw new IllegalArgumentException("nameInValues is on and clientName \"" + SafeText.of(clientName)
+                    + "\" has " + clientName.length() + " characters: at most " + Token.NAME_LENGTH_MAX
+                    + " are allowed, because each lock stores them; set a shorter clientName");
         }
     }
 

@@ -29,6 +29,18 @@ class FakeLockContractTest {
     }
 
     @Nested
+    class WithNamesOnMixedServers extends OnModelNodes {
+        WithNamesOnMixedServers() {
+            super(CommandMode.AUTO, Kind.REDIS_8_4, Kind.REDIS_7, Kind.VALKEY_9, Kind.VALKEY_8_1);
+        }
+
+        @Override
+        protected boolean isNamed() {
+            return true;
+        }
+    }
+
+    @Nested
     class OnMixedServersByNativeCommands extends OnModelNodes {
         OnMixedServersByNativeCommands() {
             super(CommandMode.NATIVE, Kind.VALKEY_9, Kind.REDIS_8_4, Kind.VALKEY_8_1, Kind.REDIS_7);

@@ -56,10 +56,21 @@ public abstract class LockContract {
         return true;
     }
 
+    /** @return whether the values of the locks of {@link #context} contain the client's name */
+    protected boolean isNamed() {
+        return false;
+    }
+
+    private String label() {
+        return isNamed() ? "@contract-7'\"{x}" : "";
+    }
+
     /** @return a context over the nodes, with a generous node timeout, because test machines are slow at times */
     protected RedlockContext context() {
         return new RedlockContext().nodes(addresses())
                 .restartGuard(RestartGuardMode.OFF)
+                .clientName(isNamed() ? label().substring(1) : "redlock")
+                .nameInValues(isNamed())
                 .nodeTimeout(Duration.ofSeconds(2))
                 .defaultWait(Duration.ofSeconds(10));
     }
@@ -145,7 +156,8 @@ public abstract class LockContract {
         awaitKeyEverywhere();
         Set<String> tokens = tokensOf(resource);
         assertEquals(1, tokens.size(), "one token on all nodes");
-        assertEquals(20, tokens.iterator().next().length(), "bytes of a token");
+        assertEquals(20 + label().length(), tokens.iterator().next().length(), "bytes of a token");
+        assertEquals(label(), tokens.iterator().next().substring(20), "the name after the token");
         for (int i = 0; i < nodeCount(); i++) {
             long ttlMs = node(i).pttl(resource);
             assertTrue(ttlMs > 0 && ttlMs <= LONG.toMillis(), "ttl on node " + i + " is " + ttlMs);
@@ -254,6 +266,30 @@ public abstract class LockContract {
         assertEquals(0, keyCount(resource), "no key without the prefix");
         assertEquals(resource, lease.resource(), "the caller sees the name without the prefix");
         lease.release();
+    }
+
+    @Test
+    void aNameInTheValueIsPartOfWhatIsCompared() throws InterruptedException {
+        Redlock named = client(context().clientName("orders-1").nameInValues(true));
+        for (AcquireOptions options : List.of(AcquireOptions.ofTtl(LONG), AcquireOptions.ofTtl(LONG).fenced())) {
+            Lease lease = acquired(named.tryAcquire(resource, options));
+            awaitKeyEverywhere();
+            String value = tokensOf(resource).iterator().next();
+            assertEquals("@orders-1", value.substring(20), "the name after the token");
+            assertEquals(AcquireOutcome.Kind.CONTENDED, client().tryAcquire(resource, LONG).kind(), "without a name");
+            assertEquals(ExtendOutcome.EXTENDED, lease.extend(LONG), "the whole value is compared");
+            assertEquals(ReleaseOutcome.RELEASED, lease.release(), "the whole value is compared");
+            awaitNoKey();
+        }
+        Lease lease = acquired(named.tryAcquire(resource, LONG));
+        awaitKeyEverywhere();
+        deleteEverywhere(resource);
+        for (int i = 0; i < nodeCount(); i++) {
+            node(i).setIfAbsent(resource, "a token of 20 bytes.@orders-1", 20_000);
+        }
+        assertEquals(ExtendOutcome.LOST, lease.extend(LONG), "the same name with another token");
+        assertEquals(1, tokensOf(resource).size(), "and its keys stay");
+        assertEquals(nodeCount(), keyCount(resource), "on all nodes");
     }
 
     @Test

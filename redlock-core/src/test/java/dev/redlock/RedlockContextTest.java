@@ -179,6 +179,29 @@ class RedlockContextTest {
     }
 
     @Test
+    void aNameInValuesIsTheClientsOwnAndShort() {
+        String longest = "n".repeat(64);
+        assertEquals(longest, named(longest).conclude().nameInValues());
+        assertEquals("a'b\"c@\\{$6}", named("a'b\"c@\\{$6}").conclude().nameInValues());
+        assertEquals(null, named("orders-1").nameInValues(false).conclude().nameInValues());
+        assertEquals(null, new RedlockContext().nodes("h:1").conclude().nameInValues());
+        Refusal.ofArgument("nameInValues is on and clientName \"" + longest + "n\" has 65 characters: at most 64 are"
+                + " allowed, because each lock stores them; set a shorter clientName", named(longest + "n")::conclude);
+        for (String name : new String[]{"", "redlock"}) {
+            Refusal.ofArgument("nameInValues is on and clientName is \"" + name + "\": each client needs a name of its"
+                    + " own; set clientName, for example to host and process id", named(name)::conclude);
+        }
+        for (String name : new String[]{"a b", "a\r\nb", "\u202eorders", "orders\u0000", "\u00e9", "\ud83d\ude00"}) {
+            Refusal.ofArgument("client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
+                    + " which Redis refuses: use printable ASCII without blanks", () -> named(name));
+        }
+    }
+
+    private static RedlockContext named(String name) {
+        return new RedlockContext().nodes("h:1").clientName(name).nameInValues(true);
+    }
+
+    @Test
     void reconnectDelayIsARange() {
         context.reconnectDelayMs(1, 1).reconnectDelayMs(600_000, 600_000);
         for (int[] range : new int[][]{{0, 1}, {2, 1}, {1, 600_001}, {-1, -1}}) {
@@ -247,7 +270,8 @@ class RedlockContextTest {
 
     static Stream<Consumer<RedlockContext>> changes() {
         Duration second = Duration.ofSeconds(1);
-        return Stream.of(c -> c.nodes("h:2"), c -> c.keyPrefix("p"), c -> c.clientName("n"), c -> c.maxTtl(second),
+        return Stream.of(c -> c.nodes("h:2"), c -> c.keyPrefix("p"), c -> c.clientName("n"),
+                c -> c.nameInValues(true), c -> c.maxTtl(second),
                 c -> c.fenceCounterTtl(second), c -> c.defaultWait(second), c -> c.nodeTimeout(second),
                 c -> c.minValidity(second), c -> c.drift(0, second), c -> c.closeTimeout(second),
                 c -> c.blockingSpin(Duration.ZERO),

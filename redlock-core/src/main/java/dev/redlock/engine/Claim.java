@@ -46,7 +46,7 @@ final class Claim extends LockRequest {
     final Round raiseRound;
     final FenceRule fence;
     final LateExtensions lateExtensions = new LateExtensions();
-    final Token token = new Token();
+    final Token token;
     /** The handoff streak of its lease. */
     final HandoffStreak streak = new HandoffStreak();
     /**
@@ -109,6 +109,7 @@ final class Claim extends LockRequest {
 
     Claim(Conductor conductor, int nodeCount) {
         this.conductor = conductor;
+        this.token = new Token(conductor.tokenLabel());
         this.acquireRound = new Round(nodeCount);
         this.extendRound = new Round(nodeCount);
         this.releaseRound = new Round(nodeCount);

@@ -21,11 +21,13 @@ import java.util.List;
  * @param defaultWaitNs     wait budget of calls without one
  * @param closeTimeoutNs    timeout of {@code close()}
  * @param spinNs            time that a blocking call spins before it parks
+ * @param nameInValues      name of the client in the values of its locks; null for none
  * @threading               immutable
  */
 public record ClientConfig(List<NodeAddress> nodes, NodeOptions nodeOptions, LeaseTerms terms, Limits limits,
         LoopOptions loops, CommandMode commandMode, RetryPolicy retryPolicy, String keyPrefix, int resourceLengthMax,
-        long defaultWaitNs, long closeTimeoutNs, long spinNs) {
+        long defaultWaitNs, long closeTimeoutNs, long spinNs,
+        String nameInValues) {
 
     /**
      * Copies the list of addresses, so that the configuration is immutable.

@@ -10,6 +10,7 @@ import dev.redlock.node.NodeContext;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeView;
 import dev.redlock.quorum.Quorum;
+import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.LoopTimers;
@@ -50,6 +51,7 @@ final class Conductor implements NodeListener {
     private final FanOut fanOut;
     private final LoopTimers timers;
     private final TokenStream tokens;
+    private final byte[] tokenLabel;
     private final ConductorCounters counters = new ConductorCounters();
     private final ClaimPool claims = new ClaimPool(this);
     private final AcquireScheduler scheduler;
@@ -75,6 +77,7 @@ final class Conductor implements NodeListener {
         this.loop = loop;
         this.clock = clock;
         this.tokens = tokens;
+        this.tokenLabel = Token.labelOf(config.nameInValues());
         this.trimmedNs = clock.nanoTime();
         this.timers = new LoopTimers(clock, (task, delayNs) -> loop.schedule(task, delayNs, TimeUnit.NANOSECONDS),
                 this::trimIfDue, thrown -> Log.error("a timer threw; the client continues", thrown));
@@ -282,6 +285,11 @@ final class Conductor implements NodeListener {
 
     TokenStream tokens() {
         return tokens;
+    }
+
+    /** The bytes behind the token in the values of all keys; borrowed. */
+    byte[] tokenLabel() {
+        return tokenLabel;
     }
 
     ClaimPool claims() {

@@ -306,7 +306,7 @@ public final class FanOut {
 
     // ---- batch and flush --------------------------------------------------------------------------------------------
 
-    /** Capacity for a command as {@code EVALSHA}, the longest encoding. */
+    /** Capacity for a command in its longest encoding. */
     static int roomFor(LockCommand command, CommandKind kind) {
         int counterLength = kind.hasCounter() ? command.counterBulk().length : 0;
         return WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length

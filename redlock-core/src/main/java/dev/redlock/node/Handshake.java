@@ -42,7 +42,7 @@ final class Handshake {
     private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
     private static final RespCommand TRACKING = RespCommand.of("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
-    /** Its length is not that of a token and it is no lock's value, so an existing key of this name is not changed. */
+    /** It is shorter than a token and so no lock's value: an existing key of this name is not changed. */
     private static final String PROBE_VALUE = "redlock:probe";
     /** Characters of a server's word that are shown. */
     private static final int SHOWN_LENGTH_MAX = 64;

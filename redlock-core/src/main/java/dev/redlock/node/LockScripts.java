@@ -21,8 +21,8 @@ import java.util.stream.Stream;
  */
 final class LockScripts {
 
-    /** Bytes of an {@code EVALSHA} without its keys: prefix, token, numbers. */
-    static final int COMMAND_OVERHEAD_BYTES = 224;
+    /** Bytes of a command without its keys: prefix, numbers, and the value, which a native extension has twice. */
+    static final int COMMAND_OVERHEAD_BYTES = 224 + 2 * Token.LABEL_LENGTH_MAX;
 
     /** The commands with a script. */
     static final List<CommandKind> SCRIPTED = Stream.of(CommandKind.values()).filter(CommandKind::isScript).toList();
@@ -32,7 +32,8 @@ final class LockScripts {
     private static final byte[][] EVALSHA = new byte[KIND_COUNT][];
     private static final byte[][] EVAL = new byte[KIND_COUNT][];
     private static final byte[] TOKEN_PREFIX = ascii("$20\r\n");
-    private static final int TOKEN_BULK_BYTES = TOKEN_PREFIX.length + 20 + 2;
+    /** {@code $20} or {@code $85}, and two line ends. */
+    private static final int VALUE_OVERHEAD_BYTES = TOKEN_PREFIX.length + 2;
     /** {@code $19}, the digits of the greatest long, two line ends: a node may reply with more than 2^53 - 1. */
     private static final int FENCE_BULK_BYTES = 5 + 19 + 2;
     private static final int CRLF = '\r' << 8 | '\n';
@@ -114,7 +115,7 @@ final class LockScripts {
         if (kind.hasCounter()) {
             out.writeBytes(command.counterBulk());
         }
-        writeToken(out, command.token());
+        writeValue(out, command.token());
         switch (kind) {
             case ACQUIRE, EXTEND -> RespWriter.bulkInteger(out, command.ttlMs());
             case ACQUIRE_FENCED -> {
@@ -134,10 +135,18 @@ final class LockScripts {
         }
     }
 
-    /** The token as a bulk string. */
-    static void writeToken(ByteBuf out, Token token) {
-        out.writeBytes(TOKEN_PREFIX);
-        out.writeLong(token.high()).writeLong(token.middle()).writeInt(token.low());
+    /** The token, with the label of its client, as a bulk string. */
+    static void writeValue(ByteBuf out, Token token) {
+        byte[] label = token.label();
+        if (label.length == 0) {
+            out.writeBytes(TOKEN_PREFIX);
+            out.writeLong(token.high()).writeLong(token.middle()).writeInt(token.low());
+        } else {
+            int length = token.valueLength();
+            out.writeByte('$').writeByte('0' + length / 10).writeByte('0' + length % 10).writeShort(CRLF);
+            out.writeLong(token.high()).writeLong(token.middle()).writeInt(token.low());
+            out.writeBytes(label);
+        }
         out.writeShort(CRLF);
     }
 
@@ -145,7 +154,7 @@ final class LockScripts {
     static void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
         out.writeBytes((isEval ? EVAL : EVALSHA)[CommandKind.RELEASE.ordinal()]);
         out.writeBytes(release.resourceBulk());
-        writeToken(out, release.token());
+        writeValue(out, release.token());
     }
 
     /** Capacity for a release. */
@@ -157,8 +166,8 @@ final class LockScripts {
     /** Capacity for a batch, by {@code EVALSHA} or {@code EVAL}. */
     static int roomFor(ReleaseBatch batch, boolean isEval) {
         int script = isEval ? SOURCES[batch.kind().ordinal()].length : 0;
-        int argumentBytes = TOKEN_BULK_BYTES + (batch.kind().hasCounter() ? FENCE_BULK_BYTES : 0);
-        return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.length() * argumentBytes;
+        int argumentBytes = VALUE_OVERHEAD_BYTES + (batch.kind().hasCounter() ? FENCE_BULK_BYTES : 0);
+        return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.valueBytes() + batch.length() * argumentBytes;
     }
 
     /**
@@ -178,7 +187,7 @@ final class LockScripts {
             out.writeBytes(batch.member(i).counterBulk());
         }
         for (int i = 0; i < length; i++) {
-            writeToken(out, batch.member(i).token());
+            writeValue(out, batch.member(i).token());
         }
         for (int i = 0; isFenced && i < length; i++) {
             RespWriter.bulkInteger(out, batch.member(i).highestFence());

@@ -46,13 +46,13 @@ final class NativeCommands {
         } else {
             out.writeBytes(DELIFEQ).writeBytes(resourceBulk);
         }
-        LockScripts.writeToken(out, token);
+        LockScripts.writeValue(out, token);
     }
 
     /** {@code SET key token NX PX ttl}. */
     private static void writeSetIfAbsent(ByteBuf out, LockCommand command) {
         out.writeBytes(SET_NX).writeBytes(command.resourceBulk());
-        LockScripts.writeToken(out, command.token());
+        LockScripts.writeValue(out, command.token());
         out.writeBytes(NX_PX);
         RespWriter.bulkInteger(out, command.ttlMs());
     }
@@ -60,9 +60,9 @@ final class NativeCommands {
     /** {@code SET key token IFEQ token PX ttl}. */
     private static void writeSetIfEqual(ByteBuf out, LockCommand command) {
         out.writeBytes(SET_IFEQ).writeBytes(command.resourceBulk());
-        LockScripts.writeToken(out, command.token());
+        LockScripts.writeValue(out, command.token());
         out.writeBytes(IFEQ);
-        LockScripts.writeToken(out, command.token());
+        LockScripts.writeValue(out, command.token());
         out.writeBytes(PX);
         RespWriter.bulkInteger(out, command.ttlMs());
     }

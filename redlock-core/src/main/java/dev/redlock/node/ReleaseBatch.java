@@ -17,6 +17,7 @@ final class ReleaseBatch extends InFlightRequest {
     private final LockRequest[] members = new LockRequest[LENGTH_MAX];
     private int length;
     private int keyBytes;
+    private int valueBytes;
     private int openCount;
 
     /** An empty batch of {@link CommandKind#RELEASE_MANY} or {@link CommandKind#RELEASE_MANY_FENCED}. */
@@ -31,6 +32,7 @@ final class ReleaseBatch extends InFlightRequest {
     void add(LockRequest request) {
         members[length++] = request;
         keyBytes += request.resourceBulk().length + (kind.hasCounter() ? request.counterBulk().length : 0);
+        valueBytes += request.token().valueLength();
     }
 
     int length() {
@@ -40,6 +42,11 @@ final class ReleaseBatch extends InFlightRequest {
     /** Bytes of all keys as encoded. */
     int keyBytes() {
         return keyBytes;
+    }
+
+    /** Bytes of all values. */
+    int valueBytes() {
+        return valueBytes;
     }
 
     LockRequest member(int index) {
@@ -61,6 +68,7 @@ final class ReleaseBatch extends InFlightRequest {
         Arrays.fill(members, 0, length, null);
         length = 0;
         keyBytes = 0;
+        valueBytes = 0;
     }
 
     void onError(int nodeIndex, VoteFailure failure) {

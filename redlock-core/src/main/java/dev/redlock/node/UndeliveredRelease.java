@@ -26,7 +26,7 @@ final class UndeliveredRelease extends InFlightRequest {
             long untilNs) {
         this.redelivery = redelivery;
         this.resourceBulk = resourceBulk;
-        this.token = new Token().copyOf(token);
+        this.token = token.copy();
         this.untilNs = untilNs;
     }
 

@@ -3,7 +3,6 @@ package dev.redlock.engine;
 import dev.redlock.CloseReport;
 import dev.redlock.IdlePolicy;
 import dev.redlock.Lease;
-import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.NanoClock;
@@ -98,16 +97,17 @@ public final class TestEngine {
         return conductors[0].keeper().firstHeld();
     }
 
-    /** @return the token of a held lease, bytes as chars; empty without a claim */
-    public static String tokenOf(Lease lease) {
+    /** @return the value of the keys of a held lease, bytes as chars; empty without a claim */
+    public static String valueOf(Lease lease) {
         Claim claim = ((LeaseHandle) lease).claim;
         if (claim == null) {
             return "";
         }
-        ByteBuffer bytes = ByteBuffer.allocate(Token.LENGTH)
+        ByteBuffer bytes = ByteBuffer.allocate(claim.token.valueLength())
                 .putLong(claim.token.high())
                 .putLong(claim.token.middle())
-                .putInt(claim.token.low());
+                .putInt(claim.token.low())
+                .put(claim.token.label());
         return new String(bytes.array(), StandardCharsets.ISO_8859_1);
     }
 

@@ -25,9 +25,13 @@ class LockScriptsTest {
     }
 
     private static StubRequest request(long ttlMs) {
+        return request(ttlMs, null);
+    }
+
+    private static StubRequest request(long ttlMs, String name) {
         byte[] token = TOKEN.getBytes(StandardCharsets.ISO_8859_1);
         ByteBuf bytes = Unpooled.wrappedBuffer(token);
-        StubRequest request = new StubRequest(RESOURCE, ttlMs);
+        StubRequest request = new StubRequest(RESOURCE, ttlMs, name);
         request.token().set(bytes.getLong(0), bytes.getLong(8), bytes.getInt(16));
         return request;
     }
@@ -62,9 +66,70 @@ class LockScriptsTest {
                 + "$2\r\nPX\r\n$5\r\n30000\r\n", written(CommandEncoding.SET_IFEQ));
     }
 
+    /** The value with a name, in every command that has the value: the same bytes otherwise. */
+    @ParameterizedTest
+    @ValueSource(strings = {"o", "orders-12", "0123456789012345678901234567890123456789012345678901234567890123"})
+    void writesTheNameAfterTheToken(String name) {
+        StubRequest plain = request(86_400_000);
+        StubRequest named = request(86_400_000, name);
+        String value = "$" + (21 + name.length()) + "\r\n" + TOKEN + "@" + name + "\r\n";
+        for (CommandKind kind : LockScripts.SCRIPTED) {
+            if (!kind.name().startsWith("RELEASE_MANY")) {
+                int room = FanOut.roomFor(named, kind);
+                ByteBuf out = Unpooled.buffer();
+                ByteBuf expected = Unpooled.buffer();
+                LockScripts.writeEvalSha(out, kind, named);
+                LockScripts.writeEvalSha(expected, kind, plain);
+                assertTrue(out.readableBytes() <= room, () -> kind + " needs more than " + room);
+                assertEquals(withName(text(expected), value), text(out), kind::name);
+            }
+        }
+        for (CommandEncoding encoding : new CommandEncoding[]{CommandEncoding.PLAIN_SET, CommandEncoding.DELEX,
+            CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ}) {
+            int room = FanOut.roomFor(named, CommandKind.EXTEND);
+            ByteBuf out = Unpooled.buffer(room, room);
+            ByteBuf expected = Unpooled.buffer();
+            NativeCommands.write(out, encoding, named);
+            NativeCommands.write(expected, encoding, plain);
+            assertEquals(withName(text(expected), value), text(out), encoding::name);
+        }
+        UndeliveredRelease release = new UndeliveredRelease(null, named.resourceBulk(), named.token(), 0);
+        ByteBuf out = Unpooled.buffer();
+        ByteBuf expected = Unpooled.buffer();
+        LockScripts.writeRelease(out, release, false);
+        LockScripts.writeEvalSha(expected, CommandKind.RELEASE, named);
+        assertEquals(text(expected), text(out));
+    }
+
+    private static String withName(String command, String value) {
+        String plain = "$20\r\n" + TOKEN + "\r\n";
+        assertTrue(command.contains(plain), command);
+        return command.replace(plain, value);
+    }
+
     @Test
     void writesATtlQuery() {
         assertEquals("*2\r\n$4\r\nPTTL\r\n" + RESOURCE, written(CommandEncoding.PTTL));
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = CommandKind.class, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED"})
+    void aBatchHasRoomForNames(CommandKind kind) {
+        ReleaseBatch plain = new ReleaseBatch(kind);
+        ReleaseBatch named = new ReleaseBatch(kind);
+        String name = "n".repeat(64);
+        for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
+            plain.add(request(1));
+            named.add(request(1, name));
+        }
+        int room = LockScripts.roomFor(named, false);
+        ByteBuf out = Unpooled.buffer(room, room);
+        ByteBuf expected = Unpooled.buffer();
+        LockScripts.writeBatch(out, named, false);
+        LockScripts.writeBatch(expected, plain, false);
+        assertEquals(withName(text(expected), "$85\r\n" + TOKEN + "@" + name + "\r\n"), text(out));
+        named.reset();
+        assertEquals(0, named.valueBytes());
     }
 
     private static String written(CommandEncoding encoding) {

@@ -8,10 +8,15 @@ import java.util.Arrays;
 class StubRequest extends LockRequest {
 
     private final byte[] resourceBulk;
-    private final Token token = new Token();
+    private final Token token;
     private final long ttlMs;
 
     StubRequest(String resourceBulk, long ttlMs) {
+        this(resourceBulk, ttlMs, null);
+    }
+
+    StubRequest(String resourceBulk, long ttlMs, String name) {
+        this.token = new Token(Token.labelOf(name));
         this.resourceBulk = resourceBulk.getBytes(StandardCharsets.UTF_8);
         this.ttlMs = ttlMs;
     }

@@ -3,9 +3,9 @@ package dev.redlock.quorum;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
 class TokenTest {
@@ -48,11 +48,20 @@ class TokenTest {
     @Test
     void aCopyIsEqualAndIndependent() {
         Token source = token(1, 2, 3);
-        Token copy = new Token();
-        assertSame(copy, copy.copyOf(source));
+        Token copy = source.copy();
         assertEquals(source, copy);
         source.set(4, 5, 6);
         assertEquals(token(1, 2, 3), copy);
+    }
+
+    @Test
+    void aCopyKeepsTheLabel() {
+        byte[] label = Token.labelOf("orders-1");
+        Token token = new Token(label);
+        assertEquals("@orders-1", new String(token.copy().label(), StandardCharsets.US_ASCII));
+        assertEquals(29, token.copy().valueLength());
+        assertEquals(20, new Token(Token.labelOf(null)).valueLength());
+        assertEquals(Token.LABEL_LENGTH_MAX, Token.labelOf("n".repeat(Token.NAME_LENGTH_MAX)).length);
     }
 
     @Test

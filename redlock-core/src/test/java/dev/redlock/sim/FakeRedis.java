@@ -718,7 +718,7 @@ public final class FakeRedis {
             return setIfEqual(session, words);
         }
         RespValue reply = plainSet(session, words);
-        if (words.size() == 6 && words.get(2).length() == 20 && !reply.isError()) {
+        if (words.size() == 6 && words.get(2).length() >= 20 && !reply.isError()) {
             commandCounts.merge("SET NX", 1, Integer::sum);
             note(session, "acquire", words.get(1), words.get(2), reply.isNull() ? 0 : 1);
         } else if (words.size() == 3) {

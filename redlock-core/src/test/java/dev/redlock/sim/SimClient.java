@@ -57,6 +57,7 @@ final class SimClient {
         if (!plan.commands.isEmpty()) {
             context.commands(plan.commands.get(Math.floorMod(name.hashCode(), plan.commands.size())));
         }
+        context.clientName(name).nameInValues((plan.namedClients >>> Math.floorMod(name.hashCode(), 8) & 1) != 0);
         this.process = simulation.world.newClient(name, context, random.nextLong());
         this.random = random.split();
         process.clockListener(this::onBetweenInstructions);

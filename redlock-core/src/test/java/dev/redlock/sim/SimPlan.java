@@ -104,6 +104,8 @@ public final class SimPlan {
 
     /** The kind of each node; Redis 7 beyond the end of the list. */
     final List<FakeRedis.Kind> kinds = new ArrayList<>();
+    /** Of eight clients, those with names in the values of their locks, as bits. */
+    int namedClients;
     /** The command mode of each client, in turn; the default if the list is empty. */
     final List<CommandMode> commands = new ArrayList<>();
 
@@ -163,6 +165,7 @@ public final class SimPlan {
             plan.guard = RestartGuardMode.FRESH_GROUP;
             plan.isFreshAtStart = plan.nodeCount > 1 && random.nextBoolean();
         }
+        plan.namedClients = random.nextInt(256);
         return plan;
     }
 
@@ -228,7 +231,8 @@ public final class SimPlan {
                 + ", active expiry within " + activeExpiryMsMax + " ms, tracks " + trackedKeysMax + " keys"
                 + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")
                 + ", undeliveredReleasesMax " + undeliveredReleasesMax
-                + ", localHandoffsMax " + localHandoffsMax + ", nodes " + kinds
+                + ", localHandoffsMax " + localHandoffsMax + ", named " + Integer.toBinaryString(namedClients)
+                + ", nodes " + kinds
                 + ", clients "
                 + commands;
     }

@@ -199,7 +199,7 @@ final class SimWorker implements LeaseListener {
         if (simulation.plan.isFenced) {
             simulation.onFenced(this, lease.fencingToken(), acquireStartNs);
         }
-        token = TestEngine.tokenOf(lease);
+        token = TestEngine.valueOf(lease);
         simulation.checkGranted(this, 0);
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();

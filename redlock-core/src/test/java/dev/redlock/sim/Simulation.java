@@ -119,18 +119,18 @@ public final class Simulation {
 
     // ---- events of the parts ---------------------------------------------------------------------------------------
 
-    /** On one connection, no command of a token is executed after its release. */
+    /** On one connection, no command of a token, which may have a name, is executed after its release. */
     private void onExecuted(int index, Set<String> released, String command, String reply) {
-        String token = command.substring(command.length() - 20);
-        trace("node " + index + " " + command.substring(0, command.length() - 21) + " " + token.hashCode() + " -> "
-                + reply);
+        int keyEnd = command.indexOf(' ', command.indexOf(' ') + 1);
+        String what = command.substring(0, keyEnd);
+        String token = command.substring(keyEnd + 1);
+        trace("node " + index + " " + what + " " + token.hashCode() + " -> " + reply);
         grants.onExecuted(index, command.substring(0, command.indexOf(' ')), token, Long.parseLong(reply),
                 world.nowNs());
         if (command.startsWith("release")) {
             released.add(token);
         } else if (released.contains(token) && !command.startsWith("raise") && !plan.isLate()) {
-            violate("node " + index + " executed " + command.substring(0, command.length() - 21)
-                    + " after the release of its token");
+            violate("node " + index + " executed " + what + " after the release of its token");
         }
     }
 

@@ -45,6 +45,11 @@ class RealLockContractTest {
         OverNio() {
             super(new RedisNodesContext().source(Source.PATH).count(3), TransportKind.NIO);
         }
+
+        @Override
+        protected boolean isNamed() {
+            return true;
+        }
     }
 
     @Nested
@@ -85,6 +90,11 @@ class RealLockContractTest {
     class ByNativeCommandsOnEmbeddedServers extends InNativeMode {
         ByNativeCommandsOnEmbeddedServers() {
             super(new RedisNodesContext().source(Source.EMBEDDED).count(3));
+        }
+
+        @Override
+        protected boolean isNamed() {
+            return true;
         }
     }
 
