@@ -159,6 +159,27 @@ public final class AcquireOptions {
         return new AcquireOptions(spec.withLossWatch());
     }
 
+    /**
+     * Keeps the lock for a time after its acquisition, although the lease is released earlier. For jobs that several
+     * instances schedule for the same moment: with a time longer than the difference between their clocks, one of them
+     * runs the job.
+     *
+     * <p>A release before that time returns {@link ReleaseOutcome#KEPT} and ends the lease for its holder. The client
+     * then extends the lock as needed and releases it when the time has passed. Before that it sends no release, also
+     * if the lease is lost or expires. If the client is closed or its process dies before, the keys expire: the lock
+     * stays for the shorter of this time and the ttl, counted from the acquisition or the last extension, and it is
+     * free after one ttl at the latest. A cancelled acquisition is released at once.
+     *
+     * <p>The lock counts for {@link RedlockContext#autoExtendedLeasesMax} until the client has released it.
+     *
+     * @param holdMin time from the acquisition, usually less than the interval of the job; zero for none
+     * @return the changed options
+     * @throws IllegalArgumentException if it is negative
+     */
+    public AcquireOptions holdAtLeast(Duration holdMin) {
+        return new AcquireOptions(spec.withHoldNsMin(Durations.nanosOf("shortest hold", holdMin)));
+    }
+
     @Override
     public String toString() {
         return "AcquireOptions{ttlMs=" + spec.ttlMs() + ", waitNs="

@@ -180,6 +180,43 @@ public final class Redlock implements AutoCloseable {
         return engine.acquireBlocking(lockKey(key), spec, spec.waitNsOr(0));
     }
 
+    /**
+     * Runs a task if its lock is free, and releases the lock afterwards. It acquires as
+     * {@link #tryAcquire(String, AcquireOptions)} does.
+     *
+     * <p>For a job that several instances schedule: {@link AcquireOptions#autoExtend()} holds the lock while the job
+     * runs, and {@link AcquireOptions#holdAtLeast} keeps it for a time after the start, also if the job is shorter or
+     * throws.
+     *
+     * <pre>{@code
+     * AcquireOptions once = AcquireOptions.ofTtl(Duration.ofSeconds(30)).autoExtend()
+     *         .holdAtLeast(Duration.ofSeconds(30));
+     * redlock.tryRun("jobs/report", once, lease -> report());
+     * }</pre>
+     *
+     * @param resource the name to lock
+     * @param options  how
+     * @param task     runs on the calling thread while the lock is held; it checks {@link Lease#isHeld()} before steps
+     *                 that matter
+     * @param <X>      what the task throws
+     * @return the outcome; the task has run if {@link AcquireOutcome#isAcquired()}
+     * @throws X                        from the task; the lock is released, or kept
+     * @throws InterruptedException     if interrupted before the lock is acquired; the attempt is rolled back
+     * @throws IllegalArgumentException if the resource is empty or too long, or the ttl out of range
+     * @throws IllegalStateException    on the client's event loop
+     */
+    public <X extends Exception> AcquireOutcome tryRun(String resource, AcquireOptions options, LeaseTask<X> task)
+            throws X, InterruptedException {
+        Objects.requireNonNull(task, "task is null");
+        AcquireOutcome outcome = tryAcquire(resource, options);
+        if (outcome.isAcquired()) {
+            try (Lease lease = outcome.lease()) {
+                task.run(lease);
+            }
+        }
+        return outcome;
+    }
+
     private AcquireOutcome acquireBlocking(LockKey key, AcquireSpec spec) throws InterruptedException {
         return engine.acquireBlocking(key, spec, waitNs(spec));
     }

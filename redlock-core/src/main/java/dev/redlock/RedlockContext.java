@@ -188,7 +188,7 @@ public final class RedlockContext {
     }
 
     /**
-     * Appends the client name to the value of each lock, so that {@code GET} on a node shows who holds
+     * Appends the client name to the value of each lock, so that {@code GET} and {@code load-test locks} show who holds
      * it. The value is the token, an at sign and the name. It is as unguessable and unique as without the name, and
      * clients with and without names exclude each other. It costs up to 65 bytes for each key and command.
      *
@@ -490,7 +490,8 @@ public final class RedlockContext {
     }
 
     /**
-     * Limits the leases with automatic extension, held or being acquired, per event loop. More end as
+     * Limits the leases with automatic extension or {@link AcquireOptions#holdAtLeast}, held, kept or being acquired,
+     * per event loop. More end as
      * {@link AcquireOutcome.Kind#OVERLOADED}.
      *
      * @param count default 65 536, at least 0

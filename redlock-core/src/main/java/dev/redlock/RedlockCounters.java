@@ -67,6 +67,7 @@ public final class RedlockCounters {
         return engine.count(switch (outcome) {
             case RELEASED -> ConductorCounters.RELEASED;
             case EXPIRED -> ConductorCounters.RELEASE_EXPIRED;
+            case KEPT -> ConductorCounters.RELEASE_KEPT;
             case UNKNOWN -> ConductorCounters.RELEASE_UNKNOWN;
         });
     }

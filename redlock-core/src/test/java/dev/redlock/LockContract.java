@@ -823,6 +823,36 @@ public abstract class LockContract {
         acquired(complete.join()).release();
     }
 
+    // ---- jobs -------------------------------------------------------------------------------------------------------
+
+    @Test
+    void aJobRunsOnOneOfTwoClientsAndKeepsItsLock() throws InterruptedException {
+        Redlock[] instances = {client(), client()};
+        AcquireOptions once = AcquireOptions.ofTtl(LONG).autoExtend().holdAtLeast(Duration.ofMillis(400));
+        List<String> runs = Collections.synchronizedList(new ArrayList<>());
+        long startNs = System.nanoTime();
+        for (Redlock instance : instances) {
+            AcquireOutcome outcome = instance.tryRun(resource, once, lease -> {
+                assertTrue(lease.isHeld(), "held while the job runs");
+                runs.add(lease.resource());
+            });
+            assertEquals(runs.size() == 1 && instance == instances[0], outcome.isAcquired(), outcome::toString);
+        }
+        assertEquals(List.of(resource), runs, "one of two");
+        AcquireOutcome again = instances[1].tryRun(resource, once.waitUpTo(LONG), lease -> runs.add("again"));
+        assertTrue(again.isAcquired(), again::toString);
+        assertTrue(System.nanoTime() - startNs >= 400_000_000, "not before its time");
+        IllegalStateException thrown = assertThrows(IllegalStateException.class,
+                () -> instances[0].tryRun(resource + "/2", once, lease -> {
+                    throw new IllegalStateException("the job failed");
+                }));
+        assertEquals("the job failed", thrown.getMessage());
+        assertFalse(instances[1].tryRun(resource + "/2", once, lease -> runs.add("failed")).isAcquired(),
+                "a job that throws keeps its lock too");
+        assertEquals(List.of(resource, "again"), runs);
+        assertThrows(NullPointerException.class, () -> instances[0].tryRun(resource, once, null));
+    }
+
     @Test
     void closingTheClientReleasesItsLocks() throws InterruptedException {
         Redlock client = client();

@@ -63,8 +63,8 @@ final class AcquireScheduler {
             lease.completeAcquire(AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
             return;
         }
-        boolean isAutoExtended = lease.extensionCountMax > 0;
-        if (isAutoExtended && autoExtendedCount >= limits.autoExtendedLeasesMax()) {
+        boolean isExtendable = lease.isExtendable();
+        if (isExtendable && autoExtendedCount >= limits.autoExtendedLeasesMax()) {
             refuseOverloaded(lease);
             return;
         }
@@ -74,7 +74,7 @@ final class AcquireScheduler {
             return;
         }
         PendingAcquire pending = take(lease);
-        autoExtendedCount += isAutoExtended ? 1 : 0;
+        autoExtendedCount += isExtendable ? 1 : 0;
         if (lease.waitNs > 0) {
             pending.deadlineNs = conductor.nowNs() + Math.min(lease.waitNs, WAIT_NS_MAX);
             enqueueWaiter(pending, queue);
@@ -310,7 +310,7 @@ final class AcquireScheduler {
     private void finish(PendingAcquire pending, AcquireOutcome.Kind kind,
             AcquireOutcome.Kind reason) {
         LeaseHandle lease = pending.lease;
-        if (kind != AcquireOutcome.Kind.ACQUIRED && lease.extensionCountMax > 0) {
+        if (kind != AcquireOutcome.Kind.ACQUIRED && lease.isExtendable()) {
             autoExtendedCount--;
         }
         try {
@@ -358,16 +358,22 @@ final class AcquireScheduler {
 
     /** A held lease has ended. */
     void onUntracked(LeaseHandle lease) {
-        if (lease.extensionCountMax > 0) {
+        if (lease.isExtendable()) {
             autoExtendedCount--;
         }
+    }
+
+    /** The lock of a lease that has ended is kept. */
+    void onKept() {
+        autoExtendedCount++;
     }
 
     void cancel(LeaseHandle lease) {
         if (lease.pending != null) {
             abort(lease.pending, AcquireOutcome.Kind.CANCELLED);
         } else if (lease.state() == LeaseState.HELD) {
-            conductor.releaseOperation().release(lease);
+            // Its caller has not used the lock.
+            conductor.releaseOperation().releaseNow(lease);
         }
     }
 

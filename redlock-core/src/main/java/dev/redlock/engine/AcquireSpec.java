@@ -15,10 +15,11 @@ import dev.redlock.RetryPolicy;
  * @param holdNsMax         time from the acquisition after which no automatic extension starts
  * @param isFenced          whether the lease gets a fencing token
  * @param isLossWatched     whether the nodes report changes of the lease's keys
+ * @param holdNsMin         time from the acquisition before which the client sends no release
  * @threading               immutable
  */
 public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPolicy retryPolicy, LeaseListener listener,
-        int extensionCountMax, long holdNsMax, boolean isFenced, boolean isLossWatched) {
+        int extensionCountMax, long holdNsMax, boolean isFenced, boolean isLossWatched, long holdNsMin) {
 
     /** Selects the value of the client's configuration. */
     public static final long UNSET = -1;
@@ -30,7 +31,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return       the defaults
      */
     public static AcquireSpec ofTtl(long ttlMs) {
-        return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false, false);
+        return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false, false, 0);
     }
 
     /**
@@ -51,7 +52,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withWaitNs(long newWaitNs) {
         return new AcquireSpec(ttlMs, newWaitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched);
+                isFenced, isLossWatched, holdNsMin);
     }
 
     /**
@@ -62,7 +63,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withMinValidityNs(long newMinValidityNs) {
         return new AcquireSpec(ttlMs, waitNs, newMinValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched);
+                isFenced, isLossWatched, holdNsMin);
     }
 
     /**
@@ -73,7 +74,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withRetryPolicy(RetryPolicy newRetryPolicy) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, newRetryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched);
+                isFenced, isLossWatched, holdNsMin);
     }
 
     /**
@@ -84,7 +85,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withListener(LeaseListener newListener) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, newListener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched);
+                isFenced, isLossWatched, holdNsMin);
     }
 
     /**
@@ -96,7 +97,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withExtensions(int countMax, long newHoldNsMax) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, countMax, newHoldNsMax, isFenced,
-                isLossWatched);
+                isLossWatched, holdNsMin);
     }
 
     /**
@@ -106,7 +107,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withFence() {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, true,
-                isLossWatched);
+                isLossWatched, holdNsMin);
     }
 
     /**
@@ -116,6 +117,17 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withLossWatch() {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, true);
+                isFenced, true, holdNsMin);
+    }
+
+    /**
+     * A copy whose lock stays for a time.
+     *
+     * @param newHoldNsMin nanoseconds from the acquisition before which the client sends no release
+     * @return the copy
+     */
+    public AcquireSpec withHoldNsMin(long newHoldNsMin) {
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
+                isFenced, isLossWatched, newHoldNsMin);
     }
 }

@@ -29,10 +29,11 @@ public final class ConductorCounters {
     public static final int WOKEN = ATTEMPT_CONTENDED + 11;
     public static final int SPURIOUS_PUSH = ATTEMPT_CONTENDED + 12;
     public static final int BACKSTOP = ATTEMPT_CONTENDED + 13;
+    public static final int RELEASE_KEPT = ATTEMPT_CONTENDED + 14;
 
     private static final VarHandle COUNTS = MethodHandles.arrayElementVarHandle(long[].class);
 
-    private final long[] counts = new long[BACKSTOP + 1];
+    private final long[] counts = new long[RELEASE_KEPT + 1];
 
     private void add(int counter) {
         COUNTS.setOpaque(counts, counter, counts[counter] + 1);
@@ -62,6 +63,7 @@ public final class ConductorCounters {
         switch (outcome) {
             case RELEASED -> add(RELEASED);
             case EXPIRED -> add(RELEASE_EXPIRED);
+            case KEPT -> add(RELEASE_KEPT);
             case UNKNOWN -> add(RELEASE_UNKNOWN);
         }
     }

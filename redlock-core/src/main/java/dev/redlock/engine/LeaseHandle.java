@@ -82,6 +82,8 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     long waitNs;
     long minValidityNs;
     long holdNsMax;
+    /** Time from the acquisition before which no release is sent. */
+    long holdNsMin;
     int extensionCountMax;
     boolean isFenced;
     boolean isLossWatched;
@@ -97,12 +99,29 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     LeaseHandle nextHeld;
     long acquiredNs;
     int extensionCount;
+    /** Its holder has released it before {@link #holdNsMin}: no caller has this handle. */
+    boolean isKept;
     /** The acquisition runs inside the call of its caller, so an outcome now is delivered in the next turn. */
     boolean isStarting;
     private long fencingToken;
 
     LeaseHandle(LockEngine engine) {
         super(engine);
+    }
+
+    /** A lease without a caller, which keeps the lock of a released one. */
+    static LeaseHandle keeping(LeaseHandle released) {
+        LeaseHandle kept = new LeaseHandle(released.engine());
+        kept.startUse(released.conductor());
+        kept.key = released.key;
+        kept.ttlMs = released.ttlMs;
+        kept.isFenced = released.isFenced;
+        kept.holdNsMin = released.holdNsMin;
+        kept.acquiredNs = released.acquiredNs;
+        kept.isKept = true;
+        kept.setValidUntilNs(released.validUntilNs);
+        kept.state = LeaseState.HELD;
+        return kept;
     }
 
     /**
@@ -127,6 +146,7 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         waitNs = newWaitNs;
         minValidityNs = owner.config().terms().minValidityNs(spec.ttlMs(), spec.minValidityNs());
         holdNsMax = spec.holdNsMax();
+        holdNsMin = spec.holdNsMin();
         extensionCountMax = spec.extensionCountMax();
         isFenced = spec.isFenced();
         isLossWatched = spec.isLossWatched();
@@ -279,12 +299,27 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     }
 
     private void release(Conductor owner) {
-        if (isInCall() && claim == null && releaseCallback != null) {
-            // The lease has ended, and the client never runs a callback inside the call that passed it.
+        boolean isDoneAtOnce = claim == null || isToBeKept(owner);
+        if (isInCall() && isDoneAtOnce && releaseCallback != null) {
+            // There is nothing to wait for, and the client never runs a callback inside the call that passed it.
             deferToNextTurn(owner, RELEASE);
         } else {
             owner.releaseOperation().release(this);
         }
+    }
+
+    /** Returns whether the lock has to stay now if the lease ends. Reads the clock only with the option. */
+    boolean isToBeKept(Conductor owner) {
+        return holdNsMin > 0 && keepUntilNs() - owner.nowNs() > 0;
+    }
+
+    long keepUntilNs() {
+        return acquiredNs + holdNsMin;
+    }
+
+    /** Returns whether the client may have to extend it, so that it counts for the limit of such leases. */
+    boolean isExtendable() {
+        return extensionCountMax > 0 || holdNsMin > 0;
     }
 
     /** Defers an extension of an ended lease to the next turn if its caller is still inside the call. */
@@ -410,6 +445,11 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         if (callback != null) {
             UserCallbacks.run(callback, this, outcome);
         }
+    }
+
+    /** A release that is in progress already has this outcome, if a callback asks for it. */
+    void recordReleaseOutcome(ReleaseOutcome outcome) {
+        RELEASE_OUTCOME.setRelease(this, outcome);
     }
 
     /** The lease ended without a release; later releases return the given outcome. */

@@ -40,11 +40,19 @@ final class LeaseKeeper {
 
     /** Starts to track a lease that is held from now on. */
     void hold(LeaseHandle lease, Claim claim, long nowNs) {
-        claim.lease = lease;
-        lease.claim = claim;
         lease.extensionCount = 0;
         lease.acquiredNs = nowNs;
         lease.setValidUntilNs(claim.validUntilNs);
+        track(lease, claim);
+        scheduleNext(claim, nowNs, lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR);
+        if (lease.isLossWatched) {
+            conductor.lossWatch().start(claim);
+        }
+    }
+
+    private void track(LeaseHandle lease, Claim claim) {
+        claim.lease = lease;
+        lease.claim = claim;
         lease.previousHeld = null;
         lease.nextHeld = firstHeld;
         if (firstHeld != null) {
@@ -52,9 +60,42 @@ final class LeaseKeeper {
         }
         firstHeld = lease;
         heldCount++;
-        scheduleNext(claim, nowNs, lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR);
-        if (lease.isLossWatched) {
-            conductor.lossWatch().start(claim);
+    }
+
+    /**
+     * Ends a lease for its holder, and keeps the lock until its shortest hold has passed. A client that closes leaves
+     * the keys to their expiry.
+     */
+    void keep(LeaseHandle lease) {
+        Claim claim = lease.claim;
+        untrack(lease);
+        lease.markReleasing();
+        lease.recordReleaseOutcome(ReleaseOutcome.KEPT);
+        lease.claim = null;
+        LeaseHandle kept = null;
+        try {
+            if (!conductor.shutdown().isClosing()) {
+                kept = LeaseHandle.keeping(lease);
+                track(kept, claim);
+                conductor.scheduler().onKept();
+                // An extension may be due at once.
+                scheduleNext(claim, conductor.nowNs(), 0);
+            }
+        } finally {
+            if (kept == null) {
+                conductor.releaseOperation().leave(claim);
+            }
+        }
+        if (!lease.isKept) {
+            conductor.counters().onReleased(ReleaseOutcome.KEPT);
+        }
+        short use = lease.useCount();
+        if (lease.isExtensionAccepted()) {
+            lease.completeExtend(ExtendOutcome.NOT_HELD);
+        }
+        // Its callback may have released the lease again, and may use it for another lock now.
+        if (lease.useCount() == use && lease.state() == LeaseState.RELEASING) {
+            lease.completeRelease(ReleaseOutcome.KEPT);
         }
     }
 
@@ -85,21 +126,33 @@ final class LeaseKeeper {
         long ttlNs = lease.ttlMs * NS_PER_MS;
         long dueInNs = Math.max(extendInNs, leftNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR));
         boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
-        conductor.startTimer(claim.holdTimer, nowNs + (isExtensionFirst ? dueInNs : leftNs));
+        startHoldTimer(claim, nowNs + (isExtensionFirst ? dueInNs : leftNs));
+    }
+
+    private void startHoldTimer(Claim claim, long atNs) {
+        LeaseHandle lease = claim.lease;
+        conductor.startTimer(claim.holdTimer, lease.isKept ? WaitQueues.earlier(atNs, lease.keepUntilNs()) : atNs);
     }
 
     private static boolean mayExtend(LeaseHandle lease, long nowNs) {
+        if (lease.isKept) {
+            return lease.validUntilNs() - lease.keepUntilNs() < 0;
+        }
         return lease.extensionCount < lease.extensionCountMax && nowNs - lease.acquiredNs < lease.holdNsMax;
     }
 
     void onHoldTimer(Claim claim, long nowNs) {
         LeaseHandle lease = claim.lease;
+        if (lease.isKept && lease.keepUntilNs() - nowNs <= 0) {
+            conductor.releaseOperation().releaseNow(lease);
+            return;
+        }
         if (lease.validUntilNs() - nowNs <= 0) {
             lose(claim, LeaseState.EXPIRED);
             return;
         }
         boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
-        conductor.startTimer(claim.holdTimer, lease.validUntilNs());
+        startHoldTimer(claim, lease.validUntilNs());
         if (isExtensionDue) {
             startExtension(claim, lease.ttlMs);
         }
@@ -177,15 +230,22 @@ final class LeaseKeeper {
         // A callback may reuse the lease, for another resource and with another listener.
         LockKey key = lease.key;
         LeaseListener listener = lease.listener;
+        boolean isToBeKept = lease.isToBeKept(conductor);
         untrack(lease);
         lease.claim = null;
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
             conductor.scheduler().queues().passStreak(claim);
-            conductor.releaseOperation().abandon(claim);
+            if (isToBeKept) {
+                conductor.releaseOperation().leave(claim);
+            } else {
+                conductor.releaseOperation().abandon(claim);
+            }
         } finally {
-            conductor.counters().onLost(state);
+            if (!lease.isKept) {
+                conductor.counters().onLost(state);
+            }
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(extendOutcome);
             }

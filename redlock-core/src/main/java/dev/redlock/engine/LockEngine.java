@@ -242,7 +242,7 @@ public final class LockEngine {
         CompletableFuture<AcquireOutcome> future = new CompletableFuture<>();
         acquire(lease, key, spec, waitNs, outcome -> {
             if (!future.complete(outcome) && outcome.isAcquired()) {
-                lease.close();
+                lease.cancel();
             }
         });
         future.whenComplete((outcome, failure) -> {

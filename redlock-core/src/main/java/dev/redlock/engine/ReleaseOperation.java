@@ -37,6 +37,16 @@ final class ReleaseOperation {
         if (claim.phase != Claim.Phase.HELD) {
             return;
         }
+        if (lease.isToBeKept(conductor)) {
+            conductor.keeper().keep(lease);
+        } else {
+            releaseNow(lease);
+        }
+    }
+
+    /** Releases a held lease, also before its shortest hold has passed. */
+    void releaseNow(LeaseHandle lease) {
+        Claim claim = lease.claim;
         conductor.keeper().untrack(lease);
         lease.markReleasing();
         // A callback may reuse the lease for another resource.
@@ -85,6 +95,13 @@ final class ReleaseOperation {
         claim.phase = Claim.Phase.ABANDONED;
         claim.lease = null;
         send(claim);
+    }
+
+    /** Leaves the keys of a token to their expiry. */
+    void leave(Claim claim) {
+        claim.phase = Claim.Phase.ABANDONED;
+        claim.lease = null;
+        conductor.claims().recycleIfDone(claim);
     }
 
     /** Sends the release to all nodes; the replies count as votes in phase RELEASING only. */

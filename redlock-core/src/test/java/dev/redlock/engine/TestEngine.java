@@ -111,6 +111,11 @@ public final class TestEngine {
         return new String(bytes.array(), StandardCharsets.ISO_8859_1);
     }
 
+    /** Cancels the acquisition of a lease, as its caller does that is interrupted. */
+    public static void cancel(Lease lease) {
+        ((LeaseHandle) lease).cancel();
+    }
+
     /** @return the monotonic time at which the validity of a lease ends, whatever its state */
     public static long validUntilNs(Lease lease) {
         return ((LeaseHandle) lease).validUntilNs();

@@ -93,6 +93,8 @@ public final class SimPlan {
     /** The holder relies on the whole ttl after the grant, like a client without validity. */
     boolean isValidityIgnored;
     boolean isExtending = true;
+    /** Some locks stay for a time although their lease is released. */
+    boolean isKeeping = true;
     /** Extensions of a held lease, of ten decisions; the new ttl may be shorter or longer. */
     int extendTenths = 3;
     /** Every lease has a fencing token. */

@@ -40,6 +40,8 @@ final class SimWorker implements LeaseListener {
     private boolean isCancelled;
     private String token = "";
     private long extendedSince;
+    private long holdMinMs;
+    private long keptUntilNs;
 
     SimWorker(Simulation simulation, SimClient client, String resource, int index,
             SplittableRandom random) {
@@ -143,6 +145,8 @@ final class SimWorker implements LeaseListener {
         if (plan.isFenced) {
             options = options.fenced();
         }
+        holdMinMs = plan.isKeeping && random.nextInt(4) == 0 ? 1 + random.nextInt((int) Math.min(ttlMs, 3_000)) : 0;
+        options = options.holdAtLeast(Duration.ofMillis(holdMinMs));
         if (plan.faults.contains(SimPlan.Fault.THROWING_CALLBACKS)) {
             options = options.retryPolicy((attempts, reason, ttl, bits) -> {
                 client.maybeThrow("a retry policy");
@@ -261,6 +265,10 @@ final class SimWorker implements LeaseListener {
         }
         startOperation(Doing.RELEASING, nodeTimeoutNs() + 50 * MS);
         int thisRound = round;
+        // The keys last for the validity, whatever happens to this process.
+        long validUntilNs = TestEngine.validUntilNs(lease);
+        long holdUntilNs = grantedNs + holdMinMs * MS;
+        keptUntilNs = validUntilNs - holdUntilNs < 0 ? validUntilNs : holdUntilNs;
         lease.release((released, outcome) -> onReleased(thisRound, outcome));
     }
 
@@ -273,6 +281,9 @@ final class SimWorker implements LeaseListener {
         }
         if (!lease.state().isFinal()) {
             simulation.violate(name + " got its release outcome in state " + lease.state());
+        }
+        if (outcome == ReleaseOutcome.KEPT) {
+            simulation.onKept(this, keptUntilNs);
         }
         rest();
         client.maybeThrow("a release callback");

@@ -40,6 +40,7 @@ public final class Simulation {
     private final List<Set<String>> releasedTokens = new ArrayList<>();
     private final Map<String, List<Fenced>> fencingTokens = new TreeMap<>();
     private final List<Closing> closings = new ArrayList<>();
+    private final List<Kept> kept = new ArrayList<>();
     private long traceHash = 17;
     private long traceCount;
     final SimGrants grants;
@@ -63,6 +64,10 @@ public final class Simulation {
 
     /** A fencing token and the time of its decision. */
     private record Fenced(long token, long decidedNs) {
+    }
+
+    /** A lock that stays until a time. */
+    private record Kept(String resource, String client, String token, long sinceNs, long untilNs) {
     }
 
     private record Closing(SimClient client, long startNs, long pausedBeforeNs, Runnable closed) {
@@ -201,6 +206,16 @@ public final class Simulation {
         all.add(new Fenced(fencingToken, world.nowNs()));
     }
 
+    /** The lock of a released lease stays: until its time, nobody else holds it. */
+    void onKept(SimWorker worker, long untilNs) {
+        if (plan.isAnyOf(Fault.CLOCK_FORWARD, Fault.REBOOT_KEEP)) {
+            // Keys may expire early.
+            return;
+        }
+        count("KEPT_CHECKED");
+        kept.add(new Kept(worker.resource, worker.client.name(), worker.token(), worker.sinceNs(), untilNs));
+    }
+
     /** A lock or an extension needs a quorum of nodes that have granted it since a moment. */
     void checkGranted(SimWorker worker, long since) {
         int count = grants.heldCount(worker.token(), since);
@@ -232,6 +247,7 @@ public final class Simulation {
 
     private void check() {
         long nowNs = world.nowNs();
+        kept.removeIf(lock -> lock.untilNs - nowNs <= 0);
         for (int r = 0; r < plan.resourceCount; r++) {
             checkAlone("resource-" + r);
             checkWaiters("resource-" + r, nowNs);
@@ -256,6 +272,9 @@ public final class Simulation {
                 for (SimWorker other : inside) {
                     checkPair(other, worker);
                 }
+                kept.stream()
+                        .filter(lock -> lock.resource.equals(resource) && !lock.token.equals(worker.token()))
+                        .forEach(lock -> checkPair(lock, worker));
                 inside.add(worker);
             }
         }
@@ -290,6 +309,15 @@ public final class Simulation {
             count("EXPLAINED_BY_LOST_KEYS");
         } else {
             violate("two hold " + one.resource + ": " + one + " and " + other);
+        }
+    }
+
+    private void checkPair(Kept lock, SimWorker other) {
+        SimGrants.Revocations revocations = (node, grantedNs) -> clocks.isRevoked(lock.client, node, grantedNs);
+        if (!clocks.isExcused(lock.client, lock.sinceNs, other.client.name(), other.sinceNs())
+                && !(plan.isKeyLossExcused
+                        && grants.isExplained(lock.token, revocations, other.token(), revocationsOf(other)))) {
+            violate(lock + " is kept, and held by " + other);
         }
     }
 

@@ -276,8 +276,21 @@ class SimulationTest {
         assertNoViolation("", often, pushes);
         Consumer<SimPlan> lost = plan -> plan.areAllPushesLost = true;
         assertNoViolation("", lost);
-        assertTrue(isFound("waits although the lock has been free", lost.andThen(plan -> plan.retryDelayMs = 2_000)),
+        Consumer<SimPlan> slow = plan -> {
+            plan.retryDelayMs = 2_000;
+            plan.isKeeping = false;
+        };
+        assertTrue(isFound("waits although the lock has been free", lost.andThen(slow)),
                 "a retry policy that is slower than the backstop delays waiters whose pushes are lost");
+    }
+
+    /** Also after the end of the process that kept it. */
+    @Test
+    void aKeptLockExcludesOthersUntilItsTime() {
+        Fault[] faults = {Fault.BREAK, Fault.LOSE_REPLIES, Fault.PAUSE_CLIENT, Fault.CLOSE_CLIENT, Fault.KILL_CLIENT};
+        Consumer<SimPlan> often = plan -> plan.faultPeriodMs = 200;
+        assertNoViolation("", often, faults);
+        assertTrue(isCounted("KEPT_CHECKED", often, faults), "some are kept");
     }
 
     @Test

@@ -29,6 +29,7 @@ final class RedlockVerdicts {
             case RELEASED -> ReleaseVerdict.RELEASED;
             case EXPIRED -> ReleaseVerdict.EXPIRED;
             case UNKNOWN -> ReleaseVerdict.UNKNOWN;
+            case KEPT -> throw new IllegalStateException("KEPT without holdAtLeast, which no driver sets");
         };
     }
 }

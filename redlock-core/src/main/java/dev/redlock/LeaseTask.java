@@ -1,0 +1,19 @@
+package dev.redlock;
+
+/**
+ * A task that runs while its lock is held; see {@link Redlock#tryRun}.
+ *
+ * @param <X> what it throws
+ * @threading caller-confined: called on the thread that called {@code tryRun}
+ */
+@FunctionalInterface
+public interface LeaseTask<X extends Exception> {
+
+    /**
+     * Runs the task.
+     *
+     * @param lease the lease of the lock; {@code tryRun} releases it afterwards
+     * @throws X any failure
+     */
+    void run(Lease lease) throws X;
+}

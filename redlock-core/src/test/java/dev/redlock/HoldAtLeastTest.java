@@ -1,0 +1,300 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.engine.TestEngine;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A lock that stays for a time after its acquisition, although its lease was released earlier. */
+class HoldAtLeastTest extends VirtualTest {
+
+    private VirtualWorld.Client client;
+    private long startMs;
+
+    private static AcquireOptions options(long ttlMs, long holdMinMs) {
+        return AcquireOptions.ofTtl(Duration.ofMillis(ttlMs)).tryOnce().holdAtLeast(Duration.ofMillis(holdMinMs));
+    }
+
+    private Lease held(AcquireOptions options) {
+        Lease lease = acquired(acquire(client, options));
+        startMs = nowMs();
+        return lease;
+    }
+
+    /** Runs until a time after the acquisition. */
+    private void runTo(long ms) {
+        world.runMs(startMs + ms - nowMs());
+    }
+
+    private void assertKept(String when) {
+        assertEquals(3, keyCount(), when);
+        assertEquals(List.of(), client.engine().engine().stateViolations(List.of()), when);
+    }
+
+    @Test
+    void aReleaseBeforeItsTimeKeepsTheLockUntilThen() {
+        client = world(3);
+        VirtualWorld.Client other = client();
+        Lease lease = held(options(10_000, 4_000));
+        runTo(1_000);
+        assertEquals(ReleaseOutcome.KEPT, release(lease));
+        assertEquals(LeaseState.RELEASED, lease.state());
+        assertFalse(lease.isHeld(), "its holder may not use it");
+        assertEquals(ReleaseOutcome.KEPT, release(lease), "the second release");
+        assertEquals(ExtendOutcome.NOT_HELD, extend(lease, TTL));
+        runTo(3_980);
+        assertKept("before the time");
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(client, options()).kind(), "the same client too");
+        runTo(4_030);
+        assertEquals(0, keyCount(), "after the time");
+        assertEquals(0, client.engine().heldCount());
+        acquired(acquire(other, options()));
+        RedlockCounters counters = client.redlock().counters();
+        assertEquals(1, counters.releaseCount(ReleaseOutcome.KEPT));
+        assertEquals(1, counters.releaseCount(ReleaseOutcome.RELEASED));
+        assertEquals(0, counters.lostCount() + counters.expiredCount());
+    }
+
+    @Test
+    void aReleaseAfterItsTimeReleases() {
+        client = world(3);
+        Lease lease = held(options(10_000, 4_000));
+        runTo(4_010);
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        world.runMs(5);
+        assertEquals(0, keyCount());
+        assertEquals(ReleaseOutcome.RELEASED, release(held(options(10_000, 0))), "zero is none");
+    }
+
+    @Test
+    void aTimeLongerThanTheTtlIsKeptByExtensions() {
+        client = world(3);
+        Lease lease = held(options(2_000, 7_000));
+        runTo(100);
+        release(lease);
+        for (long ms = 200; ms < 7_000; ms += 200) {
+            runTo(ms);
+            assertKept("at " + ms + " ms");
+        }
+        runTo(7_010);
+        assertEquals(0, keyCount());
+        assertTrue(client.redlock().counters().extendedCount() > 5, "extended while it was needed");
+    }
+
+    /** No extension was due before, because the options ask for none. */
+    @Test
+    void anExtensionIsDueAtOnceIfLittleValidityIsLeft() {
+        client = world(3);
+        Lease lease = held(options(3_000, 9_000));
+        runTo(validityMs(3_000) - 100);
+        assertEquals(ReleaseOutcome.KEPT, release(lease));
+        runTo(3_200);
+        assertKept("after the first ttl");
+        runTo(8_990);
+        assertKept("until its time");
+        runTo(9_010);
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void noExtensionIsSentIfTheValidityIsEnough() {
+        client = world(3);
+        Lease lease = held(options(10_000, 9_000));
+        runTo(100);
+        release(lease);
+        runTo(8_990);
+        assertKept("until its time");
+        assertEquals(0, client.redlock().counters().extendedCount());
+    }
+
+    @Test
+    void afterTheEndOfTheProcessTheKeysExpire() {
+        client = world(3);
+        Lease lease = held(options(3_000, 20_000));
+        runTo(500);
+        release(lease);
+        runTo(5_000);
+        client.pause();
+        runTo(5_900);
+        assertEquals(3, keyCount(), "for the rest of the ttl since the last extension");
+        runTo(8_010);
+        assertEquals(0, keyCount(), "one ttl after the end of the process at the latest");
+    }
+
+    @Test
+    void closingLeavesTheKeysOfKeptAndOfHeldLocks() {
+        client = world(3);
+        Lease lease = held(options(5_000, 4_000));
+        runTo(1_000);
+        release(lease);
+        CompletableFuture<AcquireOutcome> running = client.redlock()
+                .acquireAsync("running", options(5_000, 4_000))
+                .toCompletableFuture();
+        acquired(get(running));
+        CloseReport report = get(client.engine().close(Duration.ofSeconds(1)));
+        assertEquals(new CloseReport(0, List.of()), report);
+        runTo(4_900);
+        assertEquals(3, keyCount(), "the shorter of its time and the ttl");
+        assertTrue(node(0).redis().get("running") != null, "its job may have had an effect");
+        runTo(5_010);
+        assertEquals(0, keyCount());
+        runTo(6_010);
+        assertEquals(null, node(0).redis().get("running"));
+    }
+
+    /** The holder hears of the loss; the keys that are left stay. */
+    @Test
+    void aLostOrExpiredLeaseIsNotReleasedBeforeItsTime() {
+        client = world(3);
+        List<LeaseState> notified = new ArrayList<>();
+        held(options(6_000, 5_000).autoExtend().listener((lost, state) -> notified.add(state)));
+        node(0).redis().delete("orders");
+        node(1).redis().delete("orders");
+        runTo(2_100);
+        assertEquals(List.of(LeaseState.LOST), notified);
+        assertTrue(key(2) != null, "no release was sent");
+        runTo(10_000);
+        notified.clear();
+        Lease expired = held(options(1_000, 5_000).listener((lost, state) -> notified.add(state)));
+        runTo(validityMs(1_000) + 5);
+        assertEquals(List.of(LeaseState.EXPIRED), notified);
+        assertEquals(ReleaseOutcome.EXPIRED, release(expired));
+        assertEquals(3, keyCount(), "until the ttl");
+        runTo(1_010);
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void aKeptLockThatIsLostIsLeftAndNobodyIsNotified() {
+        client = world(3);
+        List<LeaseState> notified = new ArrayList<>();
+        Lease lease = held(options(3_000, 20_000).listener((lost, state) -> notified.add(state)));
+        release(lease);
+        node(0).redis().delete("orders");
+        node(1).redis().delete("orders");
+        world.runMs(1_100);
+        assertEquals(0, client.engine().heldCount());
+        assertEquals(List.of(), notified);
+        assertEquals(0, client.redlock().counters().lostCount());
+        world.runMs(8_000);
+        assertEquals(0, keyCount());
+    }
+
+    /** The lock is held when the event loop takes the cancellation, for example that of an interrupted thread. */
+    @Test
+    void aCancelledAcquisitionIsReleasedAtOnce() {
+        client = world(3);
+        TestEngine.cancel(held(options(10_000, 8_000)));
+        world.runMs(20);
+        assertEquals(0, keyCount());
+        acquireAsync(client, options(10_000, 8_000)).cancel(false);
+        world.runMs(20);
+        assertEquals(0, keyCount());
+        assertEquals(0, client.redlock().counters().releaseCount(ReleaseOutcome.KEPT));
+    }
+
+    @Test
+    void waitersOfAllClientsGetTheLockWhenItsTimeHasPassed() {
+        client = world(3);
+        VirtualWorld.Client other = client();
+        Lease lease = held(options(10_000, 3_000));
+        AcquireOptions waiting = options().waitUpTo(Duration.ofSeconds(20));
+        CompletableFuture<AcquireOutcome> local = acquireAsync(client, waiting);
+        runTo(100);
+        release(lease);
+        CompletableFuture<AcquireOutcome> remote = acquireAsync(other, waiting);
+        runTo(2_990);
+        assertFalse(local.isDone() || remote.isDone(), "too early");
+        Lease first = get(CompletableFuture.anyOf(local, remote).thenApply(any -> ((AcquireOutcome) any).lease()));
+        assertTrue(nowMs() - startMs <= 3_020, () -> "after " + (nowMs() - startMs) + " ms");
+        release(first);
+        get(local);
+        get(remote);
+    }
+
+    @Test
+    void aCallbackGetsItsOutcomeAfterTheCallAndMayReuseTheLease() {
+        client = world(3);
+        Lease lease = client.redlock().newLease();
+        List<String> events = new ArrayList<>();
+        client.redlock().acquire(client.redlock().key("orders"), options(10_000, 2_000), lease, outcome -> {
+            lease.release((released, how) -> {
+                events.add("released " + how);
+                client.redlock()
+                        .acquire(client.redlock().key("others"), options(), lease,
+                                next -> events.add("next " + next.kind()));
+            });
+            events.add("returned");
+        });
+        world.runMs(50);
+        assertEquals(List.of("returned", "released KEPT", "next ACQUIRED"), events);
+        assertTrue(lease.isHeld(), "of the other lock");
+        assertKept("the first lock");
+        world.runMs(2_000);
+        assertEquals(0, keyCount());
+        assertTrue(lease.isHeld(), "of the other lock");
+    }
+
+    @Test
+    void anExtensionInProgressEndsWithTheLease() {
+        client = world(3);
+        Lease lease = held(options(10_000, 2_000));
+        eachNode(node -> node.delay(() -> 5_000_000));
+        List<String> events = new ArrayList<>();
+        lease.extend(8_000, (extended, outcome) -> {
+            events.add("extend " + outcome);
+            // A second release, before the first one is complete.
+            lease.close();
+        });
+        world.settle();
+        lease.release((released, how) -> events.add("release " + how));
+        world.runMs(50);
+        assertEquals(List.of("extend NOT_HELD", "release KEPT"), events);
+        assertKept("kept");
+        runTo(2_050);
+        assertEquals(0, keyCount());
+    }
+
+    @Test
+    void keptLocksCountForTheLimitOfExtendedLeases() {
+        world = new VirtualWorld(3);
+        client = client(context().autoExtendedLeasesMax(1));
+        release(held(options(10_000, 2_000)));
+        AcquireOptions another = options(10_000, 1);
+        assertEquals(AcquireOutcome.Kind.OVERLOADED,
+                get(client.redlock().acquireAsync("others", another)).kind());
+        runTo(2_050);
+        for (int i = 0; i < 3; i++) {
+            Lease next = acquired(get(client.redlock().acquireAsync("others", another)));
+            world.runMs(10);
+            assertEquals(ReleaseOutcome.RELEASED, release(next), "its place is free again");
+        }
+    }
+
+    @Test
+    void theReleaseOfAKeptLockIsRetainedForANodeThatIsDown() {
+        client = world(3);
+        release(held(options(10_000, 2_000)));
+        node(2).cutOff(name -> true);
+        node(2).breakConnections();
+        runTo(2_100);
+        assertTrue(key(0) == null && key(1) == null && key(2) != null, "one node cannot be reached");
+        node(2).cutOff(name -> false);
+        world.await("delivered", 5_000, () -> key(2) == null);
+    }
+
+    @Test
+    void aNegativeTimeIsRejected() {
+        Refusal.ofArgument("shortest hold PT-0.001S is negative: give zero or more",
+                () -> AcquireOptions.ofTtl(TTL).holdAtLeast(Duration.ofMillis(-1)));
+        Refusal.ofNull("shortest hold is null: give a duration", () -> AcquireOptions.ofTtl(TTL).holdAtLeast(null));
+    }
+}
