@@ -10,6 +10,7 @@ import dev.redlock.loadtest.cli.PlotsCommand;
 import dev.redlock.loadtest.cli.WrongOptionHandler;
 import dev.redlock.loadtest.compare.CompareCommand;
 import dev.redlock.loadtest.compare.CompareDriverCommand;
+import dev.redlock.loadtest.locks.LocksCommand;
 import dev.redlock.loadtest.measure.ContentionCommand;
 import dev.redlock.loadtest.measure.LatencyCommand;
 import dev.redlock.loadtest.measure.SoakCommand;
@@ -35,8 +36,8 @@ import picocli.CommandLine.Spec;
         subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
             CompareDriverCommand.class, ContentionCommand.class, SoakCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
-            PlotsCommand.class},
-        synopsisSubcommandLabel = "[latency|throughput|compare|contention|soak|chaos|scenarios|nodes|plots]",
+            LocksCommand.class, PlotsCommand.class},
+        synopsisSubcommandLabel = "[latency|throughput|compare|contention|soak|chaos|scenarios|nodes|locks|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {
@@ -81,7 +82,10 @@ public final class Main implements Runnable {
     static CommandLine commandLine() {
         CommandLine line = new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpWidth(USAGE_WIDTH).setUsageHelpAutoWidth(true);
-        line.getSubcommands().values().forEach(command -> explain(line, command));
+        for (CommandLine command : line.getSubcommands().values()) {
+            explain(line, command);
+            command.getSubcommands().values().forEach(nested -> explain(line, nested));
+        }
         return line;
     }
 

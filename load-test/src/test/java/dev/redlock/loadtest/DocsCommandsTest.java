@@ -41,7 +41,9 @@ class DocsCommandsTest {
     void everyHelpExampleParses() {
         List<String> problems = new ArrayList<>();
         int count = 0;
-        for (CommandLine command : Main.commandLine().getSubcommands().values()) {
+        List<CommandLine> commands = new ArrayList<>(Main.commandLine().getSubcommands().values());
+        Main.commandLine().getSubcommands().values().forEach(each -> commands.addAll(each.getSubcommands().values()));
+        for (CommandLine command : commands) {
             for (String line : command.getCommandSpec().usageMessage().footer()) {
                 if (line.startsWith("  load-test ")) {
                     count++;

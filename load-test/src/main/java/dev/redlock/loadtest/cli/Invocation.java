@@ -67,7 +67,12 @@ public final class Invocation {
      * @return the line
      */
     static String help(CommandLine line) {
-        return (line.getParent() == null ? program() : program() + " " + line.getCommandName()) + " --help";
+        return program() + commandOf(line) + " --help";
+    }
+
+    /** The names of a command and of those above it; empty for the program. */
+    private static String commandOf(CommandLine line) {
+        return line.getParent() == null ? "" : commandOf(line.getParent()) + " " + line.getCommandName();
     }
 
     /**

@@ -8,12 +8,17 @@ import java.lang.reflect.InvocationTargetException;
  *
  * @threading any thread
  */
-final class Terminals {
+public final class Terminals {
     private Terminals() {
     }
 
-    /** From JDK 22 on there may be a console without a terminal; those JDKs have {@code Console.isTerminal}. */
-    static boolean isInteractive() {
+    /**
+     * Whether a person can answer. From JDK 22 on there may be a console without a terminal; those JDKs have
+     * {@code Console.isTerminal}.
+     *
+     * @return true if standard input and output are a terminal
+     */
+    public static boolean isInteractive() {
         Console console = System.console();
         if (console == null) {
             return false;

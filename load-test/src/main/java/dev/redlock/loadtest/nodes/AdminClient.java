@@ -1,9 +1,11 @@
 package dev.redlock.loadtest.nodes;
 
 import dev.redlock.resp.RespValue;
+import dev.redlock.resp.RespWriter;
 import dev.redlock.resp.netty.RespClient;
 import dev.redlock.transport.NodeAddress;
 import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -18,6 +20,8 @@ import java.net.SocketTimeoutException;
 import java.net.UnixDomainSocketAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -107,6 +111,32 @@ public final class AdminClient implements AutoCloseable {
         } catch (SocketTimeoutException e) {
             throw new SocketTimeoutException("no answer within " + timeoutMs + " ms");
         }
+    }
+
+    /**
+     * Sends commands without waiting in between, then waits for their replies, each as long as for one command.
+     *
+     * @param commands each the words of one command, as bytes
+     * @return the replies in order; an error of the server is a value too
+     * @throws IOException if the connection breaks or a reply does not come in time
+     */
+    public List<RespValue> sendAll(List<List<byte[]>> commands) throws IOException {
+        List<CompletableFuture<RespValue>> pending = new ArrayList<>();
+        for (List<byte[]> words : commands) {
+            ByteBuf out = client.channel().alloc().buffer();
+            RespWriter.arrayHeader(out, words.size());
+            words.forEach(word -> RespWriter.bulkString(out, word));
+            pending.add(client.send(out));
+        }
+        List<RespValue> replies = new ArrayList<>();
+        for (CompletableFuture<RespValue> reply : pending) {
+            try {
+                replies.add(await(reply.orTimeout(timeoutMs, TimeUnit.MILLISECONDS)));
+            } catch (SocketTimeoutException e) {
+                throw new SocketTimeoutException("no answer within " + timeoutMs + " ms");
+            }
+        }
+        return replies;
     }
 
     /**

@@ -58,9 +58,13 @@ class AllocationTest {
     }
 
     private static void connect(TransportKind kind) {
+        connect(kind, new RedlockContext());
+    }
+
+    private static void connect(TransportKind kind, RedlockContext context) {
         disconnect();
         // A node timeout that no busy machine reaches: here it is not latency that is looked at.
-        redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
+        redlock = Redlock.connect(context.nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
                 .transport(kind)
                 .connectTimeoutMs(20_000)
@@ -163,6 +167,18 @@ class AllocationTest {
                 lane.await();
             }
         });
+    }
+
+    @Test
+    void namesInValuesAllocateNothing() {
+        connect(TransportKind.EPOLL, new RedlockContext().clientName("orders-7c9f:4711").nameInValues(true));
+        try {
+            CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/named"), OPTIONS,
+                    AcquireOutcome.Kind.ACQUIRED, 30_000);
+            assertBelow("acquire + extend + release with a name", 1, cycles::runOnLoop);
+        } finally {
+            disconnect();
+        }
     }
 
     @Test

@@ -1,0 +1,203 @@
+package dev.redlock.loadtest.locks;
+
+import dev.redlock.engine.LockKey;
+import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.resp.RespValue;
+import dev.redlock.resp.SafeText;
+import dev.redlock.transport.NodeAddress;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * One node, as the {@code locks} command reads and changes it. A node that cannot be reached or that rejects a command
+ * has a problem from then on and gets no further command.
+ *
+ * @threading caller-confined
+ */
+final class LockNode implements AutoCloseable {
+
+    /** The whole value is compared, as the client does. */
+    private static final String RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then "
+            + "return redis.call('DEL', KEYS[1]) end return 0";
+    private static final byte[] COUNTER_MARK = bytes(LockKey.COUNTER_MARK);
+    /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
+    private static final int VALUE_LENGTH_MAX = 1024;
+    private static final int SCAN_COUNT = 1_000;
+    /** Locks that are read at a time. */
+    private static final int CHUNK = 500;
+    private static final int COMMANDS_PER_KEY = 3;
+    private static final long TTL_OF_NO_KEY = -2;
+
+    private final NodeAddress address;
+    private AdminClient client;
+    private String problem;
+
+    private LockNode(NodeAddress address) {
+        this.address = address;
+    }
+
+    static LockNode connect(NodeAddress address, Duration timeout) {
+        LockNode node = new LockNode(address);
+        try {
+            node.client = AdminClient.connect(address, timeout);
+        } catch (IOException e) {
+            node.problem = SafeText.of(e.getMessage());
+        }
+        return node;
+    }
+
+    NodeAddress address() {
+        return address;
+    }
+
+    boolean isUp() {
+        return problem == null;
+    }
+
+    /** Why the node has no answer; null if it has. */
+    String problem() {
+        return problem;
+    }
+
+    // ---- reading ----------------------------------------------------------------------------------------------------
+
+    /**
+     * Adds the names of keys that match a pattern, without those of fencing counters.
+     *
+     * @param names one char for each byte
+     * @param limit names to collect at most
+     * @return true if there may be more
+     */
+    boolean scan(String prefix, Set<String> names, int limit) {
+        byte[] pattern = pattern(prefix);
+        byte[] cursor = bytes("0");
+        int found = 0;
+        do {
+            List<RespValue> reply = sendAll(List.of(List.of(bytes("SCAN"), cursor, bytes("MATCH"), pattern,
+                    bytes("COUNT"), bytes(Integer.toString(SCAN_COUNT)))));
+            if (reply == null) {
+                return false;
+            }
+            cursor = reply.get(0).elements().get(0).asBytes();
+            for (RespValue name : reply.get(0).elements().get(1).elements()) {
+                if (contains(name.asBytes(), COUNTER_MARK)) {
+                    continue;
+                }
+                if (found++ == limit) {
+                    return true;
+                }
+                names.add(text(name.asBytes()));
+            }
+        } while (cursor.length != 1 || cursor[0] != '0');
+        return false;
+    }
+
+    /** The prefix with its special characters escaped, and a star. */
+    static byte[] pattern(String prefix) {
+        return bytes(prefix.replaceAll("([*?\\[\\]\\\\^])", "\\\\$1") + "*");
+    }
+
+    /** Reads the keys with these names; null if the node does not answer. */
+    List<KeyReading> read(List<String> names) {
+        List<KeyReading> readings = new ArrayList<>();
+        for (int i = 0; i < names.size() && isUp(); i += CHUNK) {
+            List<String> chunk = names.subList(i, Math.min(names.size(), i + CHUNK));
+            List<List<byte[]>> commands = new ArrayList<>();
+            for (String name : chunk) {
+                byte[] key = latin(name);
+                commands.add(List.of(bytes("GETRANGE"), key, bytes("0"), bytes(Integer.toString(VALUE_LENGTH_MAX))));
+                commands.add(List.of(bytes("PTTL"), key));
+                commands.add(List.of(bytes("GETRANGE"), counter(name), bytes("0"), bytes("31")));
+            }
+            List<RespValue> replies = sendAll(commands);
+            for (int k = 0; replies != null && k < chunk.size(); k++) {
+                readings.add(reading(replies.subList(COMMANDS_PER_KEY * k, COMMANDS_PER_KEY * (k + 1))));
+            }
+        }
+        return isUp() ? readings : null;
+    }
+
+    private static KeyReading reading(List<RespValue> replies) {
+        RespValue counter = replies.get(2);
+        String fence = counter.isError() || counter.asText().isEmpty() ? null : SafeText.of(counter.asText());
+        RespValue value = replies.get(0);
+        long ttlMs = replies.get(1).asLong();
+        if (value.isError()) {
+            return new KeyReading(null, ttlMs, fence, "no lock, but a key of another type, which no acquire replaces");
+        }
+        if (ttlMs == TTL_OF_NO_KEY) {
+            return new KeyReading(null, ttlMs, fence, null);
+        }
+        byte[] bytes = value.asBytes();
+        return bytes.length > VALUE_LENGTH_MAX
+                ? new KeyReading(null, ttlMs, fence, "no lock, but a longer value, which no acquire replaces")
+                : new KeyReading(LockValue.of(bytes), ttlMs, fence, null);
+    }
+
+    /** The name of the counter is made of bytes like that of the lock. */
+    private static byte[] counter(String name) {
+        return latin(LockKey.counterName(name));
+    }
+
+    // ---- breaking ---------------------------------------------------------------------------------------------------
+
+    /** Deletes the key if it has exactly this value; null if the node does not answer. */
+    Boolean release(String name, LockValue value) {
+        List<RespValue> replies = sendAll(List.of(List.of(bytes("EVAL"), bytes(RELEASE), bytes("1"), latin(name),
+                value.toBytes())));
+        return replies == null ? null : replies.get(0).asLong() == 1;
+    }
+
+    // ---- the connection ---------------------------------------------------------------------------------------------
+
+    /** The replies; null if the node has a problem now. A wrong type is an answer about the key, and no problem. */
+    private List<RespValue> sendAll(List<List<byte[]>> commands) {
+        if (!isUp()) {
+            return null;
+        }
+        try {
+            List<RespValue> replies = client.sendAll(commands);
+            for (int i = 0; i < replies.size(); i++) {
+                RespValue reply = replies.get(i);
+                if (reply.isError() && !reply.asText().startsWith("WRONGTYPE")) {
+                    String command = text(commands.get(i).get(0));
+                    problem = command + " failed: " + SafeText.of(reply.asText());
+                    return null;
+                }
+            }
+            return replies;
+        } catch (IOException e) {
+            problem = SafeText.of(String.valueOf(e.getMessage()));
+            return null;
+        }
+    }
+
+    @Override
+    public void close() {
+        if (client != null) {
+            client.close();
+        }
+    }
+
+    // ---- bytes ------------------------------------------------------------------------------------------------------
+
+    private static boolean contains(byte[] bytes, byte[] part) {
+        return text(bytes).contains(text(part));
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static byte[] latin(String bytes) {
+        return bytes.getBytes(StandardCharsets.ISO_8859_1);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.ISO_8859_1);
+    }
+}
