@@ -9,6 +9,8 @@ module dev.redlock {
     requires io.netty.transport.classes.io_uring;
     requires io.netty.transport.classes.kqueue;
     requires io.netty.transport.unix.common;
+    // For the events of JFR; an image without this module works without them.
+    requires static jdk.jfr;
     // No class refers to these modules, but without them no application on the module path loads a native library.
     requires io.netty.transport.epoll.linux.aarch_64;
     requires io.netty.transport.epoll.linux.x86_64;

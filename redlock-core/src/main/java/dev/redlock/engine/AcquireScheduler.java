@@ -74,6 +74,7 @@ final class AcquireScheduler {
             return;
         }
         PendingAcquire pending = take(lease);
+        conductor.telemetry().onAcquireStarted(pending);
         autoExtendedCount += isExtendable ? 1 : 0;
         if (lease.waitNs > 0) {
             pending.deadlineNs = conductor.nowNs() + Math.min(lease.waitNs, WAIT_NS_MAX);
@@ -85,7 +86,7 @@ final class AcquireScheduler {
     }
 
     private void refuseOverloaded(LeaseHandle lease) {
-        conductor.counters().onOutcome(AcquireOutcome.Kind.OVERLOADED);
+        conductor.telemetry().onAcquireRejected(lease, AcquireOutcome.Kind.OVERLOADED);
         lease.completeAcquire(AcquireOutcome.Kind.OVERLOADED, AcquireOutcome.Kind.OVERLOADED);
     }
 
@@ -170,7 +171,7 @@ final class AcquireScheduler {
     void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
         releaseSlot();
-        conductor.counters().onAttemptFailed(reason);
+        conductor.telemetry().onAttemptFailed(reason);
         if (loop.isShuttingDown()) {
             // The shutdown of the loop has closed the connections.
             finish(pending, AcquireOutcome.Kind.CLOSED, AcquireOutcome.Kind.CLOSED);
@@ -288,7 +289,7 @@ final class AcquireScheduler {
                 return;
             }
             if (step == PendingAcquire.TimerStep.BACKSTOP) {
-                conductor.counters().onBackstop();
+                conductor.telemetry().onBackstop(lease.key);
             }
             long generation = pending.generation;
             try {
@@ -316,8 +317,8 @@ final class AcquireScheduler {
         try {
             leaveQueues(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
+            conductor.telemetry().onAcquireEnded(pending, kind, reason);
             recycle(pending);
-            conductor.counters().onOutcome(kind);
             lease.completeAcquire(kind, reason);
         }
     }

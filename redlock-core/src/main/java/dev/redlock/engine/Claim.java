@@ -8,6 +8,7 @@ import dev.redlock.quorum.LateExtensions;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.Vote;
+import dev.redlock.telemetry.ReleaseEvent;
 import dev.redlock.time.DeadlineTimer;
 
 /**
@@ -104,6 +105,9 @@ final class Claim extends LockRequest {
     boolean isFanOutInProgress;
     /** The longest ttl that was sent: a node that missed later commands may keep its key for that long. */
     long ttlMsMax;
+    /** Times the release for JFR while {@link #isReleaseTimed}; null until the event is first enabled. */
+    ReleaseEvent releaseEvent;
+    boolean isReleaseTimed;
     private final Conductor conductor;
     private int pendingReplyCount;
 

@@ -53,6 +53,7 @@ final class Conductor implements NodeListener {
     private final TokenStream tokens;
     private final byte[] tokenLabel;
     private final ConductorCounters counters = new ConductorCounters();
+    private final LoopTelemetry telemetry;
     private final ClaimPool claims = new ClaimPool(this);
     private final AcquireScheduler scheduler;
     private final AcquireOperation acquireOperation = new AcquireOperation(this);
@@ -74,6 +75,7 @@ final class Conductor implements NodeListener {
     Conductor(ClientConfig config, EventLoop loop, IoTransport transport, NanoClock clock,
             TokenStream tokens, RandomGenerator random) {
         this.config = config;
+        this.telemetry = new LoopTelemetry(this);
         this.loop = loop;
         this.clock = clock;
         this.tokens = tokens;
@@ -129,6 +131,7 @@ final class Conductor implements NodeListener {
 
     @Override
     public void onStateChange(NodeView node, NodeState state) {
+        telemetry.onNodeState(node, state);
         if (state == NodeState.READY || state == NodeState.QUARANTINED || state == NodeState.WAITING) {
             // A restored copy of this process has to reconnect: new entropy keeps its tokens different from the
             // original's.
@@ -245,6 +248,10 @@ final class Conductor implements NodeListener {
 
     ConductorCounters counters() {
         return counters;
+    }
+
+    LoopTelemetry telemetry() {
+        return telemetry;
     }
 
     Node[] nodes() {

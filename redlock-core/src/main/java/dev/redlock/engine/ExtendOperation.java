@@ -1,7 +1,6 @@
 package dev.redlock.engine;
 
 import dev.redlock.ExtendOutcome;
-import dev.redlock.LeaseState;
 import dev.redlock.NodeState;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
@@ -79,7 +78,7 @@ final class ExtendOperation {
     /** Removes a node that has proved that it does not hold the token. */
     void onNotHeld(Claim claim, int nodeIndex) {
         if (claim.phase == Claim.Phase.HELD) {
-            conductor.keeper().dropHolder(claim, nodeIndex);
+            conductor.keeper().dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         }
     }
 
@@ -122,7 +121,7 @@ final class ExtendOperation {
         long nowNs = conductor.nowNs();
         LeaseHandle lease = claim.lease;
         if (claim.validBeforeExtensionNs - nowNs <= 0 || claim.extendedUntilNs - nowNs <= 0) {
-            conductor.keeper().lose(claim, LeaseState.EXPIRED);
+            conductor.keeper().expire(claim);
             return;
         }
         claim.holderMask = claim.extendRound.granted();

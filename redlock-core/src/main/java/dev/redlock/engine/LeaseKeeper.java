@@ -148,7 +148,7 @@ final class LeaseKeeper {
             return;
         }
         if (lease.validUntilNs() - nowNs <= 0) {
-            lose(claim, LeaseState.EXPIRED);
+            expire(claim);
             return;
         }
         boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
@@ -170,7 +170,7 @@ final class LeaseKeeper {
         if (!isHeld) {
             lease.completeExtend(lease.isExpired() ? ExtendOutcome.EXPIRED : ExtendOutcome.NOT_HELD);
         } else if (isOver) {
-            lose(claim, LeaseState.EXPIRED);
+            expire(claim);
         } else if (!claim.isExtending) {
             lease.setExtendState(LeaseHandle.ExtendState.STARTED);
             startExtension(claim, lease.extendTtlMs);
@@ -194,7 +194,7 @@ final class LeaseKeeper {
         long nowNs = conductor.nowNs();
         boolean isSuccess = outcome == ExtendOutcome.EXTENDED;
         if (isSuccess) {
-            conductor.counters().onExtended();
+            conductor.telemetry().onExtended();
         }
         boolean isManual = lease.extendState() == LeaseHandle.ExtendState.STARTED;
         if (isSuccess && !isManual) {
@@ -213,19 +213,20 @@ final class LeaseKeeper {
         }
     }
 
-    /** Ends a lost or expired lease: releases its keys and notifies its listener. */
-    void lose(Claim claim, LeaseState state) {
-        lose(claim, state, ReleaseOutcome.EXPIRED,
-                state == LeaseState.LOST ? ExtendOutcome.LOST : ExtendOutcome.EXPIRED);
+    /** Ends an expired lease: releases its keys and notifies its listener. */
+    void expire(Claim claim) {
+        lose(claim, LeaseState.EXPIRED, ReleaseOutcome.EXPIRED, ExtendOutcome.EXPIRED, LossCause.VALIDITY_ENDED,
+                LossCause.NO_NODE);
     }
 
     /** Ends a lease because its loop ends: the client can neither extend nor release it. */
     void loseWithoutNodes(Claim claim) {
-        lose(claim, LeaseState.LOST, ReleaseOutcome.UNKNOWN, ExtendOutcome.NOT_HELD);
+        lose(claim, LeaseState.LOST, ReleaseOutcome.UNKNOWN, ExtendOutcome.NOT_HELD, LossCause.LOOP_ENDED,
+                LossCause.NO_NODE);
     }
 
     private void lose(Claim claim, LeaseState state, ReleaseOutcome releaseOutcome,
-            ExtendOutcome extendOutcome) {
+            ExtendOutcome extendOutcome, LossCause cause, int nodeIndex) {
         LeaseHandle lease = claim.lease;
         // A callback may reuse the lease, for another resource and with another listener.
         LockKey key = lease.key;
@@ -244,7 +245,7 @@ final class LeaseKeeper {
             }
         } finally {
             if (!lease.isKept) {
-                conductor.counters().onLost(state);
+                conductor.telemetry().onLeaseLost(lease, key, state, cause, nodeIndex);
             }
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(extendOutcome);
@@ -255,9 +256,9 @@ final class LeaseKeeper {
     }
 
     /** A failed release of one lease must not keep the keeper from the others. */
-    private void loseGuarded(Claim claim) {
+    private void loseGuarded(Claim claim, LossCause cause, int nodeIndex) {
         try {
-            lose(claim, LeaseState.LOST);
+            lose(claim, LeaseState.LOST, ReleaseOutcome.EXPIRED, ExtendOutcome.LOST, cause, nodeIndex);
         } catch (RuntimeException | Error e) {
             Log.error("the release of a lost lease threw; its keys expire with their ttl", e);
         }
@@ -268,10 +269,10 @@ final class LeaseKeeper {
     }
 
     /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
-    void dropHolder(Claim claim, int nodeIndex) {
+    void dropHolder(Claim claim, int nodeIndex, LossCause cause) {
         claim.holderMask &= ~(1L << nodeIndex);
         if (Long.bitCount(claim.holderMask) < Quorum.sizeOf(conductor.nodeCount())) {
-            loseGuarded(claim);
+            loseGuarded(claim, cause, nodeIndex);
         }
     }
 
@@ -284,7 +285,7 @@ final class LeaseKeeper {
             if (claim.isExtending) {
                 claim.extendRound.revoke(nodeIndex);
             }
-            dropHolder(claim, nodeIndex);
+            dropHolder(claim, nodeIndex, LossCause.CLOCK_JUMPED);
             // A listener may have released the next lease: then the scan starts again, which is harmless.
             lease = next != null && !isHeld(next) ? firstHeld : next;
         }

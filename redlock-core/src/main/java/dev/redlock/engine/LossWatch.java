@@ -86,7 +86,7 @@ final class LossWatch {
 
     void onReply(Claim claim, int nodeIndex, long value) {
         if (value != HELD_REPLY && claim.phase == Claim.Phase.HELD) {
-            conductor.keeper().dropHolder(claim, nodeIndex);
+            conductor.keeper().dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.telemetry.AcquireEvent;
 import dev.redlock.time.DeadlineTimer;
 
 /**
@@ -90,6 +91,10 @@ final class PendingAcquire {
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
 
+    /** Times the acquisition for JFR while {@link #isTimed}; null until the event is first enabled. */
+    AcquireEvent event;
+    boolean isTimed;
+
     PendingAcquire(AcquireScheduler scheduler) {
         this.timer = new DeadlineTimer(nowNs -> scheduler.onTimer(this, nowNs));
     }
@@ -106,6 +111,7 @@ final class PendingAcquire {
         expiryNs = 0;
         plan = Plan.UNCONTENDED;
         hasReservedSlot = false;
+        isTimed = false;
         generation++;
     }
 }

@@ -64,6 +64,7 @@ final class ReleaseOperation {
         claim.releaseRound.reset();
         try {
             long nowNs = conductor.nowNs();
+            conductor.telemetry().onReleaseStarted(claim);
             conductor.startTimer(claim.roundTimer, nowNs + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
             send(claim);
         } catch (RuntimeException | Error e) {
@@ -197,7 +198,7 @@ final class ReleaseOperation {
         claim.phase = Claim.Phase.ABANDONED;
         claim.lease = null;
         lease.claim = null;
-        conductor.counters().onReleased(outcome);
+        conductor.telemetry().onReleaseEnded(claim, outcome);
         conductor.shutdown().recordRelease(lease, outcome);
         lease.completeRelease(outcome);
     }

@@ -240,7 +240,7 @@ final class WaitQueues {
         WaitQueue queue = queues.get(name, index, length);
         if (queue == null) {
             // Nobody waits any more.
-            conductor.counters().onSpuriousPush();
+            conductor.telemetry().onSpuriousPush(null, nodeIndex);
             return;
         }
         unregister(queue, nodeIndex);
@@ -249,10 +249,10 @@ final class WaitQueues {
             onWoken(queue, head, nodeIndex);
         } else if (head.claim != null && (head.claim.acquireRound.refused() & 1L << nodeIndex) != 0) {
             // The push follows the refusal: the change is later than the attempt.
-            conductor.counters().onWoken();
+            conductor.telemetry().onWoken(queue.key, nodeIndex);
             head.isWoken = true;
         } else {
-            conductor.counters().onSpuriousPush();
+            conductor.telemetry().onSpuriousPush(queue.key, nodeIndex);
         }
     }
 
@@ -262,7 +262,7 @@ final class WaitQueues {
      * may not come: it is slow, or has another key than the other nodes. So the attempt asks all nodes at once.
      */
     private void onWoken(WaitQueue queue, PendingAcquire head, int nodeIndex) {
-        conductor.counters().onWoken();
+        conductor.telemetry().onWoken(queue.key, nodeIndex);
         int doorkeeper = conductor.doorkeeper().of(queue.key);
         boolean isExpected = doorkeeper != nodeIndex && doorkeeper != Doorkeeper.NONE
                 && (queue.registeredMask & 1L << doorkeeper) != 0;
@@ -292,15 +292,15 @@ final class WaitQueues {
         queues.forEach(queue -> {
             if ((queue.registeredMask & 1L << nodeIndex) != 0) {
                 unregister(queue, nodeIndex);
-                wakeUnregistered(queue);
+                wakeUnregistered(queue, nodeIndex);
             }
         });
     }
 
-    private void wakeUnregistered(WaitQueue queue) {
+    private void wakeUnregistered(WaitQueue queue, int nodeIndex) {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
-            conductor.counters().onWoken();
+            conductor.telemetry().onWoken(queue.key, nodeIndex);
             scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, wakeNs);
             wakeNs += WAKE_INTERVAL_NS;
         }

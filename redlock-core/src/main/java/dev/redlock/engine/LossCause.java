@@ -1,0 +1,30 @@
+package dev.redlock.engine;
+
+/**
+ * Why a held lease has ended without a release.
+ *
+ * @threading immutable
+ */
+enum LossCause {
+    /** The end of its validity. */
+    VALIDITY_ENDED("the validity ended"),
+    /** A node has proved that its key does not have the token any more. */
+    KEY_GONE("a node does not hold the key any more"),
+    /** The clock of a node has jumped, so its key may expire early. */
+    CLOCK_JUMPED("the clock of a node jumped"),
+    /** The event loop has ended before the client was closed. */
+    LOOP_ENDED("the event loop ended");
+
+    /** No node has caused the loss. */
+    static final int NO_NODE = -1;
+
+    private final String text;
+
+    LossCause(String text) {
+        this.text = text;
+    }
+
+    String text() {
+        return text;
+    }
+}
