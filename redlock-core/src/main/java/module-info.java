@@ -5,6 +5,7 @@ module dev.redlock {
     requires transitive io.netty.transport;
     requires io.netty.buffer;
     requires io.netty.common;
+    requires io.netty.handler;
     requires io.netty.transport.classes.epoll;
     requires io.netty.transport.classes.io_uring;
     requires io.netty.transport.classes.kqueue;

@@ -20,7 +20,7 @@ public final class NodeStatus {
         return node.index();
     }
 
-    /** @return its address without user and password */
+    /** @return its address without user and password; {@code rediss://host:port} with TLS */
     public String address() {
         return node.address().toString();
     }
@@ -63,6 +63,16 @@ public final class NodeStatus {
      */
     public String wakeUpProblem() {
         return node.wakeUpProblem();
+    }
+
+    /**
+     * The TLS of the connection: protocol, cipher suite and implementation. If the files of the {@link TlsOptions} have
+     * changed and cannot be used, the reason follows.
+     *
+     * @return one line; null without TLS, or if the node is not connected
+     */
+    public String tlsDescription() {
+        return node.tlsDescription();
     }
 
     /** @return nanoseconds of the last measured round trip; 0 before the first */

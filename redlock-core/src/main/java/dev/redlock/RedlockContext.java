@@ -17,6 +17,7 @@ import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Token;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.TlsContexts;
 import io.netty.channel.EventLoop;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -81,6 +82,7 @@ public final class RedlockContext {
     private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * NS_PER_MS, 50 * NS_PER_MS);
     private IdlePolicy idlePolicy = IdlePolicy.BLOCK;
     private TransportKind transport = TransportKind.AUTO;
+    private TlsOptions tls;
     private boolean isConcluded;
 
     /** A context with every option at its default and no nodes. */
@@ -92,9 +94,10 @@ public final class RedlockContext {
      * Adds the independent masters: 1 to 63. An odd number is best, since an even one tolerates no more failures than
      * the odd one below it.
      *
-     * @param addresses one node each: {@code host:port}, {@code redis://[user:password@]host[:port]} or
-     *                  {@code unix:///path}. Special characters of user and password are percent-encoded:
-     *                  {@code %40} for an at sign, {@code %2F} for a slash, {@code %23} for a hash.
+     * @param addresses one node each: {@code host:port}, {@code redis://[user:password@]host[:port]},
+     *                  {@code rediss://[user:password@]host[:port]} for TLS, or {@code unix:///path}. Special
+     *                  characters of user and password are percent-encoded: {@code %40} for an at sign, {@code %2F} for
+     *                  a slash, {@code %23} for a hash.
      * @return this
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */
@@ -125,6 +128,33 @@ public final class RedlockContext {
             }
             throw new IllegalArgumentException(
                     "address " + (index + 1) + " of " + addresses.length + ": " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Sets the options of TLS, which the nodes with a {@code rediss://} address use.
+     *
+     * @param options default {@link TlsOptions#defaults}
+     * @return this
+     */
+    public RedlockContext tls(TlsOptions options) {
+        checkOpen();
+        tls = Objects.requireNonNull(options, "TLS options are null");
+        return this;
+    }
+
+    /** The TLS of the nodes that use it; null if none does. */
+    private TlsContexts tlsContexts() {
+        if (nodes.stream().noneMatch(NodeAddress::isTls)) {
+            return null;
+        }
+        return new TlsContexts((tls == null ? TlsOptions.defaults() : tls).spec());
+    }
+
+    private void checkTls() {
+        if (tls != null && nodes.stream().noneMatch(NodeAddress::isTls)) {
+            throw new IllegalArgumentException("TLS options are set and no node address asks for TLS: write rediss://"
+                    + nodes.get(0).toString().replaceFirst("^unix:.*", "host:port") + ", or remove tls(...)");
         }
     }
 
@@ -629,6 +659,7 @@ public final class RedlockContext {
             throw new IllegalArgumentException("no nodes are configured: give at least one address");
         }
         checkCredentials();
+        checkTls();
         if (nodeTimeoutNs > maxTtlMs * NS_PER_MS) {
             throw new IllegalArgumentException("nodeTimeout " + nodeTimeoutNs / NS_PER_MS
                     + " ms is longer than maxTtl " + maxTtlMs + " ms: no lock could outlive one slow answer");
@@ -729,7 +760,7 @@ public final class RedlockContext {
                 commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
                 isMarkUsed() ? keyPrefix + MARK_NAME : null,
                 releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName,
-                wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE, loginSource());
+                wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE, loginSource(), tlsContexts());
     }
 
     @Override

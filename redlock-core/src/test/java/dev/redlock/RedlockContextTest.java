@@ -122,7 +122,8 @@ class RedlockContextTest {
     @Test
     void nullIsRejectedWithItsName() {
         Refusal.ofNull("node addresses are null", () -> context.nodes((String[]) null));
-        Refusal.ofNull("node address is null: write host:port, redis://[user:password@]host[:port] or unix:///path",
+        Refusal.ofNull("node address is null: write host:port, redis://[user:password@]host[:port], rediss:// for TLS,"
+                + " or unix:///path",
                 () -> context.nodes("h:1", null));
         Refusal.ofNull("key prefix is null: give \"\" for none", () -> context.keyPrefix(null));
         Refusal.ofNull("client name is null: give \"\" for none", () -> context.clientName(null));
@@ -151,7 +152,8 @@ class RedlockContextTest {
                 + " write nowhere:6379 if the node has the default port",
                 () -> context.nodes("nowhere"));
         Refusal.ofArgument("address 2 of 3: node address \"redis://...\" is invalid: the port must be a number"
-                + " from 1 to 65535; write host:port, redis://[user:password@]host[:port] or unix:///path",
+                + " from 1 to 65535; write host:port, redis://[user:password@]host[:port], rediss:// for TLS, or"
+                + " unix:///path",
                 () -> new RedlockContext().nodes("a:1", "redis://ann:secret", "c:1"));
         Refusal.ofArgument("node address H:1 is given twice: one server has one vote, so each node must be a server"
                 + " of its own", () -> context.nodes("h:1", "redis://:secret@H:1"));

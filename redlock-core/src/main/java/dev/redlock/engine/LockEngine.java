@@ -16,6 +16,7 @@ import dev.redlock.transport.IoTransport;
 import dev.redlock.transport.NettyTransport;
 import dev.redlock.transport.NettyVersion;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.TlsContexts;
 import io.netty.channel.EventLoop;
 import java.security.SecureRandom;
 import java.util.ArrayList;
@@ -69,7 +70,16 @@ public final class LockEngine {
      */
     public static LockEngine create(ClientConfig config) {
         NettyVersion.check();
+        warnIfAnyHostNameIsAccepted(config);
         return config.loops().given().isEmpty() ? onOwnLoops(config) : onGivenLoops(config);
+    }
+
+    private static void warnIfAnyHostNameIsAccepted(ClientConfig config) {
+        TlsContexts tls = config.nodeOptions().tls();
+        if (tls != null && !tls.areHostNamesVerified()) {
+            Log.log(System.Logger.Level.WARNING, "TLS does not verify the host names of nodes, as configured by"
+                    + " TlsOptions.acceptAnyHostName: a holder of any trusted certificate can act as a node");
+        }
     }
 
     private static LockEngine onOwnLoops(ClientConfig config) {

@@ -7,6 +7,7 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.Login;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.TlsChannel;
 import java.lang.System.Logger.Level;
 
 /**
@@ -189,8 +190,8 @@ public final class Node {
 
     // ---- handshake --------------------------------------------------------------------------------------------------
 
-    private NodeConnection newConnection() {
-        return new NodeConnection(sender, events, options, fanOut.buffers());
+    private NodeConnection newConnection(TlsChannel tls) {
+        return new NodeConnection(sender, events, options, fanOut.buffers(), tls);
     }
 
     private void onHandshakeTimeout() {
@@ -299,6 +300,17 @@ public final class Node {
         }
     }
 
+    /** Why a connection may have ended before the first reply: the two ports of a server, or a certificate. */
+    private String hintFor(NodeConnection ended) {
+        if (ended.hasReplied() || view.address().isUnixSocket()) {
+            return "";
+        }
+        return ended.tls() == null
+                ? " before its first reply; if this is its TLS port, write rediss://" + view.address()
+                : " right after the TLS handshake; if it requires a client certificate, give one that it trusts with"
+                        + " TlsOptions.clientCertificate or clientKeyStore; its log has the reason";
+    }
+
     private void detach() {
         context.timers().stop(handshakeTimer);
         firstContact.stop();
@@ -306,6 +318,7 @@ public final class Node {
         authenticator.stop();
         sender.detach();
         view.setWakeUpProblem("not connected");
+        view.setTlsDescription(null);
         connection = null;
         closeReason = null;
     }
@@ -394,6 +407,7 @@ public final class Node {
             connection = opened;
             closeReason = null;
             sender.attach(opened);
+            showTls(opened.tls());
             setState(NodeState.HANDSHAKING);
             authenticator.start();
         }
@@ -413,6 +427,20 @@ public final class Node {
         @Override
         public void onConnectFailed(String reason) {
             connectAgain(Level.INFO, reason, 0);
+        }
+
+        private void showTls(TlsChannel tls) {
+            if (tls != null) {
+                view.setTlsDescription(tls.description());
+                if (tls.problem() != null) {
+                    view.log(Level.WARNING, tls.problem());
+                }
+            }
+        }
+
+        @Override
+        public void onConnectRejected(String reason) {
+            connectAgain(Level.WARNING, reason, REJECTED_DELAY_MS);
         }
 
         @Override
@@ -477,9 +505,25 @@ public final class Node {
         }
 
         @Override
+        public void onConnectionBroken(NodeConnection broken, String reason) {
+            onConnectionError(broken, reason + hintFor(broken));
+        }
+
+        @Override
+        public void onConnectionRejected(NodeConnection broken, String reason) {
+            if (broken == connection && state() != NodeState.DRAINING && state() != NodeState.CLOSED) {
+                reject(reason);
+            } else {
+                onConnectionError(broken, reason);
+            }
+        }
+
+        @Override
         public void onDisconnected(NodeConnection closed) {
             if (closed == connection) {
-                String reason = closeReason == null ? "the server closed the connection" : closeReason;
+                String reason = closeReason == null
+                        ? "the server closed the connection" + hintFor(closed)
+                        : closeReason;
                 detach();
                 if (state() == NodeState.DRAINING || state() == NodeState.CLOSED) {
                     setState(NodeState.CLOSED);

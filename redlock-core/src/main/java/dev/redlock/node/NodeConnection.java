@@ -3,6 +3,8 @@ package dev.redlock.node;
 import dev.redlock.resp.RespLimits;
 import dev.redlock.resp.RespProtocolException;
 import dev.redlock.resp.netty.RespInboundHandler;
+import dev.redlock.transport.TlsChannel;
+import dev.redlock.transport.TlsFailure;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -24,6 +26,10 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
             .elementCountMax(4096)
             .depthMax(16);
 
+    /** The first byte of the records that a server with TLS may send first. */
+    private static final int TLS_ALERT = 21;
+    private static final int TLS_HANDSHAKE = 22;
+
     /**
      * Gets the end of the connection.
      *
@@ -34,6 +40,12 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         /** The connection must close, for a reason. */
         void onConnectionError(NodeConnection connection, String reason);
 
+        /** The connection has failed by itself. */
+        void onConnectionBroken(NodeConnection connection, String reason);
+
+        /** The connection must close, for a reason that only a person can end. */
+        void onConnectionRejected(NodeConnection connection, String reason);
+
         /** The connection is closed. */
         void onDisconnected(NodeConnection connection);
     }
@@ -43,25 +55,36 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     private final RequestRing ring;
     private final ReadBuffer readBuffer;
     private final ReplyReader replyReader;
+    private final TlsChannel tls;
     private Channel channel;
     private final WakeUps wakeUps = new WakeUps();
     private boolean hasUnflushed;
     private long checkpointCount;
     private long checkpointNs;
 
+    /** A connection that is opened next, with TLS or null for none. */
     NodeConnection(CommandSender sender, Listener listener, NodeOptions options,
-            DirectBuffers buffers) {
+            DirectBuffers buffers, TlsChannel tls) {
         this.sender = sender;
         this.listener = listener;
         this.readBuffer = new ReadBuffer(buffers);
         this.ring = new RequestRing(options.inFlightMax());
         this.replyReader = new ReplyReader(ring, sender);
+        this.tls = tls;
     }
 
     void addTo(ChannelPipeline pipeline) {
         channel = pipeline.channel();
         channel.config().setRecvByteBufAllocator(readBuffer);
+        if (tls != null) {
+            tls.addTo(channel);
+        }
         pipeline.addLast(new RespInboundHandler(replyReader, LIMITS, this), this);
+    }
+
+    /** The TLS of the connection; null for none. */
+    TlsChannel tls() {
+        return tls;
     }
 
     // ---- sending ----------------------------------------------------------------------------------------------------
@@ -135,6 +158,11 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         return nowNs - checkpointNs >= timeoutNs;
     }
 
+    /** Whether the server has replied to any request. */
+    boolean hasReplied() {
+        return ring.removedCount() > 0;
+    }
+
     /** Frees memory that was not needed since the last call. To be called at regular intervals. */
     void trim() {
         ring.trim();
@@ -192,12 +220,25 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
 
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        fail("connection failed: " + cause);
+        if (tls == null) {
+            listener.onConnectionBroken(this, "connection failed: " + cause);
+            return;
+        }
+        TlsFailure failure = tls.failureOf(cause, false);
+        if (failure.isPermanent()) {
+            listener.onConnectionRejected(this, failure.reason());
+        } else {
+            listener.onConnectionBroken(this, failure.reason());
+        }
     }
 
     @Override
     public void onProtocolError(RespProtocolException e) {
-        fail("malformed reply: " + e.getMessage());
+        boolean isTlsRecord = tls == null && e.offset() == 0
+                && (e.byteSeen() == TLS_ALERT || e.byteSeen() == TLS_HANDSHAKE);
+        fail(isTlsRecord
+                ? "the server replies with TLS: write rediss:// in the address of the node"
+                : "malformed reply: " + e.getMessage());
     }
 
     @Override

@@ -4,6 +4,9 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.TlsChannel;
+import dev.redlock.transport.TlsContext;
+import dev.redlock.transport.TlsFailure;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -13,11 +16,11 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.WriteBufferWaterMark;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /**
- * Opens the connections to one node: look-up of the host name, connect, time limits for both, and the delay before the
- * next try.
+ * Opens the connections to one node: look-up of the host name, connect, the handshake of TLS, time limits for all of
+ * them, and the delay before the next try.
  *
  * @threading event-loop-confined
  */
@@ -38,8 +41,11 @@ final class NodeConnector {
         /** A try starts. */
         void onConnecting();
 
-        /** A connection is open; its handshake is next. */
+        /** A connection is open, also for TLS; the handshake of the protocol is next. */
         void onConnected(NodeConnection connection);
+
+        /** The try failed for a reason that only a person can end; nothing is under way any more. */
+        void onConnectRejected(String reason);
 
         /** The try failed; nothing is under way any more. */
         void onConnectFailed(String reason);
@@ -51,13 +57,13 @@ final class NodeConnector {
      * @threading immutable
      */
     private enum Step {
-        NONE, LOOK_UP, CONNECT
+        NONE, LOOK_UP, TLS_FILES, CONNECT, TLS_HANDSHAKE
     }
 
     private final NodeAddress address;
     private final NodeContext context;
     private final NodeOptions options;
-    private final Supplier<NodeConnection> newConnection;
+    private final Function<TlsChannel, NodeConnection> newConnection;
     private final Listener listener;
     private final DeadlineTimer retryTimer = new DeadlineTimer(nowNs -> connect());
     private final DeadlineTimer timeoutTimer = new DeadlineTimer(nowNs -> onTimeout());
@@ -65,11 +71,13 @@ final class NodeConnector {
     private int lookupCount;
     /** Look-ups in a row that timed out. */
     private int lookupTimeoutCount;
-    /** The connection of step {@link Step#CONNECT}, and its channel once it exists. */
+    /** The time limit for connect and handshake of a connection with TLS. */
+    private long openDeadlineNs;
+    /** The connection of step {@link Step#CONNECT} or later, and its channel once it exists. */
     private NodeConnection opening;
     private Channel openingChannel;
 
-    NodeConnector(NodeAddress address, NodeContext context, Supplier<NodeConnection> newConnection,
+    NodeConnector(NodeAddress address, NodeContext context, Function<TlsChannel, NodeConnection> newConnection,
             Listener listener) {
         this.address = address;
         this.context = context;
@@ -125,6 +133,11 @@ final class NodeConnector {
         listener.onConnectFailed(reason);
     }
 
+    private void reject(String reason) {
+        stop();
+        listener.onConnectRejected(reason);
+    }
+
     /**
      * A look-up has ended. The first address counts, also that of an earlier look-up that timed out: the name is the
      * same. A failure counts only if it is that of the latest look-up.
@@ -139,7 +152,32 @@ final class NodeConnector {
             return;
         }
         try {
-            open(found);
+            if (address.isTls()) {
+                readTlsFiles(number, found);
+            } else {
+                open(found, null);
+            }
+        } catch (RuntimeException | Error e) {
+            fail("connection failed: " + e);
+        }
+    }
+
+    private void readTlsFiles(int number, SocketAddress found) {
+        step = Step.TLS_FILES;
+        options.tls().forConnection(context.loop(), (tls, problem) -> onTlsFilesRead(number, found, tls, problem));
+    }
+
+    private void onTlsFilesRead(int number, SocketAddress found, TlsContext tls, String problem) {
+        if (step != Step.TLS_FILES || number != lookupCount) {
+            return;
+        }
+        if (tls == null) {
+            reject("TLS cannot be used: " + problem);
+            return;
+        }
+        try {
+            openDeadlineNs = nowNs() + options.connectTimeoutMs() * NS_PER_MS;
+            open(found, new TlsChannel(address, tls, options.tls()));
         } catch (RuntimeException | Error e) {
             fail("connection failed: " + e);
         }
@@ -152,7 +190,7 @@ final class NodeConnector {
                 : "host name look-up failed: " + failure;
     }
 
-    private void open(SocketAddress found) {
+    private void open(SocketAddress found, TlsChannel tls) {
         // Netty's own resolver would hold a reference to the loop until the loop is shut down.
         Bootstrap bootstrap = new Bootstrap().group(context.loop())
                 .disableResolver()
@@ -161,7 +199,7 @@ final class NodeConnector {
                 .option(ChannelOption.WRITE_BUFFER_WATER_MARK,
                         new WriteBufferWaterMark(options.unsentBytesMax() / 2, options.unsentBytesMax()));
         context.transport().tune(bootstrap, address, options.unansweredTimeoutMs());
-        NodeConnection connection = newConnection.get();
+        NodeConnection connection = newConnection.apply(tls);
         step = Step.CONNECT;
         opening = connection;
         ChannelFuture connected = bootstrap.handler(initializerOf(connection)).connect(found);
@@ -187,12 +225,37 @@ final class NodeConnector {
     private void onConnected(ChannelFuture future, NodeConnection connection) {
         if (opening != connection) {
             future.channel().close();
-        } else if (future.isSuccess()) {
-            openingChannel = null;
-            stop();
-            listener.onConnected(connection);
-        } else {
+        } else if (!future.isSuccess()) {
             fail("connection failed: " + future.cause().getMessage());
+        } else if (connection.tls() == null) {
+            onOpen(connection);
+        } else {
+            step = Step.TLS_HANDSHAKE;
+            openingChannel = future.channel();
+            context.timers().start(timeoutTimer, openDeadlineNs);
+            connection.tls().onHandshake(failure -> onTlsHandshake(connection, failure));
+        }
+    }
+
+    private void onOpen(NodeConnection connection) {
+        openingChannel = null;
+        stop();
+        listener.onConnected(connection);
+    }
+
+    private void onTlsHandshake(NodeConnection connection, Throwable thrown) {
+        if (opening != connection) {
+            return;
+        }
+        if (thrown == null) {
+            onOpen(connection);
+            return;
+        }
+        TlsFailure failure = connection.tls().failureOf(thrown, true);
+        if (failure.isPermanent()) {
+            reject(failure.reason());
+        } else {
+            fail(failure.reason());
         }
     }
 
@@ -202,6 +265,12 @@ final class NodeConnector {
             lookupTimeoutCount++;
             fail("host name look-up timed out: no result for " + address.host() + " in " + timeoutMs
                     + " ms; check the DNS");
+        } else if (step == Step.TLS_FILES) {
+            fail("TLS cannot be used: the files of TlsOptions were not read in time; check their file system and the"
+                    + " password suppliers");
+        } else if (step == Step.TLS_HANDSHAKE) {
+            fail("the TLS handshake was not complete " + options.connectTimeoutMs() + " ms after the connect started:"
+                    + " check that the port is the TLS port of the node");
         } else {
             fail("connection failed: no result in time");
         }

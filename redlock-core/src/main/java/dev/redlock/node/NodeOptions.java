@@ -2,6 +2,7 @@ package dev.redlock.node;
 
 import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
+import dev.redlock.transport.TlsContexts;
 
 /**
  * The part of the configuration that concerns one node. The values are validated by the public context.
@@ -25,11 +26,12 @@ import dev.redlock.quorum.Drift;
  * @param areWakeUpsWanted    register refused acquires for pushes
  * @param areScriptsOptional  load no scripts on a node whose conditional commands suffice for plain locks
  * @param loginSource         the user's credentials provider; null if the addresses contain the credentials
+ * @param tls                 TLS of the nodes that use it; null if none does
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
         int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuardMode guardMode, Drift drift,
         int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, String markKey,
         int releaseBatchMax, int undeliveredReleasesMax, String clientName, boolean areWakeUpsWanted,
-        boolean areScriptsOptional, LoginSource loginSource) {
+        boolean areScriptsOptional, LoginSource loginSource, TlsContexts tls) {
 }

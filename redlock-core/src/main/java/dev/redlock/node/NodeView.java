@@ -31,6 +31,7 @@ public final class NodeView {
     private volatile String refreshProblem;
     private volatile long roundTripNs;
     private volatile String wakeUpProblem = "not connected";
+    private volatile String tlsDescription;
     /** Monotonic time; valid while {@link #isQuarantineReported}. */
     private long quarantineEndNs;
     private volatile boolean isQuarantineReported;
@@ -89,6 +90,11 @@ public final class NodeView {
         return wakeUpProblem;
     }
 
+    /** @return the TLS of the connection, one line; null without TLS or connection */
+    public String tlsDescription() {
+        return tlsDescription;
+    }
+
     /** @return nanoseconds until the quarantine ends that keeps the node from voting; 0 if there is none */
     public long quarantineLeftNs() {
         return isQuarantineReported ? Math.max(0, quarantineEndNs - clock.nanoTime()) : 0;
@@ -135,6 +141,10 @@ public final class NodeView {
             refreshProblem = null;
             log(Level.INFO, "re-authentication works again");
         }
+    }
+
+    void setTlsDescription(String newDescription) {
+        tlsDescription = newDescription == null ? null : SafeText.of(newDescription, PROBLEM_LENGTH_MAX);
     }
 
     /** Shows a problem whose report follows. */

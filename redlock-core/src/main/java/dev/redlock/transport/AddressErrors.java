@@ -18,7 +18,8 @@ import java.util.stream.Collectors;
  */
 final class AddressErrors {
 
-    static final String FORMS = "write host:port, redis://[user:password@]host[:port] or unix:///path";
+    static final String FORMS = "write host:port, redis://[user:password@]host[:port], rediss:// for TLS,"
+            + " or unix:///path";
     static final String NULL = "node address is null: " + FORMS;
 
     private static final int SHOWN_LENGTH_MAX = 64;
@@ -26,17 +27,16 @@ final class AddressErrors {
     /** Schemes that errors may show. Any other text may be the start of a password that contains {@code ://}. */
     private static final Set<String> SHOWN_SCHEMES = Set.of("redis", "rediss", "valkey", "valkeys", "redis-socket",
             "redis-sentinel", "unix", "tcp", "http", "https");
-    private static final Set<String> TLS_SCHEMES = Set.of("rediss", "valkeys");
     private static final String HOST = "(?:[\\w.-]++|\\[[0-9a-fA-F:.]++])";
     private static final String PORT = ":\\d{1,5}+";
     private static final String SEPARATORS = "[,;\\s]++";
     private static final Pattern SEPARATOR = Pattern.compile(SEPARATORS);
-    private static final Pattern SEPARATOR_OF_URIS = Pattern.compile("[,;\\s](?:redis|unix)://");
+    private static final Pattern SEPARATOR_OF_URIS = Pattern.compile("[,;\\s](?:rediss?|unix)://");
     private static final Pattern PLACE = Pattern.compile(HOST + "(?:" + PORT + ")?");
     private static final Pattern PUBLIC_ADDRESS = Pattern.compile("(?:redis|rediss|valkey|valkeys|tcp|https?)://"
             + PLACE + "(?:/\\d{0,5}+)?|" + HOST + PORT + "(?:/\\d{0,5}+)?|[0-9a-fA-F]{0,4}::[0-9a-fA-F:]{0,39}"
             + "|unix:[\\w./-]*");
-    private static final Pattern LISTED_ADDRESS = Pattern.compile("(?:redis://)?" + HOST + PORT);
+    private static final Pattern LISTED_ADDRESS = Pattern.compile("(?:rediss?://)?" + HOST + PORT);
 
     private AddressErrors() {
     }
@@ -50,11 +50,12 @@ final class AddressErrors {
         if (scheme == null) {
             return invalid(text, "its scheme is unknown", FORMS);
         }
-        if (TLS_SCHEMES.contains(scheme)) {
-            return invalid(text, "the client does not support TLS, which " + scheme + ":// asks for",
-                    "use redis:// over a trusted network or a tunnel");
-        }
-        return invalid(text, "scheme " + scheme + " is unknown", FORMS);
+        return switch (scheme) {
+            case "redis", "rediss" -> invalid(text, "its scheme is not in lower case", "write " + scheme + "://");
+            case "valkey" -> invalid(text, "scheme valkey is unknown", "write redis:// instead");
+            case "valkeys" -> invalid(text, "scheme valkeys is unknown", "write rediss:// instead");
+            default -> invalid(text, "scheme " + scheme + " is unknown", FORMS);
+        };
     }
 
     /** @return true if the text separates hosts; a comma or a semicolon in a password does not */

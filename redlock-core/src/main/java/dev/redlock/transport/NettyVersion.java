@@ -31,6 +31,7 @@ public final class NettyVersion {
             new Jar("netty-buffer", "io.netty.buffer.ByteBuf"),
             new Jar("netty-resolver", "io.netty.resolver.AddressResolver"),
             new Jar("netty-transport", "io.netty.channel.Channel"),
+            new Jar("netty-handler", "io.netty.handler.flush.FlushConsolidationHandler"),
             new Jar("netty-transport-native-unix-common", "io.netty.channel.unix.Socket"),
             new Jar("netty-transport-classes-epoll", "io.netty.channel.epoll.Epoll"),
             new Jar("netty-transport-classes-kqueue", "io.netty.channel.kqueue.KQueue"),

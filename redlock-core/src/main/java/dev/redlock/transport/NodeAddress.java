@@ -8,8 +8,8 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * The address of a node and the credentials for it: {@code host:port}, {@code redis://[user:password@]host[:port]} or
- * {@code unix:///path}. IPv6 literals are in brackets.
+ * The address of a node and the credentials for it: {@code host:port}, {@code redis://[user:password@]host[:port]},
+ * {@code rediss://[user:password@]host[:port]} for TLS, or {@code unix:///path}. IPv6 literals are in brackets.
  *
  * <p>{@link #toString} shows the address without user and password, and so do errors ({@link AddressErrors}).
  *
@@ -17,7 +17,7 @@ import java.util.Objects;
  */
 public final class NodeAddress {
 
-    /** The port of a {@code redis://} address without one. */
+    /** The port of a {@code redis://} or {@code rediss://} address without one. */
     public static final int DEFAULT_PORT = 6379;
 
     /** Longer than any host name or socket path of an operating system. */
@@ -26,6 +26,7 @@ public final class NodeAddress {
     private static final int UNSHOWABLE_TYPES = 1 << Character.CONTROL | 1 << Character.FORMAT
             | 1 << Character.LINE_SEPARATOR | 1 << Character.PARAGRAPH_SEPARATOR | 1 << Character.SURROGATE;
     private static final String REDIS = "redis://";
+    private static final String REDIS_TLS = "rediss://";
     private static final String UNIX = "unix:";
     /** In a URI, user and password contain these characters only in percent-encoding. */
     private static final String ENCODED_ONLY = "@/?#[]\\\"<>^`{|} ";
@@ -35,13 +36,15 @@ public final class NodeAddress {
     private final String path;
     private final String user;
     private final char[] password;
+    private final boolean isTls;
 
-    private NodeAddress(String host, int port, String path, String user, char[] password) {
+    private NodeAddress(String host, int port, String path, String user, char[] password, boolean isTls) {
         this.host = host;
         this.port = port;
         this.path = path;
         this.user = user;
         this.password = password;
+        this.isTls = isTls;
     }
 
     /**
@@ -49,7 +52,7 @@ public final class NodeAddress {
      *
      * @param text the address
      * @return the parsed address
-     * @throws IllegalArgumentException if it has none of the three forms
+     * @throws IllegalArgumentException if it has none of the four forms
      */
     public static NodeAddress parse(String text) {
         Objects.requireNonNull(text, AddressErrors.NULL);
@@ -57,7 +60,7 @@ public final class NodeAddress {
         if (text.startsWith(UNIX)) {
             return unix(text);
         }
-        if (!text.startsWith(REDIS) && text.contains("://")) {
+        if (!text.startsWith(REDIS) && !text.startsWith(REDIS_TLS) && text.contains("://")) {
             throw AddressErrors.unknownScheme(text);
         }
         return tcp(text);
@@ -84,12 +87,13 @@ public final class NodeAddress {
                     "write unix:///path");
         }
         checkShowable(text, "path", path);
-        return new NodeAddress(null, 0, path, null, null);
+        return new NodeAddress(null, 0, path, null, null, false);
     }
 
     private static NodeAddress tcp(String text) {
-        boolean isUri = text.startsWith(REDIS);
-        String rest = isUri ? text.substring(REDIS.length()) : text;
+        boolean isTls = text.startsWith(REDIS_TLS);
+        boolean isUri = isTls || text.startsWith(REDIS);
+        String rest = isUri ? text.substring(text.indexOf("://") + "://".length()) : text;
         int at = rest.lastIndexOf('@');
         String userInfo = at < 0 ? null : rest.substring(0, at);
         if (userInfo != null && !isUri) {
@@ -112,7 +116,7 @@ public final class NodeAddress {
         }
         return new NodeAddress(host, port, null,
                 separator <= 0 ? null : new String(decoded(text, userInfo.substring(0, separator))),
-                userInfo == null ? null : decoded(text, userInfo.substring(separator + 1)));
+                userInfo == null ? null : decoded(text, userInfo.substring(separator + 1)), isTls);
     }
 
     private static void checkEncoded(String text, String userInfo) {
@@ -249,6 +253,11 @@ public final class NodeAddress {
         return path != null;
     }
 
+    /** @return true if the connection is encrypted: {@code rediss://} */
+    public boolean isTls() {
+        return isTls;
+    }
+
     /** @return host name, or IP address without brackets; null for a Unix socket */
     public String host() {
         return host;
@@ -284,7 +293,7 @@ public final class NodeAddress {
         return password == null ? null : new Login(user, password.clone(), 0);
     }
 
-    /** Two addresses are equal if host and port, or path, are equal; credentials do not count. */
+    /** Two addresses are equal if host and port, or path, are equal; credentials and TLS do not count. */
     @Override
     public boolean equals(Object o) {
         return o instanceof NodeAddress other && port == other.port && Objects.equals(path, other.path)
@@ -301,6 +310,6 @@ public final class NodeAddress {
         if (path != null) {
             return "unix://" + path;
         }
-        return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
+        return (isTls ? REDIS_TLS : "") + (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
     }
 }

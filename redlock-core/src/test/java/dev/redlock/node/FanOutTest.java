@@ -65,7 +65,7 @@ class FanOutTest {
 
     private FanOut fanOut() {
         NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
-                4096, null, null, 64, 0, null, false, false, null);
+                4096, null, null, 64, 0, null, false, false, null, null);
         Node[] nodes = new Node[2];
         NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
         }), new SplittableRandom(1), options, null, nodes, new FreshGroup());

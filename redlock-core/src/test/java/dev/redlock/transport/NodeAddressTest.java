@@ -17,7 +17,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class NodeAddressTest {
 
-    private static final String FORMS = "write host:port, redis://[user:password@]host[:port] or unix:///path";
+    private static final String FORMS = "write host:port, redis://[user:password@]host[:port],"
+            + " rediss:// for TLS, or unix:///path";
 
     @ParameterizedTest
     @CsvSource({"localhost:6379, localhost, 6379, localhost:6379", "10.0.0.1:1, 10.0.0.1, 1, 10.0.0.1:1",
@@ -37,6 +38,23 @@ class NodeAddressTest {
         assertNull(address.password());
         assertFalse(address.isUnixSocket());
         assertEquals(address, NodeAddress.parse(address.toString()), "what it shows can be read again");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"rediss://localhost, localhost, 6379, , , rediss://localhost:6379",
+        "rediss://ann:s%40x@redis-1:7000/0, redis-1, 7000, ann, s@x, rediss://redis-1:7000",
+        "rediss://:secret@[::1], ::1, 6379, , secret, rediss://[::1]:6379"})
+    void readsAddressesWithTls(String text, String host, int port, String user, String password, String shown) {
+        NodeAddress address = NodeAddress.parse(text);
+        assertTrue(address.isTls());
+        assertEquals(host, address.host());
+        assertEquals(port, address.port());
+        assertEquals(user, address.user());
+        assertEquals(password, address.password());
+        assertEquals(shown, address.toString());
+        assertTrue(NodeAddress.parse(address.toString()).isTls(), "what it shows can be read again");
+        assertEquals(NodeAddress.parse(text.replace("rediss:", "redis:")), address, "one server, with TLS or without");
+        assertFalse(NodeAddress.parse(text.replace("rediss:", "redis:")).isTls());
     }
 
     @Test
@@ -97,10 +115,14 @@ class NodeAddressTest {
         "http://h:1             | http://h:1    | scheme http is unknown | FORMS",
         "http://ann:secret@localhost:1   | http://...@localhost:1   | scheme http is unknown | FORMS",
         "redis-sentinel://h:1/x | redis-sentinel://... | scheme redis-sentinel is unknown | FORMS",
-        "rediss://h:1           | rediss://h:1  | the client does not support TLS, which rediss:// asks for | "
-                + "use redis:// over a trusted network or a tunnel",
-        "REDISS://:secret@h     | rediss://...@h | the client does not support TLS, which rediss:// asks for | "
-                + "use redis:// over a trusted network or a tunnel",
+        "valkey://h:1           | valkey://h:1  | scheme valkey is unknown | write redis:// instead",
+        "valkeys://:secret@h    | valkeys://...@h | scheme valkeys is unknown | write rediss:// instead",
+        "REDIS://:secret@h      | redis://...@h | its scheme is not in lower case | write redis://",
+        "REDISS://:secret@h     | rediss://...@h | its scheme is not in lower case | write rediss://",
+        "rediss://              | rediss://...  | the host is missing | FORMS",
+        "rediss://:secret@h:0   | rediss://...@h:0 | PORT | FORMS",
+        "rediss:h:1             | rediss...     | it has more than one colon | FORMS",
+        "rediss:///path         | rediss://...  | TAIL | REMOVE",
         "a:b://h:1              | a...          | its scheme is unknown | FORMS",
         "abc://h:1              | abc...        | its scheme is unknown | FORMS",
         "abc://ann:secret@h:1   | ...@h:1       | its scheme is unknown | FORMS",
@@ -147,6 +169,8 @@ class NodeAddressTest {
         "h1,h2:2                      | h1...                       | \"h1:1\", \"h2:2\"",
         "a b:6379                     | a...                        | \"h1:1\", \"h2:2\"",
         "ann:secret,h:1               | ann...                      | \"h1:1\", \"h2:2\"",
+        "rediss://h1:1,rediss://h2:2  | rediss://h1:1,rediss://h2:2 | \"rediss://h1:1\", \"rediss://h2:2\"",
+        "rediss://:secret@h1:1,rediss://h2:2 | rediss://... | \"h1:1\", \"h2:2\"",
         "redis://:secret@h1:1,h2:2    | redis://...                 | \"h1:1\", \"h2:2\"",
         "redis://:secret@h1:1,redis://:secret@h2:2 | redis://...@h2:2 | \"h1:1\", \"h2:2\"",
         "unix:///a,unix:///b          | unix://...                  | \"h1:1\", \"h2:2\""})

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class OldNettyTest {
 
     private static final String MESSAGE = "redlock needs Netty 4.2.2 or newer, found 4.1.121.Final (netty-common,"
-            + " netty-buffer, netty-resolver, netty-transport, netty-transport-native-unix-common,"
+            + " netty-buffer, netty-resolver, netty-transport, netty-handler, netty-transport-native-unix-common,"
             + " netty-transport-classes-epoll, netty-transport-classes-kqueue): import"
             + " io.netty:netty-bom:4.2.18.Final before spring-boot-dependencies and any other BOM that manages Netty";
 

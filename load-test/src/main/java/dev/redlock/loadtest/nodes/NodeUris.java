@@ -17,14 +17,14 @@ public final class NodeUris {
      * An address as text, password included.
      *
      * @param address the address
-     * @return {@code host:port}, the full {@code redis://} form, or {@code unix:///path}
+     * @return {@code host:port}, the full {@code redis://} or {@code rediss://} form, or {@code unix:///path}
      */
     public static String of(NodeAddress address) {
         return uri(address, address);
     }
 
     /**
-     * The credentials for a node at another place, such as a proxy before the node.
+     * The credentials and the TLS of a node at another place, such as a proxy before the node.
      *
      * @param node  has the credentials
      * @param place where to connect to
@@ -34,10 +34,14 @@ public final class NodeUris {
         return NodeAddress.parse(uri(node, place));
     }
 
-    private static String uri(NodeAddress credentials, NodeAddress place) {
-        return credentials.password() == null
-                ? place.toString()
-                : "redis://" + escaped(credentials.user()) + ":" + escaped(credentials.password()) + "@" + place;
+    private static String uri(NodeAddress node, NodeAddress place) {
+        if (!node.isTls() && node.password() == null) {
+            return place.toString();
+        }
+        String userInfo = node.password() == null
+                ? ""
+                : escaped(node.user()) + ":" + escaped(node.password()) + "@";
+        return (node.isTls() ? "rediss://" : "redis://") + userInfo + place.toString().replaceFirst("^rediss://", "");
     }
 
     private static String escaped(String text) {

@@ -16,7 +16,8 @@ class NodeUrisTest {
         "[::1]:7001, [::1]:7001", "unix:///tmp/redis.sock, unix:///tmp/redis.sock",
         "redis://ann:p%40ss+word@127.0.0.1:7001, redis://ann:p%40ss%2Bword@127.0.0.1:7001",
         "redis://ann:two%20words@h:1, redis://ann:two%20words@h:1",
-        "redis://:secret@127.0.0.1:7001, redis://:secret@127.0.0.1:7001"})
+        "redis://:secret@127.0.0.1:7001, redis://:secret@127.0.0.1:7001", "rediss://h:1, rediss://h:1",
+        "rediss://ann:p%40ss@h:1, rediss://ann:p%40ss@h:1"})
     void uriKeepsPlaceAndCredentials(String text, String uri) {
         NodeAddress address = NodeAddress.parse(text);
         assertEquals(uri, NodeUris.of(address));
@@ -32,6 +33,8 @@ class NodeUrisTest {
         NodeAddress moved = NodeUris.at(NodeAddress.parse("redis://ann:p%40ss@host:7001"), proxy);
         assertEquals(proxy, moved);
         assertEquals("redis://ann:p%40ss@127.0.0.1:9000", NodeUris.of(moved));
+        assertEquals("rediss://127.0.0.1:9000",
+                NodeUris.of(NodeUris.at(NodeAddress.parse("rediss://host:7001"), proxy)));
         assertEquals("127.0.0.1:9000", NodeUris.of(NodeUris.at(NodeAddress.parse("host:7001"), proxy)));
     }
 
