@@ -164,7 +164,9 @@ final class NodeConnector {
 
     private void readTlsFiles(int number, SocketAddress found) {
         step = Step.TLS_FILES;
-        options.tls().forConnection(context.loop(), (tls, problem) -> onTlsFilesRead(number, found, tls, problem));
+        options.tls()
+                .forConnection(nowNs(), context.loop(),
+                        (tls, problem) -> onTlsFilesRead(number, found, tls, problem));
     }
 
     private void onTlsFilesRead(int number, SocketAddress found, TlsContext tls, String problem) {

@@ -73,11 +73,12 @@ public final class TlsContexts {
     /**
      * Passes on the context for a new connection.
      *
+     * @param nowNs  monotonic time
      * @param loop   runs the callback
      * @param answer receives the context and null, or null and the reason, one line; always called on the loop
      */
-    public void forConnection(Executor loop, BiConsumer<TlsContext, String> answer) {
-        startReading().whenComplete((context, failure) -> {
+    public void forConnection(long nowNs, Executor loop, BiConsumer<TlsContext, String> answer) {
+        startReading(nowNs).whenComplete((context, failure) -> {
             try {
                 loop.execute(() -> answer.accept(context, failure == null ? null : textOf(failure)));
             } catch (RejectedExecutionException e) {
@@ -91,8 +92,7 @@ public final class TlsContexts {
     }
 
     /** Connections that are opened at the same time share one reading. */
-    private synchronized CompletableFuture<TlsContext> startReading() {
-        long nowNs = System.nanoTime();
+    private synchronized CompletableFuture<TlsContext> startReading(long nowNs) {
         if (reading != null && !reading.isDone()) {
             long lastedNs = nowNs - readingSinceNs;
             return lastedNs < READING_NS_MAX || current == null
