@@ -71,6 +71,8 @@ public final class ClientOptions {
     public void check(CommandLine line, NodeOptions nodes) {
         Options.requireParsed(line, "--driver", () -> drivers.forEach(Drivers::named));
         Options.requireDistinct(line, "--driver", drivers);
+        Options.require(line, nodes.isTls() || drivers.stream().noneMatch(name -> name.matches(".*@(plain|tls-.*)")),
+                "--driver names a choice of TLS: start nodes with it by --tls");
         Options.requireRange(line, "--clients", clients, 1, CLIENTS_MAX);
         Options.requireRange(line, "--event-loops", eventLoops, 1, EVENT_LOOPS_MAX);
         if (handOvers != null) {
@@ -107,6 +109,9 @@ public final class ClientOptions {
         if (nodes.isUnix()) {
             asked.put(DriverOption.UNIX_SOCKET, nodes.isUnixSockets() ? "--unix-sockets" : "a unix:// address");
         }
+        if (nodes.isTls()) {
+            asked.put(DriverOption.TLS, "--tls");
+        }
         return asked;
     }
 
@@ -114,9 +119,10 @@ public final class ClientOptions {
         return drivers.stream().map(Drivers::named).toList();
     }
 
-    public SessionSpec session(List<NodeAddress> addresses, boolean isFresh) {
+    /** The options of a client; the last one is null for nodes without TLS. */
+    public SessionSpec session(List<NodeAddress> addresses, boolean isFresh, SessionSpec.Tls tls) {
         return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy, commands,
-                handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers));
+                handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers), tls);
     }
 
     public int clients() {

@@ -42,6 +42,12 @@ public final class NodeOptions {
     @Option(names = "--unix-sockets", description = "Connect to the started nodes over Unix sockets instead of TCP.")
     private boolean unixSockets;
 
+    @Option(names = "--tls",
+            description = "Start nodes with TLS that require a client certificate, and connect with it. The driver "
+                    + "redlock@plain connects without, redlock@tls-jdk and redlock@tls-openssl choose the "
+                    + "implementation.")
+    private boolean tls;
+
     @Option(names = "--delay", split = ",", paramLabel = "[NODE=]TIME",
             description = "Time that a proxy on this machine adds to every request and again to its reply: "
                     + "2ms for all nodes, 0=10ms for the first one. Whole milliseconds.")
@@ -72,12 +78,20 @@ public final class NodeOptions {
                 "--unix-sockets is for nodes that load-test starts: with --addresses, write unix:///path");
         Options.require(line, !unixSockets || source != Source.CONTAINER,
                 "--unix-sockets: nodes in containers have none; choose --source path or embedded");
+        Options.require(line, !tls || addresses.isEmpty(),
+                "--tls is for nodes that load-test starts: it has no certificates for servers named with --addresses");
+        Options.require(line, !tls || !unixSockets, "--tls and --unix-sockets exclude each other");
+        Options.require(line, !tls || source != Source.CONTAINER,
+                "--tls: nodes in containers have none; choose --source path");
         checkDelays(line);
+        Options.require(line, !tls || delays().isNone(), "--tls and --delay exclude each other");
     }
 
     private void checkAddresses(CommandLine line) {
         addresses = addresses.stream().map(String::trim).toList();
         Options.requireParsed(line, "--addresses", () -> addresses.forEach(NodeAddress::parse));
+        Options.require(line, addresses.stream().map(NodeAddress::parse).noneMatch(NodeAddress::isTls),
+                "--addresses: load-test has no certificates for rediss:// addresses; start nodes by --tls");
         long distinct = addresses.stream().map(NodeAddress::parse).distinct().count();
         Options.require(line, distinct == addresses.size(), "--addresses names a server twice");
         Options.require(line, addresses.isEmpty() || countMax() <= addresses.size(),
@@ -119,6 +133,7 @@ public final class NodeOptions {
         RedisNodesContext context = new RedisNodesContext().addresses(addresses)
                 .count(countMax())
                 .unixSocket(unixSockets)
+                .tls(tls)
                 .pin(pin.pin());
         return source == null ? context : context.source(source);
     }
@@ -126,6 +141,10 @@ public final class NodeOptions {
     /** Whether the nodes cannot have held locks before. */
     public boolean isFresh() {
         return fresh || addresses.isEmpty();
+    }
+
+    public boolean isTls() {
+        return tls;
     }
 
     public boolean isUnixSockets() {

@@ -2,6 +2,7 @@ package dev.redlock.loadtest.compare;
 
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
+import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.measure.Lab;
@@ -56,6 +57,7 @@ public final class CompareCommand extends LabCommand {
 
     @Override
     protected void check(CommandLine line) {
+        Options.require(line, !nodeOptions().isTls(), "--tls: compare measures without TLS; use throughput or latency");
         List<String> arguments = new ArrayList<>();
         for (OptionSpec option : line.getParseResult().matchedOptions()) {
             if (OWN_OPTIONS.contains(option.longestName())) {

@@ -80,7 +80,7 @@ public final class CompareDriverCommand implements Callable<Integer> {
         Clients clients = new Clients();
         try {
             for (int i = 0; i < clientOptions.clients(); i++) {
-                clients.add(driver.open(clientOptions.session(addresses, task.fresh())));
+                clients.add(driver.open(clientOptions.session(addresses, task.fresh(), null)));
             }
             return clients;
         } catch (IOException | InterruptedException | RuntimeException e) {

@@ -22,5 +22,7 @@ public enum DriverOption {
     /** Waits in the client until a lock is free; for other drivers the rig retries. */
     WAIT,
     /** Nodes on Unix sockets. */
-    UNIX_SOCKET
+    UNIX_SOCKET,
+    /** Nodes with TLS. */
+    TLS
 }

@@ -5,11 +5,12 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * The drivers by name. A name may include a transport, such as {@code redlock@nio}, if the driver has a choice of
- * transports.
+ * The drivers by name. A name may include a transport, such as {@code redlock@nio}, or a choice of TLS, such as {@code
+ * redlock@tls-jdk}, if the driver has such a choice.
  *
  * @threading any thread
  */
@@ -49,6 +50,13 @@ public final class Drivers {
         return at < 0 ? driver : overTransport(driver, name.substring(at + 1));
     }
 
+    private static Optional<LockDriver> withTls(RedlockDriver driver, String choice) {
+        return Arrays.stream(RedlockDriver.TlsChoice.values())
+                .filter(tls -> tls != RedlockDriver.TlsChoice.BEST && tls.suffix().equals(choice))
+                .findFirst()
+                .map(driver::with);
+    }
+
     private static LockDriver overTransport(LockDriver driver, String transport) {
         if (!(driver instanceof RedlockDriver ours)) {
             throw new IllegalArgumentException("'" + driver.name() + "@" + transport + "': " + driver.name()
@@ -57,9 +65,11 @@ public final class Drivers {
         return Arrays.stream(TransportKind.values())
                 .filter(kind -> kind.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(transport))
                 .findFirst()
-                .map(ours::over)
+                .<LockDriver>map(ours::over)
+                .or(() -> withTls(ours, transport))
                 .orElseThrow(() -> new IllegalArgumentException("'" + driver.name() + "@" + transport
-                        + "': expected one of the transports auto, io-uring, epoll, kqueue, nio"));
+                        + "': expected one of the transports auto, io-uring, epoll, kqueue, nio, or with --tls one of "
+                        + "plain, tls-jdk, tls-openssl"));
     }
 
     /**

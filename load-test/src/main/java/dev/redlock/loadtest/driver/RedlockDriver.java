@@ -6,6 +6,7 @@ import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
+import dev.redlock.TlsProvider;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.transport.NodeAddress;
@@ -33,6 +34,33 @@ public final class RedlockDriver implements LockDriver {
     private final TransportKind transport;
     private final CommandMode commands;
     private final boolean isEachReleaseAlone;
+    private final TlsChoice tls;
+
+    /**
+     * Whether and how the driver uses the TLS of nodes that have it.
+     *
+     * @threading immutable
+     */
+    enum TlsChoice {
+        /** By the best provider. */
+        BEST(TlsProvider.AUTO),
+        /** Not at all, to compare. */
+        PLAIN(null),
+        /** By the JDK. */
+        TLS_JDK(TlsProvider.JDK),
+        /** By netty-tcnative. */
+        TLS_OPENSSL(TlsProvider.OPENSSL);
+
+        private final TlsProvider provider;
+
+        TlsChoice(TlsProvider provider) {
+            this.provider = provider;
+        }
+
+        String suffix() {
+            return name().toLowerCase(Locale.ROOT).replace('_', '-');
+        }
+    }
 
     /** The callback form over the best transport. */
     public RedlockDriver() {
@@ -46,14 +74,16 @@ public final class RedlockDriver implements LockDriver {
      * @param transport the network transport
      */
     public RedlockDriver(ApiForm form, TransportKind transport) {
-        this(form, transport, CommandMode.AUTO, false);
+        this(form, transport, CommandMode.AUTO, false, TlsChoice.BEST);
     }
 
-    private RedlockDriver(ApiForm form, TransportKind transport, CommandMode commands, boolean isEachReleaseAlone) {
+    private RedlockDriver(ApiForm form, TransportKind transport, CommandMode commands, boolean isEachReleaseAlone,
+            TlsChoice tls) {
         this.form = form;
         this.transport = transport;
         this.commands = commands;
         this.isEachReleaseAlone = isEachReleaseAlone;
+        this.tls = tls;
     }
 
     /**
@@ -62,7 +92,7 @@ public final class RedlockDriver implements LockDriver {
      * @return the driver {@code redlock-scripts}
      */
     public static RedlockDriver withScripts() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, false);
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, false, TlsChoice.BEST);
     }
 
     /**
@@ -71,7 +101,7 @@ public final class RedlockDriver implements LockDriver {
      * @return the driver {@code redlock-scripts-each}
      */
     public static RedlockDriver withScriptsEach() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, true);
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, true, TlsChoice.BEST);
     }
 
     /**
@@ -81,7 +111,12 @@ public final class RedlockDriver implements LockDriver {
      * @return a driver with the transport in its name
      */
     public RedlockDriver over(TransportKind kind) {
-        return new RedlockDriver(form, kind, commands, isEachReleaseAlone);
+        return new RedlockDriver(form, kind, commands, isEachReleaseAlone, tls);
+    }
+
+    /** The same with another choice of TLS. */
+    RedlockDriver with(TlsChoice choice) {
+        return new RedlockDriver(form, transport, commands, isEachReleaseAlone, choice);
     }
 
     @Override
@@ -89,7 +124,8 @@ public final class RedlockDriver implements LockDriver {
         String kind = transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
         String mode = commands == CommandMode.AUTO ? "" : "-" + commands.name().toLowerCase(Locale.ROOT);
         String releases = isEachReleaseAlone ? "-each" : "";
-        return form.driverName() + mode + releases + (transport == TransportKind.AUTO ? "" : "@" + kind);
+        return form.driverName() + mode + releases + (transport == TransportKind.AUTO ? "" : "@" + kind)
+                + (tls == TlsChoice.BEST ? "" : "@" + tls.suffix());
     }
 
     @Override
@@ -141,13 +177,18 @@ public final class RedlockDriver implements LockDriver {
 
     @Override
     public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
-        String[] addresses = spec.nodes().stream().map(NodeUris::of).toArray(String[]::new);
+        boolean isTls = spec.tls() != null && tls != TlsChoice.PLAIN;
+        List<NodeAddress> nodes = isTls ? spec.tls().nodes() : spec.nodes();
+        String[] addresses = nodes.stream().map(NodeUris::of).toArray(String[]::new);
         RedlockContext context = new RedlockContext().nodes(addresses)
                 .nodeTimeout(NODE_TIMEOUT)
                 .commands(commands == CommandMode.AUTO ? spec.commands() : commands)
                 .transport(transport == TransportKind.AUTO ? spec.transport() : transport)
                 .eventLoops(spec.eventLoops())
                 .idlePolicy(spec.idlePolicy());
+        if (isTls) {
+            context.tls(spec.tls().options().provider(tls.provider));
+        }
         if (isEachReleaseAlone) {
             context.releaseBatchMax(1);
         }

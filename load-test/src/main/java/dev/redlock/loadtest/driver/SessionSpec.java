@@ -2,6 +2,7 @@ package dev.redlock.loadtest.driver;
 
 import dev.redlock.CommandMode;
 import dev.redlock.IdlePolicy;
+import dev.redlock.TlsOptions;
 import dev.redlock.TransportKind;
 import dev.redlock.transport.NodeAddress;
 import java.util.List;
@@ -17,10 +18,11 @@ import java.util.OptionalInt;
  * @param idlePolicy the behaviour of an idle event loop
  * @param commands   the commands that it sends
  * @param handOvers  the number of handoffs in a row between its own waiters, 0 without a bound; empty for its default
+ * @param tls        the same nodes with TLS; null if they have none
  * @threading immutable
  */
 public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKind transport, int eventLoops,
-        IdlePolicy idlePolicy, CommandMode commands, OptionalInt handOvers) {
+        IdlePolicy idlePolicy, CommandMode commands, OptionalInt handOvers, Tls tls) {
     /** Copies the list. */
     public SessionSpec {
         nodes = List.copyOf(nodes);
@@ -35,6 +37,16 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
      */
     public static SessionSpec of(List<NodeAddress> nodes, boolean isFresh) {
         return new SessionSpec(nodes, isFresh, TransportKind.AUTO, 1, IdlePolicy.BLOCK, CommandMode.AUTO,
-                OptionalInt.empty());
+                OptionalInt.empty(), null);
+    }
+
+    /**
+     * The options of a client with TLS.
+     *
+     * @param nodes   the addresses with TLS
+     * @param options the files
+     * @threading immutable
+     */
+    public record Tls(List<NodeAddress> nodes, TlsOptions options) {
     }
 }

@@ -1,12 +1,15 @@
 package dev.redlock.loadtest.measure;
 
+import dev.redlock.TlsOptions;
 import dev.redlock.loadtest.cli.ClientOptions;
 import dev.redlock.loadtest.cli.LoadOptions;
 import dev.redlock.loadtest.cli.NodeDelays;
 import dev.redlock.loadtest.cli.NodeOptions;
 import dev.redlock.loadtest.cli.Progress;
 import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.faults.FaultProxy;
+import dev.redlock.loadtest.nodes.NodeTls;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -107,13 +110,27 @@ public final class Lab implements AutoCloseable {
         try {
             for (int i = 0; i < clientCount; i++) {
                 clients.add(driver.open(
-                        clientOptions.session(addresses.subList(0, nodeCount), nodeOptions.isFresh())));
+                        clientOptions.session(addresses.subList(0, nodeCount), nodeOptions.isFresh(),
+                                tls(nodeCount))));
             }
             return clients;
         } catch (IOException | InterruptedException | RuntimeException e) {
             clients.close();
             throw e;
         }
+    }
+
+    /** The first nodes with TLS; null if they have none. */
+    private SessionSpec.Tls tls(int nodeCount) {
+        NodeTls files = nodes.tls();
+        if (files == null) {
+            return null;
+        }
+        return new SessionSpec.Tls(
+                nodes.nodes().subList(0, nodeCount).stream().flatMap(node -> node.tlsAddress().stream()).toList(),
+                TlsOptions.defaults()
+                        .trustCertificates(files.authority())
+                        .clientCertificate(files.clientCertificate(), files.clientKey()));
     }
 
     /** Runs unrecorded load on every driver, so that the compiler is done before the measurement. */

@@ -29,6 +29,9 @@ record ContainerLauncher(String image) implements NodeLauncher {
         if (context.isUnixSocket()) {
             throw new SourceRefusedException("a Unix socket was asked for and does not cross a container's border");
         }
+        if (context.isTls()) {
+            throw new SourceRefusedException("TLS was asked for, whose files are outside of the container");
+        }
         if (!context.place(0).equals(NodePlace.LOOPBACK)) {
             throw new SourceRefusedException("a network of the nodes' own was asked for, and containers have theirs");
         }

@@ -21,13 +21,15 @@ import java.util.Locale;
  * @param extra      further configuration lines
  * @param clockLibrary the library that steps its clock, or null
  * @param place      the place of its process
+ * @param tls        the files for TLS, or null
+ * @param tlsPort    the loopback port with TLS; 0 without
  * @threading immutable
  */
 record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path socketFile, List<String> extra,
-        Path clockLibrary, NodePlace place) {
+        Path clockLibrary, NodePlace place, NodeTls tls, int tlsPort) {
 
-    NodeSpec withPort(int other) {
-        return new NodeSpec(index, other, folder, isAppendOnly, socketFile, extra, clockLibrary, place);
+    NodeSpec withPorts(int other, int otherTls) {
+        return new NodeSpec(index, other, folder, isAppendOnly, socketFile, extra, clockLibrary, place, tls, otherTls);
     }
 
     Path dataFolder() {
@@ -65,6 +67,9 @@ record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path soc
             lines.add("unixsocket " + quoted(socketFile));
             lines.add("unixsocketperm 700");
         }
+        if (tls != null) {
+            lines.addAll(tls.configLines(tlsPort));
+        }
         Files.write(file, lines);
         return file;
     }
@@ -88,7 +93,7 @@ record NodeSpec(int index, int port, Path folder, boolean isAppendOnly, Path soc
         }
     }
 
-    private static String quoted(Path path) {
+    static String quoted(Path path) {
         return '"' + path.toString().replace("\\", "\\\\").replace("\"", "\\\"") + '"';
     }
 }

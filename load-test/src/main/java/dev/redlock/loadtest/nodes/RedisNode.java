@@ -42,7 +42,7 @@ public final class RedisNode {
 
     static RedisNode given(RedisNodes group, int index, NodeAddress address, RedisNodesContext context) {
         NodeSpec spec = new NodeSpec(index, address.port(), null, false, null, context.configLines(), null,
-                NodePlace.LOOPBACK);
+                NodePlace.LOOPBACK, null, 0);
         return new RedisNode(group, null, spec, address, context);
     }
 
@@ -71,6 +71,18 @@ public final class RedisNode {
      */
     public synchronized NodeAddress address() {
         return address;
+    }
+
+    /**
+     * Its address with TLS. It has one without TLS too, for administration.
+     *
+     * @return empty unless asked for with {@link RedisNodesContext#tls(boolean)}
+     */
+    public synchronized Optional<NodeAddress> tlsAddress() {
+        return spec.tls() == null
+                ? Optional.empty()
+                : Optional.of(NodeAddress.parse("rediss://" + (password == null ? "" : ":" + password + "@")
+                        + spec.place().host() + ":" + spec.tlsPort()));
     }
 
     /**
@@ -225,7 +237,7 @@ public final class RedisNode {
 
     private synchronized void moveTo(int port) {
         end();
-        spec = spec.withPort(port);
+        spec = spec.withPorts(port, spec.tls() == null ? 0 : FreePorts.next());
         address = addressOf(spec, password);
     }
 

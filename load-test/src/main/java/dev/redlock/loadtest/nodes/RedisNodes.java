@@ -40,6 +40,7 @@ public final class RedisNodes implements AutoCloseable {
     private final List<RedisNode> nodes = new CopyOnWriteArrayList<>();
     private final AtomicBoolean isClosed = new AtomicBoolean();
     private final OrphanGuard guard;
+    private NodeTls tls;
     private volatile Runnable beforeEnd = () -> {
     };
     private String choice;
@@ -127,6 +128,7 @@ public final class RedisNodes implements AutoCloseable {
         LiveNodes.add(nodes);
         try {
             NodeLauncher launcher = launcher(source, context, nodes.folder);
+            nodes.tls = context.isTls() ? NodeTls.issue(nodes.folder) : null;
             nodes.startAll(launcher, context, cores);
             nodes.choice = counted(context.count()) + ": " + source.title() + ", " + launcher.product() + cores.words()
                     + (refusals.isEmpty() ? "" : " (" + String.join("; ", refusals) + ")");
@@ -174,7 +176,8 @@ public final class RedisNodes implements AutoCloseable {
                     + " bytes long and the temporary folder is too deep: " + socket);
         }
         return new NodeSpec(index, freshPort(), own, context.isAppendOnly(), socket, context.configLines(),
-                context.clockLibrary(), context.place(index).with(cores.prefix()));
+                context.clockLibrary(), context.place(index).with(cores.prefix()), tls,
+                tls == null ? 0 : freshPort());
     }
 
     private int freshPort() {
@@ -233,6 +236,24 @@ public final class RedisNodes implements AutoCloseable {
      */
     public List<RedisNode> nodes() {
         return List.copyOf(nodes);
+    }
+
+    /**
+     * The files for clients with TLS.
+     *
+     * @return null unless asked for with {@link RedisNodesContext#tls(boolean)}
+     */
+    public NodeTls tls() {
+        return tls;
+    }
+
+    /**
+     * Every address with TLS.
+     *
+     * @return by index; none unless asked for with {@link RedisNodesContext#tls(boolean)}
+     */
+    public String[] tlsAddresses() {
+        return nodes.stream().flatMap(node -> node.tlsAddress().stream()).map(NodeUris::of).toArray(String[]::new);
     }
 
     /**

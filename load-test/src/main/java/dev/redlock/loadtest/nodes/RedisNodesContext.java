@@ -28,6 +28,7 @@ public final class RedisNodesContext {
     private Source source;
     private boolean appendOnly;
     private boolean unixSocket;
+    private boolean tls;
     private Duration readyTimeout = Duration.ofSeconds(20);
     private String image = System.getProperty(ContainerLauncher.IMAGE_PROPERTY, ContainerLauncher.IMAGE_DEFAULT);
 
@@ -91,6 +92,18 @@ public final class RedisNodesContext {
      */
     public RedisNodesContext unixSocket(boolean on) {
         unixSocket = on;
+        return this;
+    }
+
+    /**
+     * Listen with TLS on a port of its own too, and require the certificate of a client there. Default off; containers
+     * refuse it.
+     *
+     * @param on whether to issue certificates and to open the port
+     * @return this
+     */
+    public RedisNodesContext tls(boolean on) {
+        tls = on;
         return this;
     }
 
@@ -205,6 +218,10 @@ public final class RedisNodesContext {
 
     boolean isUnixSocket() {
         return unixSocket;
+    }
+
+    boolean isTls() {
+        return tls;
     }
 
     NodePlace place(int index) {

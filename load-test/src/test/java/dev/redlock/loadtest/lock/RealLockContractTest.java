@@ -5,7 +5,10 @@ import dev.redlock.LockContract;
 import dev.redlock.NodeAccess;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.TlsOptions;
+import dev.redlock.TlsProvider;
 import dev.redlock.TransportKind;
+import dev.redlock.loadtest.nodes.NodeTls;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -128,6 +131,44 @@ class RealLockContractTest {
         }
     }
 
+    @Nested
+    class WithTlsOfTheJdk extends WithTls {
+        WithTlsOfTheJdk() {
+            super(TlsProvider.JDK);
+        }
+    }
+
+    @Nested
+    class WithTlsOfOpenSsl extends WithTls {
+        WithTlsOfOpenSsl() {
+            super(TlsProvider.OPENSSL);
+        }
+    }
+
+    /** The nodes require a client certificate. */
+    abstract static class WithTls extends OnRealNodes {
+        private final TlsProvider provider;
+
+        WithTls(TlsProvider provider) {
+            super(new RedisNodesContext().source(Source.PATH).count(3).tls(true), TransportKind.AUTO);
+            this.provider = provider;
+        }
+
+        @Override
+        String addressOf(RedisNode node) {
+            return node.tlsAddress().orElseThrow().toString();
+        }
+
+        @Override
+        protected RedlockContext context() {
+            NodeTls files = nodes().tls();
+            return super.context().tls(TlsOptions.defaults()
+                    .trustCertificates(files.authority())
+                    .clientCertificate(files.clientCertificate(), files.clientKey())
+                    .provider(provider));
+        }
+    }
+
     /** Nodes of one kind, started once for all tests of the contract. */
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     abstract static class OnRealNodes extends LockContract {
@@ -146,6 +187,10 @@ class RealLockContractTest {
 
         String addressOf(RedisNode node) {
             return node.address().toString();
+        }
+
+        RedisNodes nodes() {
+            return nodes;
         }
 
         @BeforeAll
