@@ -512,7 +512,7 @@ public final class Node {
         @Override
         public void onConnectionRejected(NodeConnection broken, String reason) {
             if (broken == connection && state() != NodeState.DRAINING && state() != NodeState.CLOSED) {
-                reject(reason);
+                reject(reason, REJECTED_DELAY_MS);
             } else {
                 onConnectionError(broken, reason);
             }
