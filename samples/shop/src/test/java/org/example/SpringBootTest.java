@@ -8,7 +8,9 @@ import java.io.File;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.spi.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,26 +36,113 @@ class SpringBootTest {
             }
             """;
 
+    /** Two instances whose job is due in the same second. The second run is in progress when they are closed. */
+    private static final String INSTANCES = """
+            import dev.redlock.*;
+            import io.micrometer.core.instrument.binder.MeterBinder;
+            import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+            import java.time.Instant;
+            import java.util.concurrent.*;
+            import org.springframework.boot.SpringApplication;
+            import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+            import org.springframework.context.ConfigurableApplicationContext;
+            import org.springframework.context.annotation.*;
+            @EnableAutoConfiguration
+            public class Instances {
+                static final CountDownLatch SECOND_RUN = new CountDownLatch(2);
+                @Bean
+                public Runnable job() {
+                    return () -> {
+                        System.out.println("job starts in second " + Instant.now().getEpochSecond());
+                        SECOND_RUN.countDown();
+                        try {
+                            new CountDownLatch(1).await(300, TimeUnit.MILLISECONDS);
+                            System.out.println("job ends");
+                        } catch (InterruptedException e) {
+                            System.out.println("job interrupted");
+                        }
+                    };
+                }
+                static SimpleMeterRegistry metersOf(ConfigurableApplicationContext instance) {
+                    SimpleMeterRegistry registry = new SimpleMeterRegistry();
+                    instance.getBean(MeterBinder.class).bindTo(registry);
+                    return registry;
+                }
+                static double contended(SimpleMeterRegistry registry) {
+                    return registry.get("redlock.acquisitions").tag("outcome", "CONTENDED").functionCounter().count();
+                }
+                static long kept(Redlock redlock) {
+                    return redlock.counters().releaseCount(ReleaseOutcome.KEPT);
+                }
+                public static void main(String[] args) throws Exception {
+                    Class<?>[] parts = {Locks.class, Jobs.class, LockMetrics.class, Instances.class};
+                    SimpleMeterRegistry first;
+                    SimpleMeterRegistry second;
+                    Redlock[] clients;
+                    try (var one = SpringApplication.run(parts, args); var two = SpringApplication.run(parts, args)) {
+                        first = metersOf(one);
+                        second = metersOf(two);
+                        clients = new Redlock[]{one.getBean(Redlock.class), two.getBean(Redlock.class)};
+                        System.out.println("ready: " + first.get("redlock.nodes.ready").gauge().value());
+                        SECOND_RUN.await();
+                    }
+                    System.out.println("closed, kept: " + (kept(clients[0]) + kept(clients[1])));
+                    System.out.println("contended: " + (contended(first) + contended(second)));
+                }
+            }
+            """;
+
     @TempDir
-    private static Path folder;
+    private Path folder;
+
+    /** Compiles an application with blocks of the page, and runs it on model nodes. */
+    private Program run(String name, String source, List<String> blocks, String... options) throws Exception {
+        List<String> arguments = new ArrayList<>();
+        String libraries = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        arguments.addAll(List.of("-parameters", "-d", folder.toString(), "-cp", libraries));
+        for (String block : blocks) {
+            Path file = folder.resolve(block + ".java");
+            Files.writeString(file, Page.of("docs/start/spring-boot.md").block("java", "class " + block + " "));
+            arguments.add(file.toString());
+        }
+        arguments.add(Files.writeString(folder.resolve(name + ".java"), source).toString());
+        PrintWriter err = new PrintWriter(System.err, true);
+        assertEquals(0, ToolProvider.findFirst("javac").orElseThrow().run(err, err, arguments.toArray(String[]::new)));
+        try (SocketNodes nodes = new SocketNodes(3)) {
+            List<String> words = new ArrayList<>(
+                    List.of("java", "-cp", folder + File.pathSeparator + libraries, name));
+            for (String option : options) {
+                words.add(option.replace("NODES", String.join(",", nodes.addresses())));
+            }
+            return Program.run(folder, words);
+        }
+    }
+
+    @Test
+    void aJobRunsOnOneOfTwoInstancesAndEndsBeforeTheyClose() throws Exception {
+        Program program = run("Instances", INSTANCES, List.of("Locks", "Jobs", "LockMetrics"),
+                "--redlock.nodes=NODES", "--jobs.report.cron=* * * * * *", "--jobs.report.hold-at-least=500ms",
+                "--spring.task.scheduling.shutdown.await-termination=true",
+                "--spring.task.scheduling.shutdown.await-termination-period=30s");
+        List<String> lines = program.out().lines().filter(line -> line.startsWith("job ")).toList();
+        List<String> starts = lines.stream().filter(line -> line.startsWith("job starts")).toList();
+        assertTrue(starts.size() >= 2, program::out);
+        assertEquals(starts.size(), Set.copyOf(starts).size(), () -> "one run in each second: " + program.out());
+        assertEquals("job ends", lines.get(lines.size() - 1), program::out);
+        assertEquals(2 * starts.size(), lines.size(), () -> "each run ends: " + program.out());
+        int end = program.out().indexOf("closed, kept: " + starts.size() + "\n");
+        assertTrue(end > program.out().lastIndexOf("job ends"), program::out);
+        assertTrue(program.out().contains("ready: 3.0"), program::out);
+        assertTrue(program.out().matches("(?s).*contended: [1-9].*"), program::out);
+    }
 
     @Test
     void theBeanTakesALockAndIsClosedAndLogs() throws Exception {
-        Files.writeString(folder.resolve("Locks.java"),
-                Page.of("docs/start/spring-boot.md").block("java", "class Locks"));
-        Files.writeString(folder.resolve("Application.java"), APPLICATION);
-        String libraries = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        PrintWriter err = new PrintWriter(System.err, true);
-        assertEquals(0, ToolProvider.findFirst("javac").orElseThrow().run(err, err, "-d", folder.toString(), "-cp",
-                libraries, folder.resolve("Locks.java").toString(), folder.resolve("Application.java").toString()));
-        try (SocketNodes nodes = new SocketNodes(3)) {
-            String addresses = String.join(",", nodes.addresses()) + ",no-such-host.invalid:1";
-            Program program = Program.run(folder, List.of("java", "-cp", folder + File.pathSeparator + libraries,
-                    "Application", "--redlock.nodes=" + addresses));
-            assertTrue(program.out().contains("before the end: ACQUIRED"), program::out);
-            assertTrue(program.out().contains("after the end: CLOSED"), program::out);
-            String line = program.out().lines().filter(text -> text.contains("no-such-host")).findFirst().orElse("");
-            assertTrue(line.contains("INFO") && line.contains("dev.redlock"), program::out);
-        }
+        Program program = run("Application", APPLICATION, List.of("Locks"),
+                "--redlock.nodes=NODES,no-such-host.invalid:1");
+        assertTrue(program.out().contains("before the end: ACQUIRED"), program::out);
+        assertTrue(program.out().contains("after the end: CLOSED"), program::out);
+        String line = program.out().lines().filter(text -> text.contains("no-such-host")).findFirst().orElse("");
+        assertTrue(line.contains("INFO") && line.contains("dev.redlock"), program::out);
     }
 }
