@@ -72,7 +72,7 @@ class JfrEventsTest extends VirtualTest {
         assertEquals(1, event.getInt("failed"));
         assertFalse(event.getBoolean("fenced"));
         assertEquals(Duration.ofMillis(validityMs(TTL.toMillis())), event.getDuration("validity"));
-        assertFalse(event.toString().contains(TestEngine.tokenOf(lease)), event::toString);
+        assertFalse(event.toString().contains(TestEngine.valueOf(lease)), event::toString);
         release(lease);
     }
 

@@ -68,8 +68,8 @@ final class SharedBatch {
      * Flushes all connections. In three steps, because a socket's event may send commands: they find an empty batch,
      * and every node at its start.
      *
-     * <p>A write to a socket can take tens of microseconds, so the node that wakes waiters gets its bytes last. Otherwise
-     * a waiter that it wakes could ask the other nodes before they have the release.
+     * <p>A write to a socket can take tens of microseconds, so the node that wakes waiters gets its bytes last.
+     * Otherwise a waiter that it wakes could ask the other nodes before they have the release.
      */
     void flush() {
         ByteBuf flushed = batch;
