@@ -42,7 +42,6 @@ public final class RedlockContext {
     private static final String PROBE_NAME = "redlock:probe";
     /** The name behind the prefix of the key that marks nodes. No resource can have it, like those of counters. */
     private static final String MARK_NAME = "node" + LockKey.COUNTER_MARK + ":run_id";
-    private static final int CLIENT_NAME_LENGTH_MAX = 64;
 
     private static final String DEFAULT_NAME = "redlock";
 
@@ -195,9 +194,9 @@ public final class RedlockContext {
                     "client name \"" + SafeText.of(name) + "\" has a blank or a special character,"
                             + " which Redis refuses: use printable ASCII without blanks");
         }
-        if (name.length() > CLIENT_NAME_LENGTH_MAX) {
+        if (name.length() > Token.NAME_LENGTH_MAX) {
             throw new IllegalArgumentException("client name \"" + SafeText.of(name) + "\" has " + name.length()
-                    + " characters and at most " + CLIENT_NAME_LENGTH_MAX
+                    + " characters and at most " + Token.NAME_LENGTH_MAX
                     + " are allowed, because nodes keep and list it for each connection: use a shorter name");
         }
         clientName = name;
@@ -717,11 +716,6 @@ public final class RedlockContext {
         if (isNameInValues && (clientName.isEmpty() || clientName.equals(DEFAULT_NAME))) {
             throw new IllegalArgumentException("nameInValues is on and clientName is \"" + clientName
                     + "\": each client needs a name of its own; set clientName, for example to host and process id");
-        }
-        if (isNameInValues && clientName.length() > Token.NAME_LENGTH_MAX) {
-            throw new IllegalArgumentException("nameInValues is on and clientName \"" + SafeText.of(clientName)
-                    + "\" has " + clientName.length() + " characters: at most " + Token.NAME_LENGTH_MAX
-                    + " are allowed, because each lock stores them; set a shorter clientName");
         }
     }
 

@@ -187,8 +187,6 @@ class RedlockContextTest {
         assertEquals("a'b\"c@\\{$6}", named("a'b\"c@\\{$6}").conclude().nameInValues());
         assertEquals(null, named("orders-1").nameInValues(false).conclude().nameInValues());
         assertEquals(null, new RedlockContext().nodes("h:1").conclude().nameInValues());
-        Refusal.ofArgument("nameInValues is on and clientName \"" + longest + "n\" has 65 characters: at most 64 are"
-                + " allowed, because each lock stores them; set a shorter clientName", named(longest + "n")::conclude);
         for (String name : new String[]{"", "redlock"}) {
             Refusal.ofArgument("nameInValues is on and clientName is \"" + name + "\": each client needs a name of its"
                     + " own; set clientName, for example to host and process id", named(name)::conclude);

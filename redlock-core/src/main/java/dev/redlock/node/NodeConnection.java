@@ -40,7 +40,7 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         /** The connection must close, for a reason. */
         void onConnectionError(NodeConnection connection, String reason);
 
-        /** The connection has failed by itself. */
+        /** The connection has failed without a request of the client. */
         void onConnectionBroken(NodeConnection connection, String reason);
 
         /** The connection must close, for a reason that only a person can end. */

@@ -43,7 +43,7 @@ public final class Token {
 
     /**
      * The bytes that follow the token in the value of a key: {@code @name}. An at sign is in no base64, hex or UUID, so
-     * a value of another client hardly ever looks like one with a name.
+     * a value of another client rarely looks like one with a name.
      *
      * @param name printable ASCII, at most {@link #NAME_LENGTH_MAX} characters; null for no label
      * @return the label, empty if there is no name

@@ -13,7 +13,9 @@ public enum ApiForm {
     /** A thread waits for each lock. */
     BLOCKING("blocking form, a thread for each cycle in flight"),
     /** A future for each call. */
-    STAGE("completion stages");
+    STAGE("completion stages"),
+    /** {@link #CALLBACK} with leases that watch their keys. */
+    WATCHED("callback form, with watchLoss");
 
     private final String summary;
 

@@ -24,10 +24,11 @@ public final class Drivers {
             .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
     /**
-     * The drivers that {@code compare} measures by default: all but those that send the same commands as another one.
+     * The drivers that {@code compare} measures by default: all but those that send the same commands as another one,
+     * and that of an option.
      */
     public static final List<String> COMPARED = NAMES.stream()
-            .filter(name -> !List.of("redlock-scripts-each", "lettuce-scripts").contains(name))
+            .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "lettuce-scripts").contains(name))
             .toList();
 
     private Drivers() {

@@ -39,10 +39,10 @@ final class RedlockHandles {
         private final AcquireCallback onOutcome = this::onOutcome;
         private final ReleaseCallback onReleased = this::onReleased;
 
-        Callback(Redlock redlock, LockSpec spec, LockListener listener) {
+        Callback(Redlock redlock, LockSpec spec, boolean isWatched, LockListener listener) {
             this.redlock = redlock;
             this.key = redlock.key(spec.resource());
-            this.options = optionsOf(spec);
+            this.options = isWatched ? optionsOf(spec).watchLoss() : optionsOf(spec);
             this.isValidityReported = spec.isValidityReported();
             this.lease = redlock.newLease();
             this.listener = listener;

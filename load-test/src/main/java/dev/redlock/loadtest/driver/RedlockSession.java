@@ -33,7 +33,8 @@ final class RedlockSession implements LockSession {
     @Override
     public LockHandle handle(LockSpec spec, LockListener listener) {
         return switch (form) {
-            case CALLBACK -> new RedlockHandles.Callback(redlock, spec, listener);
+            case CALLBACK -> new RedlockHandles.Callback(redlock, spec, false, listener);
+            case WATCHED -> new RedlockHandles.Callback(redlock, spec, true, listener);
             case BLOCKING -> new RedlockHandles.Blocking(threads, redlock, spec, listener);
             case STAGE -> new RedlockHandles.Stage(redlock, spec, listener);
         };

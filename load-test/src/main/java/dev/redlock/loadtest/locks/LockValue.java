@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
  */
 record LockValue(String bytes) {
 
-    /** Hexadecimal digits of an id: enough to tell the few values of one lock apart. */
+    /** Hexadecimal digits of an id: enough to distinguish the few values of one lock. */
     static final int ID_LENGTH = 8;
 
     private static final int TOKEN_LENGTH = 20;

@@ -15,7 +15,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * Lists what is held under a prefix.
+ * Lists the locks under a prefix.
  *
  * @threading caller-confined
  */

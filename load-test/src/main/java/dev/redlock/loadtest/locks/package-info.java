@@ -1,2 +1,2 @@
-/** The {@code locks} command: what is held on the nodes, by whom, and how to free it. */
+/** The {@code locks} command: it lists the held locks with their holders, and frees a lock. */
 package dev.redlock.loadtest.locks;
