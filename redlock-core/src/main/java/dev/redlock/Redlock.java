@@ -348,6 +348,18 @@ public final class Redlock implements AutoCloseable {
         return engine.transportDescription();
     }
 
+    /**
+     * The last events of the client's flight recorder as text: attempts, votes with their times and errors, outcomes,
+     * releases, extensions, pushes and states of nodes, one line each and oldest first. It works at any time, also
+     * while the client closes and afterwards, and never waits for an event loop.
+     *
+     * @return the text, without tokens and passwords; empty if {@link RedlockContext#flightRecorderEvents} is 0.
+     *         Allocates some 100 bytes for each event
+     */
+    public String flightRecord() {
+        return engine.flightRecord();
+    }
+
     // ---- closing ----------------------------------------------------------------------------------------------------
 
     /**

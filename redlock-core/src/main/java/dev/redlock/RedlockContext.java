@@ -9,6 +9,7 @@ import dev.redlock.engine.LeaseTerms;
 import dev.redlock.engine.Limits;
 import dev.redlock.engine.LockKey;
 import dev.redlock.engine.LoopOptions;
+import dev.redlock.engine.TelemetryOptions;
 import dev.redlock.node.LoginSource;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.quorum.ClockAllowance;
@@ -24,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 /**
  * The configuration of a client. Set the options that differ from their defaults and pass it to
@@ -82,6 +84,9 @@ public final class RedlockContext {
     private IdlePolicy idlePolicy = IdlePolicy.BLOCK;
     private TransportKind transport = TransportKind.AUTO;
     private TlsOptions tls;
+    private int flightRecorderEvents = 4096;
+    private long slowAcquireNs = Long.MAX_VALUE;
+    private Consumer<String> flightRecordListener;
     private boolean isConcluded;
 
     /** A context with every option at its default and no nodes. */
@@ -651,6 +656,47 @@ public final class RedlockContext {
         return this;
     }
 
+    /**
+     * Sets how many events the flight recorder keeps, per event loop. An event takes 28 bytes, and a lock has at least
+     * four events and one for each node.
+     *
+     * @param count default 4096, up to 2^20, rounded up to a power of two; 0 switches the flight recorder off
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext flightRecorderEvents(int count) {
+        checkOpen();
+        flightRecorderEvents = (int) inRange("flightRecorderEvents", count, 0, 1 << 20, "events (0 for none)");
+        return this;
+    }
+
+    /**
+     * Sets from which duration an acquisition is reported with the events of its lock. The duration includes all
+     * waiting, so use the wait budget and the hold times as a guide.
+     *
+     * @param threshold default: none, so that no acquisition is reported
+     * @return this
+     * @throws IllegalArgumentException if it is negative
+     */
+    public RedlockContext slowAcquireThreshold(Duration threshold) {
+        checkOpen();
+        slowAcquireNs = Durations.nanosOf("slow acquire threshold", threshold);
+        return this;
+    }
+
+    /**
+     * Sets the receiver of the reports about lost leases and slow acquisitions. A report is a text with the events of
+     * the lock. Each event loop makes at most one report per second; a report has the number of those left out.
+     *
+     * @param listener called on the event loop, so it must not block; default: the log, at level WARNING
+     * @return this
+     */
+    public RedlockContext flightRecordListener(Consumer<String> listener) {
+        checkOpen();
+        flightRecordListener = Objects.requireNonNull(listener, "flight record listener is null");
+        return this;
+    }
+
     /** Checks the rules that concern several options, and closes the context to changes. */
     ClientConfig conclude() {
         checkOpen();
@@ -677,7 +723,8 @@ public final class RedlockContext {
         return new ClientConfig(nodes, nodeOptions(), terms,
                 new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax, wakeUpKeysMax()),
                 new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), commandMode, retryPolicy, keyPrefix,
-                resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs, isNameInValues ? clientName : null);
+                resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs, isNameInValues ? clientName : null,
+                new TelemetryOptions(flightRecorderEvents, slowAcquireNs, flightRecordListener));
     }
 
     private void checkCredentials() {

@@ -21,13 +21,26 @@ class ClockReadsTest extends VirtualTest {
 
     @Test
     void aLockAndItsReleaseReadTheClockThreeTimes() {
-        VirtualWorld.Client client = world(5);
+        world = new VirtualWorld(5);
+        // The flight recorder reads the clock once more for each read of a socket.
+        VirtualWorld.Client client = client(context().flightRecorderEvents(0));
         cycles(client);
         client.clockListener(() -> reads[0]++);
         List<Lease> leases = acquire(client);
         assertReads(2 * LOCKS, "when the attempt starts and when it is won");
         release(leases);
         assertReads(3 * LOCKS, "when the release starts");
+    }
+
+    @Test
+    void theFlightRecorderReadsTheClockOncePerReadOfASocket() {
+        VirtualWorld.Client client = world(5);
+        cycles(client);
+        client.clockListener(() -> reads[0]++);
+        List<Lease> leases = acquire(client);
+        assertReads(2 * LOCKS + 5, "one more for each node");
+        release(leases);
+        assertReads(3 * LOCKS + 5 + 1, "one more for the node whose replies decide the releases");
     }
 
     private void assertReads(int expected, String when) {

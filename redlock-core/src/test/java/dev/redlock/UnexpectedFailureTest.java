@@ -13,6 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -71,7 +72,11 @@ class UnexpectedFailureTest {
     @BeforeEach
     void open() {
         LOG.addHandler(handler);
-        client = new TestClient(new RedlockContext().nodes(nodes.addresses()).nodeTimeout(Duration.ofSeconds(5)),
+        // The flight recorder reads the clock too, and survives what that throws.
+        client = new TestClient(
+                new RedlockContext().nodes(nodes.addresses())
+                        .nodeTimeout(Duration.ofSeconds(5))
+                        .flightRecorderEvents(0),
                 nodes.clientLoop(), nodes.newTransport(), this::nowNs, 1);
         client.open().join();
         redlock = client.redlock();
@@ -171,6 +176,30 @@ class UnexpectedFailureTest {
         assertTheClientStillWorks();
         assertEquals(ExtendOutcome.EXTENDED, resultOf(() -> lease.extend(TTL)), "another extension works");
         assertEquals(ReleaseOutcome.RELEASED, resultOf(lease::release));
+    }
+
+    @Test
+    void aClockThatThrowsInTheFlightRecorderHarmsNoLock() throws Exception {
+        AtomicInteger thrownCount = new AtomicInteger();
+        TestClient recording = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
+                nodes.newTransport(), () -> {
+                    boolean isInRecorder = StackWalker.getInstance()
+                            .walk(frames -> frames.limit(6)
+                                    .anyMatch(frame -> frame.getClassName().endsWith(".LoopTelemetry")));
+                    if (isInRecorder) {
+                        thrownCount.incrementAndGet();
+                        throw new UsedUp();
+                    }
+                    return System.nanoTime();
+                }, 2);
+        recording.open().join();
+        Lease lease = resultOf(() -> recording.redlock().tryAcquire("r", TTL)).lease();
+        AcquireOutcome refused = resultOf(() -> recording.redlock().tryAcquire("r", TTL, Duration.ofMillis(600)));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, refused.kind(), refused::toString);
+        assertEquals(ExtendOutcome.EXTENDED, resultOf(() -> lease.extend(TTL)));
+        assertEquals(ReleaseOutcome.RELEASED, resultOf(lease::release));
+        assertTrue(thrownCount.get() > 0, "it threw");
+        assertTrue(resultOf(() -> recording.redlock().closeWithin(Duration.ofSeconds(5))).isClean());
     }
 
     /** On the loop, the callback runs after the call, as for other outcomes. */

@@ -48,14 +48,19 @@ final class AcquireOperation {
         long t1Ns = conductor.nowNs();
         conductor.tokens().next(claim.token, t1Ns);
         claim.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
+        if (lease.waitNs <= 0) {
+            conductor.telemetry().onAcquireStarted(pending, t1Ns);
+        }
         claim.roundEndNs = t1Ns + conductor.config().terms().nodeTimeoutNs(lease.ttlMs);
         claim.askedMask = 0;
         if (doorkeeper == Doorkeeper.NONE) {
             conductor.startTimer(claim.roundTimer, claim.roundEndNs);
+            conductor.telemetry().onAttempt(claim, t1Ns, Quorum.allOf(conductor.nodeCount()));
             ask(claim, Quorum.allOf(conductor.nodeCount()));
         } else {
             conductor.startTimer(claim.roundTimer,
                     t1Ns + conductor.doorkeeper().timeoutNs(doorkeeper, claim.roundEndNs - t1Ns));
+            conductor.telemetry().onAttempt(claim, t1Ns, 1L << doorkeeper);
             ask(claim, 1L << doorkeeper);
         }
     }
@@ -75,7 +80,9 @@ final class AcquireOperation {
     /** The doorkeeper has not refused in time: asks the other nodes too. */
     private void askOthers(Claim claim) {
         conductor.startTimer(claim.roundTimer, claim.roundEndNs);
-        ask(claim, Quorum.allOf(conductor.nodeCount()) & ~claim.askedMask);
+        long others = Quorum.allOf(conductor.nodeCount()) & ~claim.askedMask;
+        conductor.telemetry().onAskedOthers(claim, others);
+        ask(claim, others);
     }
 
     private boolean isDoorkeeperAskedOnly(Claim claim) {
@@ -103,7 +110,7 @@ final class AcquireOperation {
         if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
             claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         }
-        vote(claim, nodeIndex, Vote.REFUSED);
+        vote(claim, nodeIndex, Vote.REFUSED, VoteFailure.NONE);
     }
 
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */
@@ -123,14 +130,14 @@ final class AcquireOperation {
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
         if (!claim.isFenced || recordFence(claim, nodeIndex, value)) {
-            vote(claim, nodeIndex, Vote.GRANTED);
+            vote(claim, nodeIndex, Vote.GRANTED, VoteFailure.NONE);
             return;
         }
         // The node has set the key, so it still gets the release.
         if (claim.phase == Claim.Phase.ACQUIRING) {
             claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
         }
-        vote(claim, nodeIndex, Vote.UNKNOWN);
+        vote(claim, nodeIndex, Vote.UNKNOWN, VoteFailure.FENCE_OUT_OF_RANGE);
         conductor.fenceGuard().log(nodeIndex, value);
     }
 
@@ -168,7 +175,7 @@ final class AcquireOperation {
         if (claim.phase == Claim.Phase.ACQUIRING) {
             claim.recordFailure(nodeIndex, failure);
         }
-        vote(claim, nodeIndex, vote);
+        vote(claim, nodeIndex, vote, failure);
     }
 
     /** The acquire did not set the key, but a later extension may have. */
@@ -184,6 +191,7 @@ final class AcquireOperation {
             return;
         }
         long pendingMask = claim.acquireRound.pending();
+        conductor.telemetry().onSilent(claim, pendingMask);
         for (; pendingMask != 0; pendingMask &= pendingMask - 1) {
             claim.recordFailure(Long.numberOfTrailingZeros(pendingMask), VoteFailure.SILENT);
         }
@@ -191,13 +199,16 @@ final class AcquireOperation {
         decide(claim);
     }
 
-    private void vote(Claim claim, int nodeIndex, Vote answer) {
+    private void vote(Claim claim, int nodeIndex, Vote answer, VoteFailure answerFailure) {
         Vote vote = answer;
+        VoteFailure failure = answerFailure;
         if (answer == Vote.GRANTED && conductor.node(nodeIndex).state() == NodeState.QUARANTINED) {
             // After a clock jump of the node, the granted key may have expired early.
             vote = Vote.UNKNOWN;
-            claim.recordFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
+            failure = VoteFailure.CLOCK_JUMPED;
+            claim.recordFailure(nodeIndex, failure);
         }
+        conductor.telemetry().onVote(claim, nodeIndex, vote, failure);
         switch (claim.phase) {
             case ACQUIRING -> {
                 claim.acquireRound.onVote(nodeIndex, vote);
@@ -300,10 +311,12 @@ final class AcquireOperation {
         claim.holderMask = claim.acquireRound.granted();
         pending.lease.recordVotes(claim);
         pending.lease.setFencingToken(fencingToken);
+        conductor.telemetry().onAcquired(claim, t2Ns);
         conductor.scheduler().onAcquired(pending, claim, t2Ns);
     }
 
     void fail(Claim claim, AcquireOutcome.Kind reason) {
+        conductor.telemetry().onAttemptFailing(claim, reason);
         if (reason == AcquireOutcome.Kind.CONTENDED && isHolderTtlQueryDue(claim)) {
             conductor.counters().onRolledBack();
             conductor.holderTtlQuery().start(claim);

@@ -74,10 +74,11 @@ final class AcquireScheduler {
             return;
         }
         PendingAcquire pending = take(lease);
-        conductor.telemetry().onAcquireStarted(pending);
         autoExtendedCount += isExtendable ? 1 : 0;
         if (lease.waitNs > 0) {
-            pending.deadlineNs = conductor.nowNs() + Math.min(lease.waitNs, WAIT_NS_MAX);
+            long nowNs = conductor.nowNs();
+            conductor.telemetry().onAcquireStarted(pending, nowNs);
+            pending.deadlineNs = nowNs + Math.min(lease.waitNs, WAIT_NS_MAX);
             enqueueWaiter(pending, queue);
         }
         if (queue == null && !queues.pauseIfReturning(pending)) {

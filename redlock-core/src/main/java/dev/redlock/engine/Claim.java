@@ -9,6 +9,7 @@ import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.Vote;
 import dev.redlock.telemetry.ReleaseEvent;
+import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.time.DeadlineTimer;
 
 /**
@@ -82,6 +83,8 @@ final class Claim extends LockRequest {
     long holderMask;
     /** Nodes whose reply to the holder ttl query is pending. */
     long queriedMask;
+    /** The number of the attempt in the flight recorder. */
+    int number;
     int extendSequence;
     boolean isFenced;
     /** Refusals contain the ttl of the holder's key, which takes a script on the nodes. */
@@ -105,9 +108,8 @@ final class Claim extends LockRequest {
     boolean isFanOutInProgress;
     /** The longest ttl that was sent: a node that missed later commands may keep its key for that long. */
     long ttlMsMax;
-    /** Times the release for JFR while {@link #isReleaseTimed}; null until the event is first enabled. */
-    ReleaseEvent releaseEvent;
-    boolean isReleaseTimed;
+    /** Times the release for JFR; null if its event is off. */
+    SharedStarts.Start<ReleaseEvent> releaseStart;
     private final Conductor conductor;
     private int pendingReplyCount;
 

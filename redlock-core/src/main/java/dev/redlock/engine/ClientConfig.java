@@ -22,12 +22,12 @@ import java.util.List;
  * @param closeTimeoutNs    timeout of {@code close()}
  * @param spinNs            time that a blocking call spins before it parks
  * @param nameInValues      name of the client in the values of its locks; null for none
+ * @param telemetry         options of the flight recorder
  * @threading               immutable
  */
 public record ClientConfig(List<NodeAddress> nodes, NodeOptions nodeOptions, LeaseTerms terms, Limits limits,
         LoopOptions loops, CommandMode commandMode, RetryPolicy retryPolicy, String keyPrefix, int resourceLengthMax,
-        long defaultWaitNs, long closeTimeoutNs, long spinNs,
-        String nameInValues) {
+        long defaultWaitNs, long closeTimeoutNs, long spinNs, String nameInValues, TelemetryOptions telemetry) {
 
     /**
      * Copies the list of addresses, so that the configuration is immutable.

@@ -152,6 +152,11 @@ final class Conductor implements NodeListener {
     }
 
     @Override
+    public void onReadStart() {
+        telemetry.onReadStart();
+    }
+
+    @Override
     public void onInvalidated(NodeView node, ByteBuf key, int index, int length) {
         scheduler.queues().onInvalidated(node.index(), key, index, length);
         lossWatch.onInvalidated(node.index(), key, index, length);

@@ -40,6 +40,7 @@ final class ExtendOperation {
         claim.ttlMs = ttlMs;
         claim.ttlMsMax = Math.max(claim.ttlMsMax, ttlMs);
         long t1Ns = conductor.nowNs();
+        conductor.telemetry().onExtensionStarted(claim, t1Ns);
         claim.validBeforeExtensionNs = lease.validUntilNs();
         claim.extendedUntilNs = conductor.config().terms().validUntilNs(t1Ns, ttlMs);
         if (claim.extendedUntilNs - lease.validUntilNs() < 0) {

@@ -193,9 +193,7 @@ final class LeaseKeeper {
         LeaseHandle lease = claim.lease;
         long nowNs = conductor.nowNs();
         boolean isSuccess = outcome == ExtendOutcome.EXTENDED;
-        if (isSuccess) {
-            conductor.telemetry().onExtended();
-        }
+        conductor.telemetry().onExtensionEnded(claim, outcome, nowNs);
         boolean isManual = lease.extendState() == LeaseHandle.ExtendState.STARTED;
         if (isSuccess && !isManual) {
             lease.extensionCount++;
@@ -230,6 +228,7 @@ final class LeaseKeeper {
         LeaseHandle lease = claim.lease;
         // A callback may reuse the lease, for another resource and with another listener.
         LockKey key = lease.key;
+        int number = claim.number;
         LeaseListener listener = lease.listener;
         boolean isToBeKept = lease.isToBeKept(conductor);
         untrack(lease);
@@ -245,7 +244,7 @@ final class LeaseKeeper {
             }
         } finally {
             if (!lease.isKept) {
-                conductor.telemetry().onLeaseLost(lease, key, state, cause, nodeIndex);
+                conductor.telemetry().onLeaseLost(lease, key, number, state, cause, nodeIndex);
             }
             if (lease.isExtensionAccepted()) {
                 lease.completeExtend(extendOutcome);
@@ -270,6 +269,9 @@ final class LeaseKeeper {
 
     /** Removes a holder node of a held lease; without a quorum of holder nodes the lease is lost. */
     void dropHolder(Claim claim, int nodeIndex, LossCause cause) {
+        if ((claim.holderMask & 1L << nodeIndex) != 0) {
+            conductor.telemetry().onHolderDropped(claim, nodeIndex, cause);
+        }
         claim.holderMask &= ~(1L << nodeIndex);
         if (Long.bitCount(claim.holderMask) < Quorum.sizeOf(conductor.nodeCount())) {
             loseGuarded(claim, cause, nodeIndex);

@@ -335,6 +335,18 @@ public final class LockEngine {
         return transportDescription;
     }
 
+    /** @return the events of the flight recorder as text: a part for each event loop */
+    public String flightRecord() {
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < conductors.length; i++) {
+            FlightRecord flightRecord = conductors[i].telemetry().flightRecord();
+            if (flightRecord != null) {
+                flightRecord.appendTo(text, i);
+            }
+        }
+        return text.toString();
+    }
+
     /** @return monotonic time, nanoseconds */
     public long nowNs() {
         return conductors[0].nowNs();

@@ -1,25 +1,33 @@
 package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
+import dev.redlock.ExtendOutcome;
 import dev.redlock.LeaseState;
 import dev.redlock.NodeState;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.NodeView;
+import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Round;
+import dev.redlock.quorum.Vote;
 import dev.redlock.telemetry.AcquireEvent;
+import dev.redlock.telemetry.FlightRing;
 import dev.redlock.telemetry.Jfr;
 import dev.redlock.telemetry.LeaseLostEvent;
 import dev.redlock.telemetry.NodeStateEvent;
 import dev.redlock.telemetry.ReleaseEvent;
+import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.telemetry.WakeupEvent;
 import java.util.Arrays;
 
 /**
- * Receives each event of one event loop once, and passes it to the counters and to JDK Flight Recorder. It decides
- * nothing: without it, every lock works the same.
+ * Receives each event of one event loop once, and passes it to the counters, to JDK Flight Recorder and to the
+ * flight recorder of this client. It decides nothing: without it, every lock works the same.
  *
  * <p>The hot methods are a counter and a branch for each receiver that is off. A receiver that is on gets objects of
  * the pooled claims and acquisitions, so it allocates nothing for an event below its threshold.
+ *
+ * <p>Times in the flight recorder are those that the engine has read anyway. Only the first reply of a read needs one
+ * more reading of the clock, for all replies of that read.
  *
  * @threading event-loop-confined
  */
@@ -29,6 +37,16 @@ final class LoopTelemetry {
     private final ConductorCounters counters;
     private final String[] addresses;
     private final NodeState[] nodeStates;
+    /** Null if the flight recorder is off. */
+    private final FlightRing ring;
+    private final FlightReports reports;
+    private final long slowAcquireNs;
+    /** Null without JFR. */
+    private final SharedStarts<AcquireEvent> acquireStarts;
+    private final SharedStarts<ReleaseEvent> releaseStarts;
+    private long lastNs;
+    private boolean isLastOld;
+    private int attemptNumber;
 
     LoopTelemetry(Conductor conductor) {
         this.conductor = conductor;
@@ -36,33 +54,109 @@ final class LoopTelemetry {
         this.addresses = conductor.config().nodes().stream().map(Object::toString).toArray(String[]::new);
         this.nodeStates = new NodeState[addresses.length];
         Arrays.fill(nodeStates, NodeState.WAITING);
+        TelemetryOptions options = conductor.config().telemetry();
+        this.ring = options.flightEventsMax() == 0 ? null : new FlightRing(options.flightEventsMax());
+        this.slowAcquireNs = ring == null ? Long.MAX_VALUE : options.slowAcquireNs();
+        this.acquireStarts = Jfr.IS_PRESENT ? new SharedStarts<>(AcquireEvent::new) : null;
+        this.releaseStarts = Jfr.IS_PRESENT ? new SharedStarts<>(ReleaseEvent::new) : null;
+        this.reports = new FlightReports(conductor, options.flightRecordListener());
+    }
+
+    // ---- the flight recorder ----------------------------------------------------------------------------------------
+
+    private void add(FlightEvent event, int number, int nodeIndex, int detail, long value, Object subject) {
+        ring.add(lastNs, event.ordinal(), number, nodeIndex, detail, value, subject);
+    }
+
+    /** Bytes have arrived: what follows is later than the last known time. */
+    void onReadStart() {
+        isLastOld = true;
+    }
+
+    /** The engine has read the clock. */
+    private void onTime(long nowNs) {
+        lastNs = nowNs;
+        isLastOld = false;
+    }
+
+    private void readTimeOnce() {
+        if (isLastOld) {
+            onTime(clockNs());
+        }
+    }
+
+    /** For rare events, which need not follow a read. */
+    private void readTime() {
+        onTime(clockNs());
+    }
+
+    /** A clock that throws, as in tests, must not harm a lock for the sake of a record. */
+    private long clockNs() {
+        try {
+            return conductor.nowNs();
+        } catch (RuntimeException | Error e) {
+            drop(e);
+            return lastNs;
+        }
+    }
+
+    /** Takes a copy of the last events, on any thread; null if the flight recorder is off. */
+    FlightRecord flightRecord() {
+        return ring == null ? null : new FlightRecord(ring.copy(), addresses, conductor.nowNs());
+    }
+
+    private void reportSlow(LockKey key, AcquireOutcome.Kind outcome, long durationNs, long nowNs) {
+        try {
+            reports.onSlowAcquire(key, outcome, durationNs, nowNs);
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
+    }
+
+    private void reportLost(LockKey key, LossCause cause) {
+        try {
+            reports.onLost(key, cause, lastNs);
+        } catch (RuntimeException | Error e) {
+            drop(e);
+        }
     }
 
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
-    /** An acquisition starts. */
-    void onAcquireStarted(PendingAcquire pending) {
+    /** The engine takes an acquisition at a time. */
+    void onAcquireStarted(PendingAcquire pending, long nowNs) {
+        pending.startNs = nowNs;
         if (Jfr.IS_PRESENT && Jfr.isAcquireEnabled()) {
-            startTiming(pending);
+            pending.start = acquireStarts.start(nowNs);
         }
-    }
-
-    private static void startTiming(PendingAcquire pending) {
-        if (pending.event == null) {
-            pending.event = new AcquireEvent();
-        }
-        pending.event.begin();
-        pending.isTimed = true;
     }
 
     /** An acquisition ends; its votes are recorded. */
     void onAcquireEnded(PendingAcquire pending, AcquireOutcome.Kind kind, AcquireOutcome.Kind reason) {
         counters.onOutcome(kind);
-        if (pending.isTimed) {
-            pending.event.end();
-            if (pending.event.shouldCommit()) {
-                commit(pending.event, pending.lease, kind, reason);
+        if (ring != null || pending.start != null) {
+            recordEnd(pending, kind, reason);
+        }
+    }
+
+    private void recordEnd(PendingAcquire pending, AcquireOutcome.Kind kind, AcquireOutcome.Kind reason) {
+        LeaseHandle lease = pending.lease;
+        boolean isAcquired = kind == AcquireOutcome.Kind.ACQUIRED;
+        long endNs = isAcquired ? lease.acquiredNs : clockNs();
+        long durationNs = pending.isStarted() ? endNs - pending.startNs : 0;
+        if (ring != null && !isAcquired) {
+            onTime(endNs);
+            add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, lease.key);
+        }
+        if (durationNs >= slowAcquireNs) {
+            reportSlow(lease.key, kind, durationNs, endNs);
+        }
+        if (pending.start != null) {
+            if (acquireStarts.isDue(pending.start, endNs)) {
+                commit(pending.start.event(), lease, kind, reason);
             }
+            acquireStarts.release(pending.start);
+            pending.start = null;
         }
     }
 
@@ -106,6 +200,62 @@ final class LoopTelemetry {
         }
     }
 
+    /** An attempt starts at a time. */
+    void onAttempt(Claim claim, long nowNs, long askedMask) {
+        attemptNumber = attemptNumber == Integer.MAX_VALUE ? 1 : attemptNumber + 1;
+        claim.number = attemptNumber;
+        if (ring != null) {
+            onTime(nowNs);
+            add(FlightEvent.ATTEMPT, claim.number, 0, 0, askedMask, claim.key);
+        }
+    }
+
+    /** An attempt asks more nodes. */
+    void onAskedOthers(Claim claim, long askedMask) {
+        if (ring != null) {
+            readTime();
+            add(FlightEvent.ASKED_OTHERS, claim.number, 0, 0, askedMask, null);
+        }
+    }
+
+    /** A node votes on an acquire, maybe after the decision. */
+    void onVote(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
+        if (ring != null) {
+            readTimeOnce();
+            FlightEvent event = switch (vote) {
+                case GRANTED -> FlightEvent.GRANTED;
+                case REFUSED -> FlightEvent.REFUSED;
+                case FAILED -> FlightEvent.FAILED;
+                case UNKNOWN -> FlightEvent.UNKNOWN;
+            };
+            add(event, claim.number, nodeIndex, failure.ordinal(), 0, null);
+        }
+    }
+
+    /** The node timeout of an attempt has passed. */
+    void onSilent(Claim claim, long silentMask) {
+        if (ring != null && silentMask != 0) {
+            readTime();
+            add(FlightEvent.SILENT, claim.number, 0, 0, silentMask, null);
+        }
+    }
+
+    /** An attempt has the lock since a time. */
+    void onAcquired(Claim claim, long nowNs) {
+        if (ring != null) {
+            onTime(nowNs);
+            add(FlightEvent.ACQUIRED, claim.number, 0, 0, claim.validUntilNs - nowNs, claim.key);
+        }
+    }
+
+    /** An attempt fails; its rollback follows. */
+    void onAttemptFailing(Claim claim, AcquireOutcome.Kind reason) {
+        if (ring != null) {
+            readTime();
+            add(FlightEvent.ATTEMPT_FAILED, claim.number, 0, reason.ordinal(), 0, claim.key);
+        }
+    }
+
     /** An attempt has failed. */
     void onAttemptFailed(AcquireOutcome.Kind reason) {
         counters.onAttemptFailed(reason);
@@ -113,34 +263,49 @@ final class LoopTelemetry {
 
     // ---- releasing --------------------------------------------------------------------------------------------------
 
-    /** The release of a held lease starts. */
-    void onReleaseStarted(Claim claim) {
-        claim.isReleaseTimed = false;
+    /** The release of a held lease starts at a time. */
+    void onReleaseStarted(Claim claim, long nowNs) {
+        if (ring != null) {
+            onTime(nowNs);
+            add(FlightEvent.RELEASE, claim.number, 0, 0, 0, claim.key);
+        }
         if (Jfr.IS_PRESENT && Jfr.isReleaseEnabled()) {
-            startTiming(claim);
+            claim.releaseStart = releaseStarts.start(nowNs);
         }
     }
 
-    private static void startTiming(Claim claim) {
-        try {
-            if (claim.releaseEvent == null) {
-                claim.releaseEvent = new ReleaseEvent();
-            }
-            claim.releaseEvent.begin();
-            claim.isReleaseTimed = true;
-        } catch (RuntimeException | Error e) {
-            drop(e);
+    /** A node has not deleted the key of a lease: it had another token or none, or it did not answer. */
+    void onNotDeleted(Claim claim, int nodeIndex, Vote vote) {
+        if (ring != null) {
+            readTime();
+            add(vote == Vote.REFUSED ? FlightEvent.NOT_DELETED : FlightEvent.RELEASE_UNANSWERED, claim.number,
+                    nodeIndex, 0, 0, null);
         }
     }
 
     /** The release of a lease has an outcome. */
     void onReleaseEnded(Claim claim, ReleaseOutcome outcome) {
         counters.onReleased(outcome);
-        if (claim.isReleaseTimed) {
-            claim.releaseEvent.end();
-            if (claim.releaseEvent.shouldCommit()) {
-                commit(claim.releaseEvent, claim, outcome);
+        if (ring != null || claim.releaseStart != null) {
+            recordEnd(claim, outcome);
+        }
+    }
+
+    private void recordEnd(Claim claim, ReleaseOutcome outcome) {
+        if (outcome == ReleaseOutcome.RELEASED) {
+            readTimeOnce();
+        } else {
+            readTime();
+        }
+        if (ring != null) {
+            add(FlightEvent.RELEASED, claim.number, 0, outcome.ordinal(), 0, null);
+        }
+        if (claim.releaseStart != null) {
+            if (releaseStarts.isDue(claim.releaseStart, lastNs)) {
+                commit(claim.releaseStart.event(), claim, outcome);
             }
+            releaseStarts.release(claim.releaseStart);
+            claim.releaseStart = null;
         }
     }
 
@@ -162,16 +327,46 @@ final class LoopTelemetry {
 
     // ---- held leases ------------------------------------------------------------------------------------------------
 
-    /** An extension has succeeded. */
-    void onExtended() {
-        counters.onExtended();
+    /** An extension starts at a time. */
+    void onExtensionStarted(Claim claim, long nowNs) {
+        if (ring != null) {
+            onTime(nowNs);
+            add(FlightEvent.EXTENSION, claim.number, 0, 0, claim.ttlMs, claim.key);
+        }
+    }
+
+    /** An extension has ended at a time, and the lease is still held. */
+    void onExtensionEnded(Claim claim, ExtendOutcome outcome, long nowNs) {
+        if (outcome == ExtendOutcome.EXTENDED) {
+            counters.onExtended();
+        }
+        if (ring != null) {
+            onTime(nowNs);
+            add(FlightEvent.EXTENSION_ENDED, claim.number, 0, outcome.ordinal(), 0, claim.key);
+        }
+    }
+
+    /** A node is no holder of a lease any more. */
+    void onHolderDropped(Claim claim, int nodeIndex, LossCause cause) {
+        if (ring != null) {
+            readTime();
+            add(FlightEvent.HOLDER_DROPPED, claim.number, nodeIndex, cause.ordinal(), 0, claim.key);
+        }
     }
 
     /** A held lease is lost or expired. */
-    void onLeaseLost(LeaseHandle lease, LockKey key, LeaseState state, LossCause cause, int nodeIndex) {
+    void onLeaseLost(LeaseHandle lease, LockKey key, int number, LeaseState state, LossCause cause,
+            int nodeIndex) {
         counters.onLost(state);
+        if (ring != null) {
+            readTime();
+            add(FlightEvent.LEASE_ENDED, number, 0, state.ordinal(), lastNs - lease.acquiredNs, key);
+            if (state == LeaseState.LOST && cause != LossCause.LOOP_ENDED) {
+                reportLost(key, cause);
+            }
+        }
         if (Jfr.IS_PRESENT && Jfr.isLeaseLostEnabled()) {
-            commit(key, state, cause, nodeIndex, conductor.nowNs() - lease.acquiredNs);
+            commit(key, state, cause, nodeIndex, clockNs() - lease.acquiredNs);
         }
     }
 
@@ -195,6 +390,11 @@ final class LoopTelemetry {
     void onNodeState(NodeView node, NodeState state) {
         NodeState before = nodeStates[node.index()];
         nodeStates[node.index()] = state;
+        if (ring != null) {
+            readTime();
+            add(FlightEvent.NODE_STATE, 0, node.index(), state.ordinal(), before.ordinal(),
+                    state == NodeState.READY ? null : node.problem());
+        }
         if (Jfr.IS_PRESENT && Jfr.isNodeStateEnabled()) {
             commit(node, before, state);
         }
@@ -218,6 +418,7 @@ final class LoopTelemetry {
     /** A push of a node wakes the first waiter for a key. */
     void onWoken(LockKey key, int nodeIndex) {
         counters.onWoken();
+        addWakeup(FlightEvent.WOKEN, nodeIndex, key);
         if (Jfr.IS_PRESENT && Jfr.isWakeupEnabled()) {
             commitWakeup(key, addresses[nodeIndex], "WOKEN");
         }
@@ -226,6 +427,7 @@ final class LoopTelemetry {
     /** A push of a node wakes nobody; the key is null if nobody waits for it. */
     void onSpuriousPush(LockKey key, int nodeIndex) {
         counters.onSpuriousPush();
+        addWakeup(FlightEvent.SPURIOUS_PUSH, nodeIndex, key);
         if (Jfr.IS_PRESENT && Jfr.isWakeupEnabled()) {
             commitWakeup(key, addresses[nodeIndex], "SPURIOUS");
         }
@@ -234,8 +436,16 @@ final class LoopTelemetry {
     /** A waiter tries again because no push came. */
     void onBackstop(LockKey key) {
         counters.onBackstop();
+        addWakeup(FlightEvent.BACKSTOP, 0, key);
         if (Jfr.IS_PRESENT && Jfr.isWakeupEnabled()) {
             commitWakeup(key, null, "BACKSTOP");
+        }
+    }
+
+    private void addWakeup(FlightEvent event, int nodeIndex, LockKey key) {
+        if (ring != null) {
+            readTime();
+            add(event, 0, nodeIndex, 0, 0, key);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.telemetry.AcquireEvent;
+import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.time.DeadlineTimer;
 
 /**
@@ -59,6 +60,8 @@ final class PendingAcquire {
         ALL
     }
 
+    private static final long NOT_STARTED = Long.MIN_VALUE;
+
     final DeadlineTimer timer;
     State state = State.FREE;
     LeaseHandle lease;
@@ -71,6 +74,8 @@ final class PendingAcquire {
     PendingAcquire nextForSlot;
     PendingAcquire previousActive;
     PendingAcquire nextActive;
+    /** When the engine took the call, monotonic; {@link #NOT_STARTED} before its only attempt. */
+    long startNs;
     long deadlineNs;
     /** A lease of this client was released during the attempt: a failed attempt retries without a delay. */
     boolean retryImmediately;
@@ -91,12 +96,15 @@ final class PendingAcquire {
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
 
-    /** Times the acquisition for JFR while {@link #isTimed}; null until the event is first enabled. */
-    AcquireEvent event;
-    boolean isTimed;
+    /** Times the acquisition for JFR; null if its event is off. */
+    SharedStarts.Start<AcquireEvent> start;
 
     PendingAcquire(AcquireScheduler scheduler) {
         this.timer = new DeadlineTimer(nowNs -> scheduler.onTimer(this, nowNs));
+    }
+
+    boolean isStarted() {
+        return startNs != NOT_STARTED;
     }
 
     void reset(LeaseHandle newLease) {
@@ -111,7 +119,7 @@ final class PendingAcquire {
         expiryNs = 0;
         plan = Plan.UNCONTENDED;
         hasReservedSlot = false;
-        isTimed = false;
+        startNs = NOT_STARTED;
         generation++;
     }
 }

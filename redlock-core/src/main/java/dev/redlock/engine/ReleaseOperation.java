@@ -64,7 +64,7 @@ final class ReleaseOperation {
         claim.releaseRound.reset();
         try {
             long nowNs = conductor.nowNs();
-            conductor.telemetry().onReleaseStarted(claim);
+            conductor.telemetry().onReleaseStarted(claim, nowNs);
             conductor.startTimer(claim.roundTimer, nowNs + conductor.config().terms().nodeTimeoutNs(claim.ttlMs));
             send(claim);
         } catch (RuntimeException | Error e) {
@@ -173,6 +173,9 @@ final class ReleaseOperation {
 
     private void vote(Claim claim, int nodeIndex, Vote vote) {
         if (claim.phase == Claim.Phase.RELEASING) {
+            if (vote != Vote.GRANTED) {
+                conductor.telemetry().onNotDeleted(claim, nodeIndex, vote);
+            }
             claim.releaseRound.onVote(nodeIndex, vote);
             decide(claim);
         }

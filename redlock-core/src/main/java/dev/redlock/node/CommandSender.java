@@ -314,6 +314,11 @@ final class CommandSender {
         return fanOut.timeCommand();
     }
 
+    /** Bytes have arrived; their replies follow. */
+    void onReadStart() {
+        context.listener().onReadStart();
+    }
+
     // ---- replies ----------------------------------------------------------------------------------------------------
 
     void onReply(LockRequest request, int tag, long value) {

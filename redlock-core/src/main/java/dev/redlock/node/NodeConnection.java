@@ -233,6 +233,11 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     }
 
     @Override
+    public void onReadStart() {
+        sender.onReadStart();
+    }
+
+    @Override
     public void onProtocolError(RespProtocolException e) {
         boolean isTlsRecord = tls == null && e.offset() == 0
                 && (e.byteSeen() == TLS_ALERT || e.byteSeen() == TLS_HANDSHAKE);

@@ -50,6 +50,7 @@ final class SimClient {
                 .drift(10_000, Duration.ofMillis(plan.driftConstantMs))
                 .undeliveredReleasesMax(plan.undeliveredReleasesMax)
                 .localHandoffsMax(plan.localHandoffsMax)
+                .flightRecorderEvents(plan.flightRecorderEvents)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
         if (plan.retryDelayMs > 0) {
             context.retryPolicy(RetryPolicy.jittered(plan.retryDelayMs * MS, plan.retryDelayMs * MS));

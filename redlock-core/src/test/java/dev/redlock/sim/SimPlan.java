@@ -104,6 +104,9 @@ public final class SimPlan {
     /** Counters are lost only while the clock of their node is ahead of all counters. */
     boolean isCounterLossSafe = true;
 
+    /** Events that the flight recorder of each client keeps. */
+    int flightRecorderEvents = 4096;
+
     /** The kind of each node; Redis 7 beyond the end of the list. */
     final List<FakeRedis.Kind> kinds = new ArrayList<>();
     /** Of eight clients, those with names in the values of their locks, as bits. */

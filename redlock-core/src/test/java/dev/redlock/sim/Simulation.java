@@ -41,6 +41,7 @@ public final class Simulation {
     private final Map<String, List<Fenced>> fencingTokens = new TreeMap<>();
     private final List<Closing> closings = new ArrayList<>();
     private final List<Kept> kept = new ArrayList<>();
+    private final List<String> flightRecords = new ArrayList<>();
     private long traceHash = 17;
     private long traceCount;
     final SimGrants grants;
@@ -661,6 +662,7 @@ public final class Simulation {
         }
         world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000 + setBackMs);
         checkKeys();
+        clients.forEach(client -> flightRecords.add(client.redlock().flightRecord()));
         List.copyOf(clients).forEach(client -> {
             if (!client.isClosing()) {
                 client.close(() -> clients.remove(client));
@@ -708,6 +710,11 @@ public final class Simulation {
 
     public Map<String, Integer> counts() {
         return counts;
+    }
+
+    /** @return the flight records of the clients at the end */
+    List<String> flightRecords() {
+        return flightRecords;
     }
 
     public List<String> violations() {

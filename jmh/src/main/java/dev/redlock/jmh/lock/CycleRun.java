@@ -65,6 +65,9 @@ public final class CycleRun implements Callable<Integer> {
     @Option(names = "--spin-us", defaultValue = "0", description = "how long a blocked caller spins (${DEFAULT-VALUE})")
     private int spinMicroseconds;
 
+    @Option(names = "--flight-recorder", description = "events that the flight recorder keeps; 0 switches it off")
+    private Integer flightRecorderEvents;
+
     @Spec
     private CommandSpec spec;
 
@@ -157,7 +160,11 @@ public final class CycleRun implements Callable<Integer> {
     }
 
     private RedlockContext context() {
-        return new RedlockContext().nodes(options.addresses())
+        RedlockContext context = new RedlockContext();
+        if (flightRecorderEvents != null) {
+            context.flightRecorderEvents(flightRecorderEvents);
+        }
+        return context.nodes(options.addresses())
                 .restartGuard(RestartGuardMode.OFF)
                 .nodeTimeout(Duration.ofSeconds(5))
                 .connectTimeoutMs(CONNECT_LIMIT_MS)

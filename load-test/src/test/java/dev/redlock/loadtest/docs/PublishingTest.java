@@ -120,7 +120,8 @@ class PublishingTest {
                 if (block.language().equals("xml")) {
                     parse("<snippet>" + text + "</snippet>");
                 }
-                if (block.language().matches("xml|kotlin") && text.contains("dev.redlock")) {
+                if (block.language().matches("xml|kotlin")
+                        && text.matches("(?s).*(>dev\\.redlock<|dev\\.redlock:).*")) {
                     count++;
                     if (!text.contains("<version>" + version + "</version>") && !text.contains(":" + version + "\"")) {
                         wrong.add(block.place());

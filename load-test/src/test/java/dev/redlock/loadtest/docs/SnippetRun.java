@@ -147,6 +147,7 @@ final class SnippetRun implements AutoCloseable {
             case "java.util.function.LongConsumer" -> (LongConsumer) number -> called(name);
             case "java.util.function.BiConsumer<String, Number>" ->
                 (BiConsumer<String, Number>) (text, number) -> called(name);
+            case "java.util.function.Consumer<String>" -> (Consumer<String>) text -> called(name);
             case "java.util.function.BooleanSupplier" -> (BooleanSupplier) () -> isAnyUncalled();
             case "io.netty.channel.EventLoopGroup" -> group();
             case "java.util.function.Supplier<char[]>" -> (Supplier<char[]>) "PASSWORD"::toCharArray;

@@ -1,0 +1,197 @@
+package dev.redlock.engine;
+
+import dev.redlock.AcquireOutcome;
+import dev.redlock.ExtendOutcome;
+import dev.redlock.LeaseState;
+import dev.redlock.NodeState;
+import dev.redlock.ReleaseOutcome;
+import dev.redlock.node.VoteFailure;
+import dev.redlock.resp.SafeText;
+import dev.redlock.telemetry.FlightRing;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Writes the events of a flight recorder as text for people: one line for each event, oldest first. A line has the time
+ * before the record was taken, the lock or the node, and what happened. It has no token.
+ *
+ * @threading caller-confined
+ */
+final class FlightRecord {
+
+    private static final int PROBLEM_LENGTH_MAX = 200;
+
+    private final FlightRing.Copy events;
+    private final String[] addresses;
+    private final long nowNs;
+    /** The names of attempts whose events are in the copy, and when they started. */
+    private final Map<Integer, LockKey> keys = new HashMap<>();
+    private final Map<Integer, Long> startsNs = new HashMap<>();
+    private final Map<Integer, Long> releasesNs = new HashMap<>();
+
+    FlightRecord(FlightRing.Copy events, String[] addresses, long nowNs) {
+        this.events = events;
+        this.addresses = addresses;
+        this.nowNs = nowNs;
+        for (int i = 0; i < events.length(); i++) {
+            if (events.number(i) != 0 && events.subject(i) instanceof LockKey key) {
+                keys.put(events.number(i), key);
+            }
+        }
+    }
+
+    /** Appends all events of an event loop. */
+    void appendTo(StringBuilder out, int loop) {
+        out.append("event loop ")
+                .append(loop)
+                .append(": ")
+                .append(events.length())
+                .append(" events, ")
+                .append(events.overwrittenCount())
+                .append(" earlier ones overwritten; times are before now\n");
+        for (int i = 0; i < events.length(); i++) {
+            append(out, i);
+        }
+    }
+
+    /** Appends the events of one lock, and those of the nodes. */
+    void appendTo(StringBuilder out, LockKey key) {
+        Set<Integer> attempts = new HashSet<>();
+        keys.forEach((number, owner) -> {
+            if (owner.equals(key)) {
+                attempts.add(number);
+            }
+        });
+        for (int i = 0; i < events.length(); i++) {
+            boolean isOfNode = FlightEvent.of(events.kind(i)) == FlightEvent.NODE_STATE;
+            if (isOfNode || key.equals(events.subject(i)) || attempts.contains(events.number(i))) {
+                append(out, i);
+            }
+        }
+    }
+
+    private void append(StringBuilder out, int index) {
+        FlightEvent kind = FlightEvent.of(events.kind(index));
+        int number = events.number(index);
+        long timeNs = events.timeNs(index);
+        if (kind == FlightEvent.ATTEMPT) {
+            startsNs.put(number, timeNs);
+        } else if (kind == FlightEvent.RELEASE) {
+            releasesNs.put(number, timeNs);
+        }
+        out.append(String.format(Locale.ROOT, "%12.3f ms  ", (timeNs - nowNs) / 1e6));
+        if (kind == FlightEvent.NODE_STATE) {
+            out.append(node(index)).append("  ");
+            appendNodeState(out, index);
+        } else {
+            appendLock(out, index);
+            appendEvent(out, kind, index);
+        }
+        out.append('\n');
+    }
+
+    private void appendLock(StringBuilder out, int index) {
+        int number = events.number(index);
+        Object key = events.subject(index) == null ? keys.get(number) : events.subject(index);
+        if (key != null) {
+            out.append(key);
+        } else {
+            out.append(number == 0 ? "a lock without waiters" : "a lock whose name is overwritten");
+        }
+        if (number != 0) {
+            out.append(" #").append(number);
+        }
+        out.append("  ");
+    }
+
+    private void appendEvent(StringBuilder out, FlightEvent kind, int index) {
+        switch (kind) {
+            case ATTEMPT -> out.append("attempt, asks ").append(nodes(events.value(index)));
+            case ASKED_OTHERS -> out.append("also asks ").append(nodes(events.value(index)));
+            case GRANTED -> appendVote(out, index, " granted");
+            case REFUSED -> appendVote(out, index, " refused");
+            case FAILED -> appendVote(out, index, " failed");
+            case UNKNOWN -> appendVote(out, index, " has an unknown vote");
+            case SILENT -> out.append("no answer within the node timeout from ").append(nodes(events.value(index)));
+            case ACQUIRED -> out.append("acquired")
+                    .append(since(startsNs, index))
+                    .append(", valid for ")
+                    .append(millis(events.value(index)));
+            case ATTEMPT_FAILED -> out.append("attempt failed")
+                    .append(since(startsNs, index))
+                    .append(": ")
+                    .append(AcquireOutcome.Kind.values()[events.detail(index)]);
+            case NOT_ACQUIRED -> out.append("not acquired after ")
+                    .append(millis(events.value(index)))
+                    .append(": ")
+                    .append(AcquireOutcome.Kind.values()[events.detail(index)]);
+            case WOKEN -> out.append("a push of ").append(node(index)).append(" wakes the first waiter");
+            case SPURIOUS_PUSH -> out.append("a push of ").append(node(index)).append(" wakes nobody");
+            case BACKSTOP -> out.append("no push came: the first waiter tries again");
+            default -> appendLeaseEvent(out, kind, index);
+        }
+    }
+
+    private void appendLeaseEvent(StringBuilder out, FlightEvent kind, int index) {
+        switch (kind) {
+            case RELEASE -> out.append("release starts");
+            case NOT_DELETED -> out.append(node(index)).append(" did not hold the key");
+            case RELEASE_UNANSWERED -> out.append(node(index)).append(" has not confirmed the release");
+            case RELEASED -> out.append("release ended")
+                    .append(since(releasesNs, index))
+                    .append(": ")
+                    .append(ReleaseOutcome.values()[events.detail(index)]);
+            case EXTENSION -> out.append("extension by ").append(events.value(index)).append(" ms starts");
+            case EXTENSION_ENDED -> out.append("extension ended: ")
+                    .append(ExtendOutcome.values()[events.detail(index)]);
+            case HOLDER_DROPPED -> out.append(node(index))
+                    .append(" is no holder any more: ")
+                    .append(LossCause.values()[events.detail(index)].text());
+            default -> out.append("the lease is ")
+                    .append(LeaseState.values()[events.detail(index)])
+                    .append(" after ")
+                    .append(millis(events.value(index)));
+        }
+    }
+
+    private void appendVote(StringBuilder out, int index, String vote) {
+        out.append(node(index)).append(vote).append(since(startsNs, index));
+        if (events.detail(index) != 0) {
+            out.append(": ").append(VoteFailure.of(events.detail(index)).text());
+        }
+    }
+
+    private void appendNodeState(StringBuilder out, int index) {
+        out.append(NodeState.values()[(int) events.value(index)])
+                .append(" -> ")
+                .append(NodeState.values()[events.detail(index)]);
+        if (events.subject(index) instanceof String problem) {
+            out.append(": ").append(SafeText.of(problem, PROBLEM_LENGTH_MAX));
+        }
+    }
+
+    private String node(int index) {
+        return addresses[events.nodeIndex(index)];
+    }
+
+    private String nodes(long mask) {
+        StringBuilder text = new StringBuilder();
+        for (long left = mask; left != 0; left &= left - 1) {
+            text.append(text.length() == 0 ? "" : ", ").append(addresses[Long.numberOfTrailingZeros(left)]);
+        }
+        return text.toString();
+    }
+
+    /** The time since an earlier event of the same attempt, if the copy has that event. */
+    private String since(Map<Integer, Long> starts, int index) {
+        Long startNs = starts.get(events.number(index));
+        return startNs == null ? "" : " after " + millis(events.timeNs(index) - startNs);
+    }
+
+    private static String millis(long ns) {
+        return String.format(Locale.ROOT, "%.3f ms", ns / 1e6);
+    }
+}

@@ -1,0 +1,74 @@
+package dev.redlock.engine;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.AcquireOutcome;
+import dev.redlock.node.Log;
+import java.util.function.Consumer;
+
+/**
+ * Reports lost leases and slow acquisitions with the events of their locks, at most one each second. A report is a task
+ * of its own, because its receiver may re-enter the client.
+ *
+ * @threading event-loop-confined
+ */
+final class FlightReports {
+
+    static final long PERIOD_NS = 1_000 * NS_PER_MS;
+
+    private final Conductor conductor;
+    private final Consumer<String> listener;
+    private boolean hasReported;
+    private long reportedNs;
+    private long leftOutCount;
+
+    FlightReports(Conductor conductor, Consumer<String> listener) {
+        this.conductor = conductor;
+        this.listener = listener;
+    }
+
+    void onSlowAcquire(LockKey key, AcquireOutcome.Kind outcome, long durationNs, long nowNs) {
+        if (isDue(nowNs)) {
+            report(key, "an acquisition took " + durationNs / NS_PER_MS + " ms and ended as " + outcome);
+        }
+    }
+
+    void onLost(LockKey key, LossCause cause, long nowNs) {
+        if (isDue(nowNs)) {
+            report(key, "a lease is lost, " + cause.text());
+        }
+    }
+
+    private boolean isDue(long nowNs) {
+        if (hasReported && nowNs - reportedNs < PERIOD_NS) {
+            leftOutCount++;
+            return false;
+        }
+        hasReported = true;
+        reportedNs = nowNs;
+        return true;
+    }
+
+    private void report(LockKey key, String event) {
+        long leftOut = leftOutCount;
+        leftOutCount = 0;
+        conductor.executeUnlessEnding(() -> deliver(key, event, leftOut));
+    }
+
+    private void deliver(LockKey key, String event, long leftOut) {
+        StringBuilder text = new StringBuilder("flight record of ").append(key).append(": ").append(event);
+        if (leftOut > 0) {
+            text.append("; ").append(leftOut).append(" reports were left out before this one");
+        }
+        conductor.telemetry().flightRecord().appendTo(text.append('\n'), key);
+        if (listener == null) {
+            Log.log(System.Logger.Level.WARNING, "{0}", text.toString());
+            return;
+        }
+        try {
+            listener.accept(text.toString());
+        } catch (RuntimeException | Error e) {
+            UserCallbacks.logThrown("flight record listener", e);
+        }
+    }
+}
