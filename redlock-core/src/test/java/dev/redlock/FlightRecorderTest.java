@@ -131,7 +131,7 @@ class FlightRecorderTest extends VirtualTest {
     void aRecordHasNoTokens() {
         VirtualWorld.Client client = slowLinks();
         Lease lease = lease(client);
-        String token = TestEngine.tokenOf(lease);
+        String token = TestEngine.valueOf(lease);
         release(lease);
         assertFalse(client.redlock().flightRecord().contains(token));
     }

@@ -84,6 +84,10 @@ public abstract class VirtualTest {
     @BeforeEach
     protected void clearRecordedExceptions() {
         THROWN.clear();
+    }
+
+    @BeforeEach
+    void recordMemory() {
         pinnedBefore = PooledByteBufAllocator.DEFAULT.pinnedDirectMemory();
     }
 
