@@ -159,6 +159,19 @@ class FlightRecorderTest extends VirtualTest {
         assertLine(lines, "orders #20  release ended after 0\\.200 ms: RELEASED");
     }
 
+    /** A ring of keys with long names could fill the heap. */
+    @Test
+    void longNamesAreNotKept() {
+        VirtualWorld.Client client = slowLinks();
+        String name = "n".repeat(129);
+        release(acquired(get(client.redlock().acquireAsync(name, options()))));
+        release(acquired(get(client.redlock().acquireAsync(name.substring(1), options()))));
+        List<String> lines = lines(client);
+        assertFalse(lines.toString().contains(name), "the name of 129 bytes");
+        assertLine(lines, "\\(a name of more than 128 bytes\\) #1  attempt, asks .*");
+        assertLine(lines, name.substring(1) + " #2  attempt, asks .*");
+    }
+
     @Test
     void itCanBeSwitchedOff() {
         world = new VirtualWorld(3);

@@ -36,6 +36,11 @@ public final class LockKey {
         this.hash = Arrays.hashCode(name);
     }
 
+    /** Returns the length of the name with its prefix, bytes. */
+    int nameLength() {
+        return nameLength;
+    }
+
     /**
      * Encodes the keys of a resource.
      *

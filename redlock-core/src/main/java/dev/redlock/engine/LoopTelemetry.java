@@ -33,6 +33,15 @@ import java.util.Arrays;
  */
 final class LoopTelemetry {
 
+    /** The ring refers to the keys of its events, so longer names could fill the heap. */
+    private static final int KEPT_NAME_BYTES_MAX = 128;
+    private static final Object LONG_NAME = new Object() {
+        @Override
+        public String toString() {
+            return "(a name of more than " + KEPT_NAME_BYTES_MAX + " bytes)";
+        }
+    };
+
     private final Conductor conductor;
     private final ConductorCounters counters;
     private final String[] addresses;
@@ -65,7 +74,8 @@ final class LoopTelemetry {
     // ---- the flight recorder ----------------------------------------------------------------------------------------
 
     private void add(FlightEvent event, int number, int nodeIndex, int detail, long value, Object subject) {
-        ring.add(lastNs, event.ordinal(), number, nodeIndex, detail, value, subject);
+        Object kept = subject instanceof LockKey key && key.nameLength() > KEPT_NAME_BYTES_MAX ? LONG_NAME : subject;
+        ring.add(lastNs, event.ordinal(), number, nodeIndex, detail, value, kept);
     }
 
     /** Bytes have arrived: what follows is later than the last known time. */
