@@ -127,6 +127,19 @@ class FlightRecorderTest extends VirtualTest {
                 "orders #1  the lease is LOST after");
     }
 
+    /** The lock is released twice: for its holder, and on the nodes. */
+    @Test
+    void aKeptLockIsShown() {
+        VirtualWorld.Client client = slowLinks();
+        Lease lease = acquired(acquire(client, options().holdAtLeast(Duration.ofSeconds(1))));
+        assertEquals(ReleaseOutcome.KEPT, release(lease));
+        assertOrder(lines(client), "orders #1  acquired", "orders #1  release starts",
+                "orders #1  release ended after 0.000 ms: KEPT");
+        world.runMs(1_100);
+        assertOrder(lines(client), "release ended after 0.000 ms: KEPT", "orders #1  release starts",
+                "orders #1  release ended after 0.200 ms: RELEASED");
+    }
+
     @Test
     void aRecordHasNoTokens() {
         VirtualWorld.Client client = slowLinks();

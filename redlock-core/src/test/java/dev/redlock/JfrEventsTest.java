@@ -113,6 +113,24 @@ class JfrEventsTest extends VirtualTest {
         assertEquals(1, event.getInt("notHeld"));
     }
 
+    /** The release for the holder asks no node; that of the kept lock does. */
+    @Test
+    void aReleaseThatKeepsTheLockIsAnEventOfItsOwn() {
+        VirtualWorld.Client client = world(3);
+        Recording recording = record(Duration.ZERO);
+        Lease lease = acquired(acquire(client, options().holdAtLeast(Duration.ofSeconds(1))));
+        assertEquals(ReleaseOutcome.KEPT, release(lease));
+        world.runMs(1_100);
+        List<RecordedEvent> events = stop(recording, "Release");
+        assertEquals(List.of("KEPT", "RELEASED"), events.stream().map(event -> event.getString("outcome")).toList());
+        for (RecordedEvent event : events) {
+            assertEquals("orders", event.getString("resource"));
+            assertEquals(0, event.getInt("notHeld") + event.getInt("failed") + event.getInt("unknown"));
+        }
+        assertEquals(0, events.get(0).getInt("deleted"));
+        assertTrue(events.get(1).getInt("deleted") >= 2, events::toString);
+    }
+
     @Test
     void aLostLeaseHasItsNodeAndReason() {
         VirtualWorld.Client client = world(3);

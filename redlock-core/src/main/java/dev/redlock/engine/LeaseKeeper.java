@@ -72,6 +72,10 @@ final class LeaseKeeper {
         lease.markReleasing();
         lease.recordReleaseOutcome(ReleaseOutcome.KEPT);
         lease.claim = null;
+        if (!lease.isKept) {
+            claim.releaseRound.reset();
+            conductor.telemetry().onKept(claim);
+        }
         LeaseHandle kept = null;
         try {
             if (!conductor.shutdown().isClosing()) {
@@ -85,9 +89,6 @@ final class LeaseKeeper {
             if (kept == null) {
                 conductor.releaseOperation().leave(claim);
             }
-        }
-        if (!lease.isKept) {
-            conductor.counters().onReleased(ReleaseOutcome.KEPT);
         }
         short use = lease.useCount();
         if (lease.isExtensionAccepted()) {

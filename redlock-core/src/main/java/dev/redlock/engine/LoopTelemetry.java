@@ -301,6 +301,12 @@ final class LoopTelemetry {
         }
     }
 
+    /** A lease is released, and its lock stays for now: no node is asked. */
+    void onKept(Claim claim) {
+        onReleaseStarted(claim, clockNs());
+        onReleaseEnded(claim, ReleaseOutcome.KEPT);
+    }
+
     private void recordEnd(Claim claim, ReleaseOutcome outcome) {
         if (outcome == ReleaseOutcome.RELEASED) {
             readTimeOnce();
