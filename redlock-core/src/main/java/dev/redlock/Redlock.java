@@ -360,6 +360,10 @@ public final class Redlock implements AutoCloseable {
         return engine.flightRecord();
     }
 
+    LockEngine engine() {
+        return engine;
+    }
+
     // ---- closing ----------------------------------------------------------------------------------------------------
 
     /**

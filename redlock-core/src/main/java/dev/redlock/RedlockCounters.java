@@ -5,8 +5,8 @@ import dev.redlock.engine.LockEngine;
 import java.util.Objects;
 
 /**
- * The counters of a client since it was connected, summed over its event loops. Each call reads the current value and
- * allocates nothing; two calls are not one snapshot.
+ * The counters of a client since it was connected, and its held locks and running acquisitions, summed over its event
+ * loops. Each call reads the current value and allocates nothing; two calls are not one snapshot.
  *
  * @threading any thread
  */
@@ -16,6 +16,16 @@ public final class RedlockCounters {
 
     RedlockCounters(LockEngine engine) {
         this.engine = engine;
+    }
+
+    /** @return locks that the client holds now: leases, and locks that {@link AcquireOptions#holdAtLeast} keeps */
+    public long heldCount() {
+        return engine.count(ConductorCounters.HELD);
+    }
+
+    /** @return acquisitions that have not ended: they await another holder, or the votes of the nodes */
+    public long waitingCount() {
+        return engine.count(ConductorCounters.WAITING);
     }
 
     /**

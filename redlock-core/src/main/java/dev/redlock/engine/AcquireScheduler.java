@@ -428,6 +428,7 @@ final class AcquireScheduler {
             firstActive.previousActive = pending;
         }
         firstActive = pending;
+        conductor.counters().onWaiting(1);
         return pending;
     }
 
@@ -442,6 +443,7 @@ final class AcquireScheduler {
         }
         pending.previousActive = null;
         pending.nextActive = null;
+        conductor.counters().onWaiting(-1);
         pending.lease = null;
         pending.generation++;
         pending.state = PendingAcquire.State.FREE;

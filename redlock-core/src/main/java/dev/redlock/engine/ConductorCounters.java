@@ -7,7 +7,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Counts the outcomes of one conductor. One thread writes, any thread reads; neither allocates nor blocks.
+ * Counts the outcomes, held locks and running acquisitions of one conductor. One thread writes, any thread reads;
+ * neither allocates nor blocks.
  *
  * @threading any thread may read
  */
@@ -30,13 +31,20 @@ public final class ConductorCounters {
     public static final int SPURIOUS_PUSH = ATTEMPT_CONTENDED + 12;
     public static final int BACKSTOP = ATTEMPT_CONTENDED + 13;
     public static final int RELEASE_KEPT = ATTEMPT_CONTENDED + 14;
+    /** Current numbers. */
+    public static final int HELD = ATTEMPT_CONTENDED + 15;
+    public static final int WAITING = ATTEMPT_CONTENDED + 16;
 
     private static final VarHandle COUNTS = MethodHandles.arrayElementVarHandle(long[].class);
 
-    private final long[] counts = new long[RELEASE_KEPT + 1];
+    private final long[] counts = new long[WAITING + 1];
 
     private void add(int counter) {
-        COUNTS.setOpaque(counts, counter, counts[counter] + 1);
+        add(counter, 1);
+    }
+
+    private void add(int counter, int change) {
+        COUNTS.setOpaque(counts, counter, counts[counter] + change);
     }
 
     long read(int counter) {
@@ -45,6 +53,16 @@ public final class ConductorCounters {
 
     void onOutcome(AcquireOutcome.Kind kind) {
         add(OUTCOME_FIRST + kind.ordinal());
+    }
+
+    /** Acquisitions have started, or ended with a negative change. */
+    void onWaiting(int change) {
+        add(WAITING, change);
+    }
+
+    /** Locks are held, or no longer held with a negative change. */
+    void onHeld(int change) {
+        add(HELD, change);
     }
 
     void onAttemptFailed(AcquireOutcome.Kind reason) {

@@ -24,14 +24,13 @@ final class LeaseKeeper {
 
     private final Conductor conductor;
     private LeaseHandle firstHeld;
-    private int heldCount;
 
     LeaseKeeper(Conductor conductor) {
         this.conductor = conductor;
     }
 
     int heldCount() {
-        return heldCount;
+        return (int) conductor.counters().read(ConductorCounters.HELD);
     }
 
     LeaseHandle firstHeld() {
@@ -59,7 +58,7 @@ final class LeaseKeeper {
             firstHeld.previousHeld = lease;
         }
         firstHeld = lease;
-        heldCount++;
+        conductor.counters().onHeld(1);
     }
 
     /**
@@ -116,7 +115,7 @@ final class LeaseKeeper {
         }
         lease.previousHeld = null;
         lease.nextHeld = null;
-        heldCount--;
+        conductor.counters().onHeld(-1);
         conductor.scheduler().onUntracked(lease);
     }
 

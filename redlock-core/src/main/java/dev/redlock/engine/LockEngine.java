@@ -11,6 +11,7 @@ import dev.redlock.node.NodeView;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
+import dev.redlock.telemetry.AcquireTimes;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.IoTransport;
 import dev.redlock.transport.NettyTransport;
@@ -328,6 +329,15 @@ public final class LockEngine {
             sum += conductor.counters().read(counter);
         }
         return sum;
+    }
+
+    /**
+     * Starts to record acquire times on every event loop, unless they are recorded already.
+     *
+     * @return one for each event loop
+     */
+    public List<AcquireTimes> startAcquireTimes() {
+        return Arrays.stream(conductors).map(conductor -> conductor.telemetry().startAcquireTimes()).toList();
     }
 
     /** @return the transport in use, and why better ones were rejected; one line */

@@ -10,6 +10,7 @@ import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 import dev.redlock.telemetry.AcquireEvent;
+import dev.redlock.telemetry.AcquireTimes;
 import dev.redlock.telemetry.FlightRing;
 import dev.redlock.telemetry.Jfr;
 import dev.redlock.telemetry.LeaseLostEvent;
@@ -20,8 +21,8 @@ import dev.redlock.telemetry.WakeupEvent;
 import java.util.Arrays;
 
 /**
- * Receives each event of one event loop once, and passes it to the counters, to JDK Flight Recorder and to the
- * flight recorder of this client. It decides nothing: without it, every lock works the same.
+ * Receives each event of one event loop once, and passes it to the counters, to the acquire times, to JDK Flight
+ * Recorder and to the flight recorder of this client. It decides nothing: without it, every lock works the same.
  *
  * <p>The hot methods are a counter and a branch for each receiver that is off. A receiver that is on gets objects of
  * the pooled claims and acquisitions, so it allocates nothing for an event below its threshold.
@@ -29,7 +30,7 @@ import java.util.Arrays;
  * <p>Times in the flight recorder are those that the engine has read anyway. Only the first reply of a read needs one
  * more reading of the clock, for all replies of that read.
  *
- * @threading event-loop-confined
+ * @threading event-loop-confined, except {@link #flightRecord} and {@link #startAcquireTimes}
  */
 final class LoopTelemetry {
 
@@ -53,6 +54,8 @@ final class LoopTelemetry {
     /** Null without JFR. */
     private final SharedStarts<AcquireEvent> acquireStarts;
     private final SharedStarts<ReleaseEvent> releaseStarts;
+    /** Null until somebody wants to read them. */
+    private volatile AcquireTimes acquireTimes;
     private long lastNs;
     private boolean isLastOld;
     private int attemptNumber;
@@ -131,6 +134,23 @@ final class LoopTelemetry {
         }
     }
 
+    // ---- acquire times ----------------------------------------------------------------------------------------------
+
+    /** Starts to record acquire times, unless they are recorded already; on any thread. */
+    synchronized AcquireTimes startAcquireTimes() {
+        if (acquireTimes == null) {
+            acquireTimes = new AcquireTimes(AcquireOutcome.Kind.values().length);
+        }
+        return acquireTimes;
+    }
+
+    private void addTime(AcquireOutcome.Kind kind, long durationNs) {
+        AcquireTimes times = acquireTimes;
+        if (times != null) {
+            times.add(kind.ordinal(), durationNs);
+        }
+    }
+
     // ---- acquiring --------------------------------------------------------------------------------------------------
 
     /** The engine takes an acquisition at a time. */
@@ -144,7 +164,7 @@ final class LoopTelemetry {
     /** An acquisition ends; its votes are recorded. */
     void onAcquireEnded(PendingAcquire pending, AcquireOutcome.Kind kind, AcquireOutcome.Kind reason) {
         counters.onOutcome(kind);
-        if (ring != null || pending.start != null) {
+        if (ring != null || pending.start != null || acquireTimes != null) {
             recordEnd(pending, kind, reason);
         }
     }
@@ -154,6 +174,7 @@ final class LoopTelemetry {
         boolean isAcquired = kind == AcquireOutcome.Kind.ACQUIRED;
         long endNs = isAcquired ? lease.acquiredNs : clockNs();
         long durationNs = pending.isStarted() ? endNs - pending.startNs : 0;
+        addTime(kind, durationNs);
         if (ring != null && !isAcquired) {
             onTime(endNs);
             add(FlightEvent.NOT_ACQUIRED, 0, 0, kind.ordinal(), durationNs, lease.key);
@@ -173,6 +194,7 @@ final class LoopTelemetry {
     /** An acquisition ends before it starts, because a limit is reached. */
     void onAcquireRejected(LeaseHandle lease, AcquireOutcome.Kind kind) {
         counters.onOutcome(kind);
+        addTime(kind, 0);
         if (Jfr.IS_PRESENT && Jfr.isAcquireEnabled()) {
             commitRejection(lease, kind);
         }

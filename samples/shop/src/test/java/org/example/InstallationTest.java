@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.spi.ToolProvider;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,6 +37,21 @@ class InstallationTest {
                     try (Redlock redlock = Redlock.connect(
                             new RedlockContext().nodes("NODE").restartGuard(RestartGuardMode.OFF))) {
                         System.out.println("transport " + redlock.transportDescription());
+                    }
+                }
+            }
+            """;
+
+    private static final String METRICS = """
+            package metrics;
+            import dev.redlock.*;
+            import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+            public final class Metrics {
+                public static void main(String[] args) {
+                    SimpleMeterRegistry registry = new SimpleMeterRegistry();
+                    try (Redlock redlock = Redlock.connect("NODE")) {
+                        new RedlockMetrics(redlock).bindTo(registry);
+                        System.out.println("held " + registry.get("redlock.leases.held").gauge().value());
                     }
                 }
             }
@@ -135,6 +151,26 @@ class InstallationTest {
         Program program = check("target/image/bin/java", enableNativeAccess("on the module path"));
         assertHeldOver("EPOLL", program);
         assertEquals("", program.err());
+    }
+
+    /** Micrometer is optional: this application requires its module, and the others run without it. */
+    @Test
+    void publishesMetricsOnTheModulePath() throws Exception {
+        Path sources = Files.createDirectories(folder.resolve("metrics"));
+        Path module = Files.writeString(sources.resolve("module-info.java"),
+                "module metrics { requires dev.redlock; requires micrometer.core; }");
+        Path main = Files.writeString(sources.resolve("Metrics.java"), METRICS.replace("NODE", nodes.addresses()[0]));
+        String testPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        String path = Stream.concat(Stream.of(folder.resolve("target/lib").toString()),
+                Stream.of(testPath.split(File.pathSeparator))
+                        .filter(jar -> jar.matches(".*(micrometer-|HdrHistogram|LatencyUtils)[^/]*\\.jar")))
+                .collect(Collectors.joining(File.pathSeparator));
+        String classes = folder.resolve("metrics-classes").toString();
+        run("javac", "--release", "17", "-p", path, "-d", classes, module.toString(), main.toString());
+        List<String> words = new ArrayList<>(List.of("java", "-p", classes + File.pathSeparator + path));
+        words.addAll(List.of(enableNativeAccess("on the module path")));
+        words.addAll(List.of("-m", "metrics/metrics.Metrics"));
+        assertTrue(Program.run(folder, words).out().startsWith("held 0.0"));
     }
 
     /** Absent jars cost their transports; the classes of the client need none of them. */

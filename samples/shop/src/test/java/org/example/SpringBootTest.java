@@ -39,6 +39,7 @@ class SpringBootTest {
     /** Two instances whose job is due in the same second. The second run is in progress when they are closed. */
     private static final String INSTANCES = """
             import dev.redlock.*;
+            import io.micrometer.core.instrument.Gauge;
             import io.micrometer.core.instrument.binder.MeterBinder;
             import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
             import java.time.Instant;
@@ -69,7 +70,10 @@ class SpringBootTest {
                     return registry;
                 }
                 static double contended(SimpleMeterRegistry registry) {
-                    return registry.get("redlock.acquisitions").tag("outcome", "CONTENDED").functionCounter().count();
+                    return registry.get("redlock.attempts.failed").tag("reason", "CONTENDED").functionCounter().count();
+                }
+                static double ready(SimpleMeterRegistry registry) {
+                    return registry.get("redlock.node.ready").gauges().stream().mapToDouble(Gauge::value).sum();
                 }
                 static long kept(Redlock redlock) {
                     return redlock.counters().releaseCount(ReleaseOutcome.KEPT);
@@ -83,7 +87,7 @@ class SpringBootTest {
                         first = metersOf(one);
                         second = metersOf(two);
                         clients = new Redlock[]{one.getBean(Redlock.class), two.getBean(Redlock.class)};
-                        System.out.println("ready: " + first.get("redlock.nodes.ready").gauge().value());
+                        System.out.println("ready: " + ready(first));
                         SECOND_RUN.await();
                     }
                     System.out.println("closed, kept: " + (kept(clients[0]) + kept(clients[1])));

@@ -4,12 +4,14 @@ import dev.redlock.CommandMode;
 import dev.redlock.LoopClient;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.RedlockMetrics;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.driver.ApiForm;
 import dev.redlock.loadtest.driver.LockSession;
 import dev.redlock.loadtest.driver.RedlockDriver;
 import dev.redlock.loadtest.rig.LoadPlan;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
@@ -68,6 +70,9 @@ public final class CycleRun implements Callable<Integer> {
     @Option(names = "--flight-recorder", description = "events that the flight recorder keeps; 0 switches it off")
     private Integer flightRecorderEvents;
 
+    @Option(names = "--metrics", description = "with the meters of Micrometer, which nobody reads meanwhile")
+    private boolean hasMetrics;
+
     @Spec
     private CommandSpec spec;
 
@@ -124,6 +129,9 @@ public final class CycleRun implements Callable<Integer> {
     }
 
     private int measure(Redlock redlock) throws IOException, InterruptedException {
+        if (hasMetrics) {
+            new RedlockMetrics(redlock).bindTo(new SimpleMeterRegistry());
+        }
         // All nodes vote from the first cycle on, as they do for the yardstick.
         RedlockDriver.awaitReady(redlock, redlock.nodes().size());
         CycleMeter meter = new CycleMeter(options, "redlock", LOOP_NAME_PREFIX, spec.commandLine().getOut());

@@ -5,6 +5,7 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ReleaseCallback;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -150,6 +151,7 @@ final class SnippetRun implements AutoCloseable {
             case "java.util.function.Consumer<String>" -> (Consumer<String>) text -> called(name);
             case "java.util.function.BooleanSupplier" -> (BooleanSupplier) () -> isAnyUncalled();
             case "io.netty.channel.EventLoopGroup" -> group();
+            case "io.micrometer.core.instrument.MeterRegistry" -> new SimpleMeterRegistry();
             case "java.util.function.Supplier<char[]>" -> (Supplier<char[]>) "PASSWORD"::toCharArray;
             case "String" -> name;
             case "String[]" -> fixture.addresses();

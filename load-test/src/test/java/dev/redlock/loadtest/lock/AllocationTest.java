@@ -10,6 +10,7 @@ import dev.redlock.Lease;
 import dev.redlock.LeaseState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
+import dev.redlock.RedlockMetrics;
 import dev.redlock.ResourceKey;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.TransportKind;
@@ -17,6 +18,7 @@ import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.rig.CallbackLane;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.util.ResourceLeakDetector;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
@@ -176,6 +178,18 @@ class AllocationTest {
             CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/named"), OPTIONS,
                     AcquireOutcome.Kind.ACQUIRED, 30_000);
             assertBelow("acquire + extend + release with a name", 1, cycles::runOnLoop);
+        } finally {
+            disconnect();
+        }
+    }
+
+    @Test
+    void metricsAllocateNothing() {
+        connectOverEpoll();
+        new RedlockMetrics(redlock).bindTo(new SimpleMeterRegistry());
+        try {
+            CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/metrics"), OPTIONS);
+            assertBelow("acquire + release with metrics", 1, cycles::runOnLoop);
         } finally {
             disconnect();
         }

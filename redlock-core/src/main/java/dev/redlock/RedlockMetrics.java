@@ -1,0 +1,315 @@
+package dev.redlock;
+
+import dev.redlock.engine.LockEngine;
+import dev.redlock.node.Log;
+import dev.redlock.telemetry.AcquireTimesReader;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.FunctionTimer;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.TimeGauge;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
+
+/**
+ * Adds the meters of a client to registries of Micrometer, an optional dependency. The page on telemetry lists their
+ * names and tags. No tag contains the name of a lock, a user or a password.
+ *
+ * <pre>{@code
+ * new RedlockMetrics(redlock).bindTo(registry);
+ * }</pre>
+ *
+ * <p>The meters are functions that a registry calls when it publishes. An event loop calls no registry, so a registry
+ * that throws or blocks delays no lock. The first registry of a client starts the recording of acquire times, which
+ * costs each event loop 56 KiB and ends with the client.
+ *
+ * <p>The meters live as long as the {@link Redlock} object, which registries refer to weakly. After its close they keep
+ * their last values. Meters of two clients with the same tags are the same for a registry, so give each client tags of
+ * its own.
+ *
+ * @threading any thread
+ */
+@SuppressWarnings("exports") // its users require the optional module
+public final class RedlockMetrics implements MeterBinder {
+
+    private static final double[] SHARES = {0.5, 0.95, 0.99, 1};
+    /** Microseconds. */
+    private static final long[] BUCKETS = {200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000,
+        500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 30_000_000};
+
+    private final Redlock redlock;
+    private final Tags tags;
+    private final Map<MeterRegistry, List<Meter>> bound = new IdentityHashMap<>();
+
+    /**
+     * Meters without tags of their own, for the only client of a registry.
+     *
+     * @param redlock the client
+     */
+    public RedlockMetrics(Redlock redlock) {
+        this(redlock, Tags.empty());
+    }
+
+    /**
+     * Meters with tags.
+     *
+     * @param redlock the client
+     * @param tags    of all its meters, different for each client of a registry
+     */
+    public RedlockMetrics(Redlock redlock, Iterable<Tag> tags) {
+        this.redlock = Objects.requireNonNull(redlock, "client is null: give the one to measure");
+        this.tags = Tags.of(Objects.requireNonNull(tags, "tags are null: give none or some"));
+    }
+
+    /**
+     * Adds the meters to a registry, unless this object has added them already. Meters of another client with the same
+     * tags stay, and a warning is logged. If the registry throws, it keeps none of these meters.
+     *
+     * @param registry receives the meters
+     */
+    @Override
+    public synchronized void bindTo(MeterRegistry registry) {
+        Objects.requireNonNull(registry, "registry is null: give the one that publishes the meters");
+        if (bound.containsKey(registry)) {
+            return;
+        }
+        Binding binding = new Binding(redlock, registry, tags);
+        try {
+            binding.addAll();
+        } catch (RuntimeException | Error e) {
+            binding.added.forEach(registry::remove);
+            throw e;
+        }
+        binding.warnOfOthers();
+        bound.put(registry, binding.added);
+    }
+
+    /**
+     * Removes the meters that this object has added to a registry.
+     *
+     * @param registry that has them, or not
+     */
+    public synchronized void unbindFrom(MeterRegistry registry) {
+        List<Meter> meters = bound.remove(registry);
+        if (meters != null) {
+            meters.forEach(registry::remove);
+        }
+    }
+
+    /**
+     * Adds the meters of one client to one registry. No function refers to the client: the registry passes it, and
+     * refers to it weakly.
+     *
+     * @threading caller-confined
+     */
+    private static final class Binding {
+
+        private final Redlock redlock;
+        private final MeterRegistry registry;
+        private final Tags tags;
+        private final Set<Meter> others = Collections.newSetFromMap(new IdentityHashMap<>());
+        private final List<Meter> added = new ArrayList<>();
+        private int otherCount;
+
+        Binding(Redlock redlock, MeterRegistry registry, Tags tags) {
+            this.redlock = redlock;
+            this.registry = registry;
+            this.tags = tags;
+            others.addAll(registry.getMeters());
+        }
+
+        void addAll() {
+            addAcquireTimes();
+            addCounts();
+            addWakeups();
+            int nodeCount = redlock.engine().nodeCount();
+            for (int i = 0; i < nodeCount; i++) {
+                addNode(new NodeOfLoops(i, nodeCount), redlock.nodes().get(i).address());
+            }
+        }
+
+        void warnOfOthers() {
+            if (otherCount > 0) {
+                Log.log(System.Logger.Level.WARNING, "{0} of {1} meters stay those of another client with the same "
+                        + "tags: give each RedlockMetrics of a registry tags of its own, or unbind the other one",
+                        Integer.toString(otherCount), Integer.toString(otherCount + added.size()));
+            }
+        }
+
+        private void add(Meter meter) {
+            if (others.contains(meter)) {
+                otherCount++;
+            } else {
+                added.add(meter);
+            }
+        }
+
+        private void addAcquireTimes() {
+            LockEngine engine = redlock.engine();
+            AcquireOutcome.Kind[] kinds = AcquireOutcome.Kind.values();
+            AcquireTimesReader times = new AcquireTimesReader(engine.startAcquireTimes(), kinds.length, engine.nowNs());
+            for (AcquireOutcome.Kind kind : kinds) {
+                int outcome = kind.ordinal();
+                Tags outcomeTags = tags.and("outcome", kind.name());
+                add(FunctionTimer.builder("redlock.acquire", redlock, client -> times.count(outcome),
+                        client -> times.sumNs(outcome), TimeUnit.NANOSECONDS)
+                        .description("Acquisitions, from the call's arrival on the event loop to the outcome")
+                        .tags(outcomeTags)
+                        .register(registry));
+                for (double share : SHARES) {
+                    add(TimeGauge.builder("redlock.acquire.percentile", redlock, TimeUnit.NANOSECONDS,
+                            client -> times.percentileNs(outcome, share, client.engine().nowNs()))
+                            .description("The time within which this share of the recent acquisitions ended")
+                            .tags(outcomeTags.and("phi", plain(BigDecimal.valueOf(share))))
+                            .register(registry));
+                }
+            }
+            int acquired = AcquireOutcome.Kind.ACQUIRED.ordinal();
+            for (long us : BUCKETS) {
+                addBucket(plain(BigDecimal.valueOf(us, 6)), client -> times.countUpTo(acquired, us * 1_000));
+            }
+            addBucket("+Inf", client -> times.count(acquired));
+        }
+
+        private void addBucket(String seconds, ToLongFunction<Redlock> count) {
+            addCount("redlock.acquire.within", Tags.of("le", seconds), count,
+                    "Acquisitions with the outcome ACQUIRED that took so many seconds or less");
+        }
+
+        /** Without trailing zeros and without an exponent. */
+        private static String plain(BigDecimal number) {
+            return number.stripTrailingZeros().toPlainString();
+        }
+
+        private void addCount(String name, Tags own, ToLongFunction<Redlock> count, String description) {
+            add(FunctionCounter.builder(name, redlock, count::applyAsLong)
+                    .description(description)
+                    .tags(tags.and(own))
+                    .register(registry));
+        }
+
+        private void addGauge(String name, Tags own, ToDoubleFunction<Redlock> value, String description) {
+            add(Gauge.builder(name, redlock, value).description(description).tags(tags.and(own)).register(registry));
+        }
+
+        private void addTime(String name, Tags own, ToDoubleFunction<Redlock> ns, String description) {
+            add(TimeGauge.builder(name, redlock, TimeUnit.NANOSECONDS, ns)
+                    .description(description)
+                    .tags(tags.and(own))
+                    .register(registry));
+        }
+
+        private void addCounts() {
+            addGauge("redlock.acquire.waiting", Tags.empty(), client -> client.counters().waitingCount(),
+                    "Acquisitions that have not ended");
+            addGauge("redlock.leases.held", Tags.empty(), client -> client.counters().heldCount(),
+                    "Locks that the client holds");
+            String lost = "Leases that ended before their release";
+            addCount("redlock.leases.lost", Tags.of("state", LeaseState.LOST.name()),
+                    client -> client.counters().lostCount(), lost);
+            addCount("redlock.leases.lost", Tags.of("state", LeaseState.EXPIRED.name()),
+                    client -> client.counters().expiredCount(), lost);
+            for (ReleaseOutcome outcome : ReleaseOutcome.values()) {
+                addCount("redlock.releases", Tags.of("outcome", outcome.name()),
+                        client -> client.counters().releaseCount(outcome), "Releases of leases");
+            }
+            addCount("redlock.rollbacks", Tags.empty(), client -> client.counters().rolledBackCount(),
+                    "Attempts that were rolled back");
+            addCount("redlock.fence.raises", Tags.empty(), client -> client.counters().raisedCount(),
+                    "Fenced attempts that took a second round trip");
+            addCount("redlock.extensions", Tags.empty(), client -> client.counters().extendedCount(),
+                    "Extensions that succeeded");
+            String failed = "Attempts that failed";
+            addCount("redlock.attempts.failed", Tags.of("reason", "CONTENDED"),
+                    client -> client.counters().contendedAttemptCount(), failed);
+            addCount("redlock.attempts.failed", Tags.of("reason", "NO_QUORUM"),
+                    client -> client.counters().noQuorumAttemptCount(), failed);
+            addCount("redlock.attempts.failed", Tags.of("reason", "TOO_SLOW"),
+                    client -> client.counters().tooSlowAttemptCount(), failed);
+        }
+
+        private void addWakeups() {
+            String description = "Pushes of nodes, and attempts of waiters without one";
+            addCount("redlock.wakeups", Tags.of("kind", "WOKEN"), client -> client.counters().wokenCount(),
+                    description);
+            addCount("redlock.wakeups", Tags.of("kind", "SPURIOUS"), client -> client.counters().spuriousPushCount(),
+                    description);
+            addCount("redlock.wakeups", Tags.of("kind", "BACKSTOP"), client -> client.counters().backstopCount(),
+                    description);
+        }
+
+        private void addNode(NodeOfLoops node, String address) {
+            Tags own = Tags.of("node", address);
+            addGauge("redlock.node.ready", own, node.share(NodeState.READY),
+                    "1 if the node votes; with several event loops the share of those for which it does");
+            addGauge("redlock.node.quarantined", own, node.share(NodeState.QUARANTINED),
+                    "1 if the node is in quarantine; with several event loops the share of those");
+            addTime("redlock.node.failing", own, node.max(NodeStatus::failingNs),
+                    "Time since the node answers with errors; 0 while it works");
+            addTime("redlock.node.round.trip", own, node.max(NodeStatus::roundTripNs),
+                    "The last measured round trip, the longest of the event loops");
+            addCount("redlock.node.votes", own.and("vote", "GRANTED"), node.sum(NodeStatus::grantedCount),
+                    "Votes on acquires");
+            addCount("redlock.node.votes", own.and("vote", "REFUSED"), node.sum(NodeStatus::refusedCount),
+                    "Votes on acquires");
+            addCount("redlock.node.errors", own, node.sum(NodeStatus::errorCount), "Error replies to lock commands");
+            addCount("redlock.node.disconnects", own, node.sum(NodeStatus::disconnectCount), "Lost connections");
+            addCount("redlock.node.clock.jumps", own, node.sum(NodeStatus::clockJumpCount), "Jumps of its clock");
+            ToLongFunction<Redlock> undelivered = node.sum(NodeStatus::undeliveredReleaseCount);
+            addGauge("redlock.node.releases.undelivered", own, undelivered::applyAsLong,
+                    "Releases that wait for the node");
+            addCount("redlock.node.releases.delivered", own, node.sum(NodeStatus::undeliveredReleaseDeliveredCount),
+                    "Undelivered releases that the node has answered since");
+            addCount("redlock.node.releases.dropped", own, node.sum(NodeStatus::undeliveredReleaseDroppedCount),
+                    "Undelivered releases that were discarded");
+            addCount("redlock.node.releases.refused", own, node.sum(NodeStatus::undeliveredReleaseRefusedCount),
+                    "Undelivered releases that the node answered with an error");
+        }
+    }
+
+    /**
+     * One node over all event loops.
+     *
+     * @threading immutable
+     */
+    private record NodeOfLoops(int index, int nodeCount) {
+
+        ToLongFunction<Redlock> sum(ToLongFunction<NodeStatus> figure) {
+            return client -> {
+                long sum = 0;
+                for (int i = index; i < client.nodes().size(); i += nodeCount) {
+                    sum += figure.applyAsLong(client.nodes().get(i));
+                }
+                return sum;
+            };
+        }
+
+        ToDoubleFunction<Redlock> share(NodeState state) {
+            ToLongFunction<Redlock> sum = sum(node -> node.state() == state ? 1 : 0);
+            return client -> (double) sum.applyAsLong(client) * nodeCount / client.nodes().size();
+        }
+
+        ToDoubleFunction<Redlock> max(ToLongFunction<NodeStatus> figure) {
+            return client -> {
+                long max = 0;
+                for (int i = index; i < client.nodes().size(); i += nodeCount) {
+                    max = Math.max(max, figure.applyAsLong(client.nodes().get(i)));
+                }
+                return max;
+            };
+        }
+    }
+}

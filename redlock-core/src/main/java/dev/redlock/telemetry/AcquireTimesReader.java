@@ -1,0 +1,123 @@
+package dev.redlock.telemetry;
+
+import java.util.List;
+
+/**
+ * Sums the {@link AcquireTimes} of all event loops of a client. Counts and sums are those since the recording started.
+ * Percentiles are those of the last one to two minutes: the reader keeps copies of two earlier states and subtracts the
+ * older one. Without a read for longer than that, they reach back to the last read but one.
+ *
+ * @threading any thread
+ */
+public final class AcquireTimesReader {
+
+    private static final long PERIOD_NS = 60_000_000_000L;
+
+    private final List<AcquireTimes> loops;
+    private final int outcomeCount;
+    private long[] older;
+    private long[] newer;
+    private long newerNs;
+
+    /**
+     * A reader whose percentiles start now.
+     *
+     * @param loops        one for each event loop
+     * @param outcomeCount number of outcomes
+     * @param nowNs        monotonic time
+     */
+    public AcquireTimesReader(List<AcquireTimes> loops, int outcomeCount, long nowNs) {
+        this.loops = List.copyOf(loops);
+        this.outcomeCount = outcomeCount;
+        this.newer = copy();
+        this.older = newer;
+        this.newerNs = nowNs;
+    }
+
+    /**
+     * Counts acquisitions up to a duration.
+     *
+     * @param outcome    their outcome
+     * @param durationNs the longest duration; those of its slot are left out, unless it is the end of the slot
+     * @return how many
+     */
+    public long countUpTo(int outcome, long durationNs) {
+        long count = 0;
+        for (int slot = 0; slot < AcquireTimes.SLOT_COUNT && AcquireTimes.endNs(slot) <= durationNs; slot++) {
+            count += count(outcome, slot);
+        }
+        return count;
+    }
+
+    /**
+     * Counts all acquisitions.
+     *
+     * @param outcome their outcome
+     * @return how many
+     */
+    public long count(int outcome) {
+        return countUpTo(outcome, Long.MAX_VALUE);
+    }
+
+    /**
+     * Sums durations.
+     *
+     * @param outcome of the acquisitions
+     * @return nanoseconds
+     */
+    public long sumNs(int outcome) {
+        long sumNs = 0;
+        for (AcquireTimes times : loops) {
+            sumNs += times.sumNs(outcome);
+        }
+        return sumNs;
+    }
+
+    /**
+     * A duration that a share of the recent acquisitions did not exceed.
+     *
+     * @param outcome of the acquisitions
+     * @param share   above 0, at most 1
+     * @param nowNs   monotonic time
+     * @return the end of its slot, nanoseconds; NaN without acquisitions
+     */
+    public synchronized double percentileNs(int outcome, double share, long nowNs) {
+        if (nowNs - newerNs >= PERIOD_NS) {
+            older = newer;
+            newer = copy();
+            newerNs = nowNs;
+        }
+        int first = outcome * AcquireTimes.SLOT_COUNT;
+        long count = 0;
+        for (int slot = 0; slot < AcquireTimes.SLOT_COUNT; slot++) {
+            count += count(outcome, slot) - older[first + slot];
+        }
+        if (count == 0) {
+            return Double.NaN;
+        }
+        long left = Math.max(1, (long) Math.ceil(count * share));
+        int slot = -1;
+        // The loops may have added some meanwhile, so this ends.
+        while (left > 0) {
+            slot++;
+            left -= count(outcome, slot) - older[first + slot];
+        }
+        return AcquireTimes.endNs(slot);
+    }
+
+    private long[] copy() {
+        long[] counts = new long[outcomeCount * AcquireTimes.SLOT_COUNT];
+        for (int i = 0; i < counts.length; i++) {
+            counts[i] = count(i / AcquireTimes.SLOT_COUNT, i % AcquireTimes.SLOT_COUNT);
+        }
+        return counts;
+    }
+
+    private long count(int outcome, int slot) {
+        long count = 0;
+        for (AcquireTimes times : loops) {
+            count += times.count(outcome, slot);
+        }
+        return count;
+    }
+}
