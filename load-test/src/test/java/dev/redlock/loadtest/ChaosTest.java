@@ -208,6 +208,14 @@ class ChaosTest {
                 "--workers", "1");
     }
 
+    /** Every node is killed, cut off and started again under connections with TLS, through proxies. */
+    @Test
+    void locksHoldDuringFaultsOverTls() throws Exception {
+        String text = run("chaos", "--tls", "--duration", "5s", "--ttl", "1s", "--seed", "3", "--faults",
+                "kill,wipe,pause,cut,stall,mute,worker_kill", "--workers", "2");
+        assertTrue(text.contains("killed"), text);
+    }
+
     @Test
     void clockStepsRunOrReportWhyNot() throws Exception {
         if (ClockLibrary.find().isEmpty()) {

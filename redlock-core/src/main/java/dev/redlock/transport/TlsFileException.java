@@ -5,7 +5,7 @@ package dev.redlock.transport;
  *
  * @threading immutable
  */
-final class TlsFileException extends Exception {
+public final class TlsFileException extends Exception {
 
     private static final long serialVersionUID = 1;
 

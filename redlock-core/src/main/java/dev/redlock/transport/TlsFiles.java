@@ -31,7 +31,7 @@ import javax.net.ssl.TrustManagerFactory;
  *
  * @threading caller-confined; reads files, so not on an event loop
  */
-final class TlsFiles {
+public final class TlsFiles {
 
     /** Far above any trust store; a wrong path may lead to a large file. */
     static final int LENGTH_MAX = 8 << 20;
@@ -48,7 +48,14 @@ final class TlsFiles {
         this.spec = spec;
     }
 
-    static TlsFiles read(TlsSpec spec) throws TlsFileException {
+    /**
+     * Reads all files.
+     *
+     * @param spec names them
+     * @return their contents
+     * @throws TlsFileException if a file cannot be read
+     */
+    public static TlsFiles read(TlsSpec spec) throws TlsFileException {
         TlsFiles files = new TlsFiles(spec);
         if (spec.trust() instanceof TlsSpec.PemTrust pem) {
             for (Path file : pem.files()) {
@@ -97,7 +104,7 @@ final class TlsFiles {
     }
 
     /** Overwrites the contents, which may have a private key. */
-    void clear() {
+    public void clear() {
         contents.forEach(content -> Arrays.fill(content, (byte) 0));
     }
 
@@ -107,8 +114,13 @@ final class TlsFiles {
 
     // ---- trusted certificates ---------------------------------------------------------------------------------------
 
-    /** Trusts the configured certificates; null for those of the JDK. */
-    TrustManagerFactory trust() throws TlsFileException {
+    /**
+     * Trusts the configured certificates.
+     *
+     * @return null for those of the JDK
+     * @throws TlsFileException if a file has other contents
+     */
+    public TrustManagerFactory trust() throws TlsFileException {
         if (spec.trust() == null) {
             return null;
         }
@@ -153,8 +165,13 @@ final class TlsFiles {
 
     // ---- certificate and key of the client --------------------------------------------------------------------------
 
-    /** The client's certificate and key; null for none. */
-    KeyManagerFactory identity() throws TlsFileException {
+    /**
+     * The client's certificate and key.
+     *
+     * @return null for none
+     * @throws TlsFileException if a file has other contents, or the key is that of another certificate
+     */
+    public KeyManagerFactory identity() throws TlsFileException {
         if (spec.identity() == null) {
             return null;
         }

@@ -40,6 +40,7 @@ import picocli.CommandLine.Spec;
             "  load-test chaos --seed 42 --duration 30s   the same plan again",
             "  load-test chaos --majority-loss --duration 10m",
             "  load-test chaos --namespaces --duration 60s   the kernel drops packets (root)",
+            "  load-test chaos --tls --duration 30s   connections with TLS",
             "  load-test chaos --faults kill,pause --resources 1 --fenced all"})
 public final class ChaosCommand implements Callable<Integer> {
     private static final long END_LIMIT_SECONDS = 15;

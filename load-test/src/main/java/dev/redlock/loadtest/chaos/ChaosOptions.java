@@ -86,6 +86,11 @@ final class ChaosOptions {
                     + "kernel has it. Needs root, ip and tc; replaces the faults of the proxies.")
     private boolean isNamespaced;
 
+    @Option(names = "--tls",
+            description = "The nodes have TLS and require a client certificate, and the workers connect with it. Uses "
+                    + "redis-server of the PATH.")
+    private boolean isTls;
+
     @Option(names = "--inside", hidden = true, description = "Internal: runs in this network.")
     private String inside;
 
@@ -178,7 +183,7 @@ final class ChaosOptions {
     }
 
     RedisNodesContext nodesContext() {
-        RedisNodesContext context = new RedisNodesContext().count(nodes).appendOnly(true);
+        RedisNodesContext context = new RedisNodesContext().count(nodes).appendOnly(true).tls(isTls);
         network().ifPresent(network -> context.places(network.places()));
         if (isClockStepped) {
             context.clockLibrary(ClockLibrary.find().orElseThrow());

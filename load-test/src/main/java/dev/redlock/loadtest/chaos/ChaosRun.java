@@ -3,9 +3,11 @@ package dev.redlock.loadtest.chaos;
 import dev.redlock.loadtest.faults.FaultProxy;
 import dev.redlock.loadtest.nodes.Data;
 import dev.redlock.loadtest.nodes.NodeState;
+import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -56,7 +58,7 @@ final class ChaosRun implements AutoCloseable {
         this.folder = Files.createTempDirectory("redlock-chaos-");
         this.records = Files.createFile(folder.resolve("records"));
         if (options.network().isEmpty()) {
-            nodes.nodes().forEach(node -> proxies.add(FaultProxy.open(node.address())));
+            nodes.nodes().forEach(node -> proxies.add(FaultProxy.open(addressOf(node))));
         }
     }
 
@@ -131,12 +133,19 @@ final class ChaosRun implements AutoCloseable {
     }
 
     private WorkerProcess startWorker() throws IOException {
-        List<String> addresses = proxies.isEmpty()
-                ? List.of(nodes.addresses())
-                : proxies.stream().map(proxy -> proxy.address().toString()).toList();
+        List<String> addresses = new ArrayList<>();
+        for (RedisNode node : nodes.nodes()) {
+            NodeAddress own = addressOf(node);
+            addresses.add(NodeUris.of(
+                    proxies.isEmpty() ? own : NodeUris.at(own, proxies.get(node.index()).address())));
+        }
         int number = workerCount++;
         return WorkerProcess.start(number, folder,
-                ChaosWorkerCommand.arguments(number, addresses, records, options));
+                ChaosWorkerCommand.arguments(number, addresses, nodes.tls(), records, options));
+    }
+
+    private static NodeAddress addressOf(RedisNode node) {
+        return node.tlsAddress().orElse(node.address());
     }
 
     private boolean awaitCancelled(long ms) throws InterruptedException {

@@ -5,6 +5,8 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.loadtest.cli.DurationConverter;
+import dev.redlock.loadtest.cli.TlsFileOptions;
+import dev.redlock.loadtest.nodes.ClientTls;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,6 +16,7 @@ import java.util.concurrent.Callable;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -56,6 +59,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     @Option(names = "--seed", required = true)
     private long seed;
 
+    @Mixin
+    private TlsFileOptions tlsFiles;
+
     @Spec
     private CommandSpec spec;
 
@@ -64,14 +70,18 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     }
 
     /** The command line of this command. */
-    static List<String> arguments(int worker, List<String> nodes, Path records, ChaosOptions options) {
-        return List.of("chaos-worker", "--worker", Integer.toString(worker), "--nodes", String.join(",", nodes),
+    static List<String> arguments(int worker, List<String> nodes, ClientTls tls, Path records,
+            ChaosOptions options) {
+        List<String> arguments = new ArrayList<>(List.of("chaos-worker", "--worker", Integer.toString(worker),
+                "--nodes", String.join(",", nodes),
                 "--records", records.toString(), "--threads", Integer.toString(options.threads()), "--resources",
                 Integer.toString(options.resources()), "--fenced", options.fenced().name(), "--ttl",
                 options.ttl().toMillis() + "ms", "--hold", options.hold().toMillis() + "ms", "--guard",
                 (options.isGuarded() ? RestartGuardMode.FRESH_GROUP : RestartGuardMode.OFF).name(), "--node-timeout",
                 options.nodeTimeout().toMillis() + "ms", "--commands", options.commands().name(), "--seed",
-                Long.toString(options.seed() * 31 + worker));
+                Long.toString(options.seed() * 31 + worker)));
+        arguments.addAll(TlsFileOptions.arguments(tls));
+        return arguments;
     }
 
     @Override
@@ -96,13 +106,14 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     }
 
     private RedlockContext context() {
-        return new RedlockContext().nodes(nodes.toArray(String[]::new))
+        RedlockContext context = new RedlockContext().nodes(nodes.toArray(String[]::new))
                 .clientName("chaos-" + worker)
                 .maxTtl(ttl)
                 .nodeTimeout(nodeTimeout)
                 .restartGuard(guard)
                 .commands(commands)
                 .reconnectDelayMs(20, 200);
+        return nodes.get(0).startsWith("rediss://") ? context.tls(tlsFiles.files().options()) : context;
     }
 
     private void work(Redlock redlock, SectionFile file, WorkerTally tally) throws InterruptedException {

@@ -71,8 +71,11 @@ public final class ClientOptions {
     public void check(CommandLine line, NodeOptions nodes) {
         Options.requireParsed(line, "--driver", () -> drivers.forEach(Drivers::named));
         Options.requireDistinct(line, "--driver", drivers);
-        Options.require(line, nodes.isTls() || drivers.stream().noneMatch(name -> name.matches(".*@(plain|tls-.*)")),
-                "--driver names a choice of TLS: start nodes with it by --tls");
+        Options.require(line, nodes.isTls() || drivers.stream().noneMatch(name -> name.contains("@tls-")),
+                "--driver names an implementation of TLS: start nodes with TLS by --tls, or write rediss:// in "
+                        + "--addresses");
+        Options.require(line, nodes.isTlsOptional() || drivers.stream().noneMatch(name -> name.endsWith("@plain")),
+                "--driver names @plain, which is for nodes with and without TLS: start them by --tls");
         Options.requireRange(line, "--clients", clients, 1, CLIENTS_MAX);
         Options.requireRange(line, "--event-loops", eventLoops, 1, EVENT_LOOPS_MAX);
         if (handOvers != null) {
@@ -110,7 +113,7 @@ public final class ClientOptions {
             asked.put(DriverOption.UNIX_SOCKET, nodes.isUnixSockets() ? "--unix-sockets" : "a unix:// address");
         }
         if (nodes.isTls()) {
-            asked.put(DriverOption.TLS, "--tls");
+            asked.put(DriverOption.TLS, nodes.isTlsOptional() ? "--tls" : "a rediss:// address");
         }
         return asked;
     }

@@ -21,10 +21,8 @@ public final class NodeOptions {
                     + "these as there are addresses for).")
     private List<Integer> nodes;
 
-    @Option(names = "--addresses", split = ",", paramLabel = "ADDRESS",
-            description = "Use these servers: host:port, redis://[user:password@]host[:port] or unix:///path. "
-                    + "Default: start some.")
-    private List<String> addresses = List.of();
+    @Mixin
+    private ServerOptions servers;
 
     @Option(names = "--fresh",
             description = "The given servers have just started and no other client uses them: they vote at once, "
@@ -67,35 +65,29 @@ public final class NodeOptions {
                 "--nodes is " + nodes + ": expected counts of 1 to " + RedisNodesContext.COUNT_MAX);
         Options.requireDistinct(line, "--nodes", nodes);
         Options.require(line, source != Source.GIVEN, "--source given: name the servers with --addresses instead");
-        Options.require(line, source == null || addresses.isEmpty(), "--source and --addresses exclude each other");
-        checkAddresses(line);
+        Options.require(line, source == null || servers.isEmpty(), "--source and --addresses exclude each other");
+        servers.check(line);
+        Options.require(line, servers.isEmpty() || countMax() <= servers.addresses().size(),
+                "--nodes asks for " + countMax() + " nodes and --addresses names " + servers.addresses().size());
         pin.check(line);
-        Options.require(line, addresses.isEmpty() || !PinOption.isGiven(line),
+        Options.require(line, servers.isEmpty() || !PinOption.isGiven(line),
                 "--pin is for nodes that load-test starts: servers named with --addresses run where they are");
-        Options.require(line, !fresh || !addresses.isEmpty(),
+        Options.require(line, !fresh || !servers.isEmpty(),
                 "--fresh is for servers named with --addresses: nodes that load-test starts are always fresh");
-        Options.require(line, !unixSockets || addresses.isEmpty(),
+        Options.require(line, !unixSockets || servers.isEmpty(),
                 "--unix-sockets is for nodes that load-test starts: with --addresses, write unix:///path");
         Options.require(line, !unixSockets || source != Source.CONTAINER,
                 "--unix-sockets: nodes in containers have none; choose --source path or embedded");
-        Options.require(line, !tls || addresses.isEmpty(),
-                "--tls is for nodes that load-test starts: it has no certificates for servers named with --addresses");
+        checkTls(line);
+        checkDelays(line);
+    }
+
+    private void checkTls(CommandLine line) {
+        Options.require(line, !tls || servers.isEmpty(), "--tls is for nodes that load-test starts: with --addresses, "
+                + "write rediss://host:port and name the certificates by --tls-ca, --tls-cert and --tls-key");
         Options.require(line, !tls || !unixSockets, "--tls and --unix-sockets exclude each other");
         Options.require(line, !tls || source != Source.CONTAINER,
                 "--tls: nodes in containers have none; choose --source path");
-        checkDelays(line);
-        Options.require(line, !tls || delays().isNone(), "--tls and --delay exclude each other");
-    }
-
-    private void checkAddresses(CommandLine line) {
-        addresses = addresses.stream().map(String::trim).toList();
-        Options.requireParsed(line, "--addresses", () -> addresses.forEach(NodeAddress::parse));
-        Options.require(line, addresses.stream().map(NodeAddress::parse).noneMatch(NodeAddress::isTls),
-                "--addresses: load-test has no certificates for rediss:// addresses; start nodes by --tls");
-        long distinct = addresses.stream().map(NodeAddress::parse).distinct().count();
-        Options.require(line, distinct == addresses.size(), "--addresses names a server twice");
-        Options.require(line, addresses.isEmpty() || countMax() <= addresses.size(),
-                "--nodes asks for " + countMax() + " nodes and --addresses names " + addresses.size());
     }
 
     private void checkDelays(CommandLine line) {
@@ -110,17 +102,20 @@ public final class NodeOptions {
                 + ": there are " + countMax() + ", counted from 0");
         Options.require(line, parsed.isNone() || !isUnix(),
                 option + " needs nodes on TCP: the proxy does not support Unix sockets");
+        Options.require(line, parsed.isNone() || !isTls(), (tls ? "--tls" : "a rediss:// address") + " and " + option
+                + " exclude each other: leave one of them out");
     }
 
     public List<Integer> counts() {
-        if (isCountGiven || addresses.isEmpty()) {
+        if (isCountGiven || servers.isEmpty()) {
             return nodes;
         }
+        int given = servers.addresses().size();
         List<Integer> fitting = nodes.stream()
-                .filter(n -> n <= addresses.size())
+                .filter(n -> n <= given)
                 .collect(Collectors.toCollection(ArrayList::new));
-        if (!fitting.contains(addresses.size())) {
-            fitting.add(addresses.size());
+        if (!fitting.contains(given)) {
+            fitting.add(given);
         }
         return fitting;
     }
@@ -130,7 +125,8 @@ public final class NodeOptions {
     }
 
     public RedisNodesContext context() {
-        RedisNodesContext context = new RedisNodesContext().addresses(addresses)
+        RedisNodesContext context = new RedisNodesContext().addresses(servers.texts())
+                .clientTls(servers.tlsFiles())
                 .count(countMax())
                 .unixSocket(unixSockets)
                 .tls(tls)
@@ -140,10 +136,16 @@ public final class NodeOptions {
 
     /** Whether the nodes cannot have held locks before. */
     public boolean isFresh() {
-        return fresh || addresses.isEmpty();
+        return fresh || servers.isEmpty();
     }
 
-    public boolean isTls() {
+    /** Whether nodes have TLS, started here or given. */
+    boolean isTls() {
+        return tls || servers.hasTls();
+    }
+
+    /** Whether nodes have an address with TLS and one without. */
+    boolean isTlsOptional() {
         return tls;
     }
 
@@ -153,7 +155,7 @@ public final class NodeOptions {
 
     /** Whether any node has a Unix socket address. */
     boolean isUnix() {
-        return unixSockets || addresses.stream().anyMatch(text -> NodeAddress.parse(text).isUnixSocket());
+        return unixSockets || servers.addresses().stream().anyMatch(NodeAddress::isUnixSocket);
     }
 
     public NodeDelays delays() {

@@ -28,6 +28,7 @@ import picocli.CommandLine.Spec;
                 + "them and removes their files. They listen on loopback only.",
         footer = {"  load-test nodes                     three nodes",
             "  load-test nodes 5 --append-only     five that keep their data over a restart",
+            "  load-test nodes 3 --tls             three that listen with TLS too",
             "  load-test nodes 3 --config 'requirepass secret'"})
 public final class NodesCommand implements Callable<Integer> {
     @Parameters(paramLabel = "N", arity = "0..1", defaultValue = "3",
@@ -46,6 +47,10 @@ public final class NodesCommand implements Callable<Integer> {
 
     @Option(names = "--unix-sockets", description = "Listen on a Unix socket too.")
     private boolean unixSockets;
+
+    @Option(names = "--tls", description = "Listen with TLS too, and require a client certificate there. The command "
+            + "prints the files for clients, which it removes at its end.")
+    private boolean tls;
 
     @Option(names = "--config", paramLabel = "LINE",
             description = "A line to add to the configuration of every node; may be repeated.")
@@ -68,7 +73,8 @@ public final class NodesCommand implements Callable<Integer> {
         RedisNodesContext context = new RedisNodesContext().count(count)
                 .pin(pin.pin())
                 .appendOnly(appendOnly)
-                .unixSocket(unixSockets);
+                .unixSocket(unixSockets)
+                .tls(tls);
         config.forEach(context::config);
         if (source != null) {
             context.source(source);
@@ -87,9 +93,13 @@ public final class NodesCommand implements Callable<Integer> {
         out.println();
         for (RedisNode node : nodes.nodes()) {
             String pid = node.pid().isPresent() ? "  process " + node.pid().getAsLong() : "";
-            out.println(node.address() + node.unixSocket().map(file -> "  unix://" + file).orElse("") + pid);
+            out.println(node.address() + node.unixSocket().map(file -> "  unix://" + file).orElse("")
+                    + node.tlsAddress().map(address -> "  " + address).orElse("") + pid);
         }
         out.println();
+        if (tls) {
+            out.println("With TLS: " + Invocation.quoted(TlsFileOptions.arguments(nodes.tls())) + "\n");
+        }
         List<NodeAddress> addresses = nodes.nodes().stream().map(RedisNode::address).toList();
         out.println("To measure on them: " + measuring(addresses));
         if (addresses.get(0).password() != null) {

@@ -2,7 +2,7 @@ package dev.redlock.loadtest.compare;
 
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
-import dev.redlock.loadtest.cli.Options;
+import dev.redlock.loadtest.cli.TlsFileOptions;
 import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.measure.Lab;
@@ -46,7 +46,8 @@ import picocli.CommandLine.Model.OptionSpec;
 public final class CompareCommand extends LabCommand {
     /** Options for the nodes and for the whole run; the driver processes get all others. */
     private static final Set<String> OWN_OPTIONS = Set.of("--driver", "--nodes", "--addresses", "--source",
-            "--pin", "--unix-sockets", "--delay", "--fresh", "--output", "--repetitions");
+            "--pin", "--unix-sockets", "--tls", "--tls-ca", "--tls-cert", "--tls-key", "--delay", "--fresh", "--output",
+            "--repetitions");
 
     private final List<DriverProcess> processes = new CopyOnWriteArrayList<>();
     private List<String> driverArguments = List.of();
@@ -57,7 +58,6 @@ public final class CompareCommand extends LabCommand {
 
     @Override
     protected void check(CommandLine line) {
-        Options.require(line, !nodeOptions().isTls(), "--tls: compare measures without TLS; use throughput or latency");
         List<String> arguments = new ArrayList<>();
         for (OptionSpec option : line.getParseResult().matchedOptions()) {
             if (OWN_OPTIONS.contains(option.longestName())) {
@@ -82,10 +82,12 @@ public final class CompareCommand extends LabCommand {
         lab.note("each driver ran in a JVM of its own (" + String.join(" ", DriverProcess.JVM_OPTIONS)
                 + "), idle while others were measured; at every node count and load the drivers took turns");
         lab.note(singleNodeNote());
+        List<String> arguments = new ArrayList<>(driverArguments);
+        arguments.addAll(TlsFileOptions.arguments(lab.tlsFiles()));
         try {
             // One after the other: JVMs that start at the same time slow each other down.
             for (LockDriver driver : clientOptions().drivers()) {
-                DriverProcess process = DriverProcess.start(driver.name(), driverArguments);
+                DriverProcess process = DriverProcess.start(driver.name(), arguments);
                 processes.add(process);
                 warmUp(lab, folder, driver, process);
             }
@@ -144,11 +146,11 @@ public final class CompareCommand extends LabCommand {
                 LockDriver driver = clientOptions().drivers().get(i);
                 SeriesSpec spec = loadOptions().steps(driver.name(), nodeCount, repetition).get(step);
                 List<NodeAddress> addresses = lab.addresses(nodeCount);
-                OptionalDouble before = ServerCpu.us(addresses);
+                OptionalDouble before = ServerCpu.us(addresses, lab.tlsFiles());
                 DriverReply reply = ask(lab, folder, processes.get(i), spec, nodeCount, spec.title(),
                         loadOptions().warmup().plus(loadOptions().duration()).toMillis());
                 if (reply.error() == null) {
-                    lab.add(withServerCpu(reply.series(), before, ServerCpu.us(addresses)));
+                    lab.add(withServerCpu(reply.series(), before, ServerCpu.us(addresses, lab.tlsFiles())));
                 } else {
                     lab.fail(spec.title() + ": " + reply.error());
                 }
@@ -160,8 +162,11 @@ public final class CompareCommand extends LabCommand {
             String title, long plannedMs) throws IOException, InterruptedException {
         lab.begin(title);
         List<String> addresses = lab.addresses(nodeCount).stream().map(NodeUris::of).toList();
-        DriverReply reply = process.ask(new DriverTask(spec, addresses, nodeOptions().isFresh(), lab.freshKeyPrefix(),
-                lab.offsetMs(), folder.path().toAbsolutePath().toString(), folder.startedAt().toString()), lab::tick);
+        List<String> tlsAddresses = lab.tlsAddresses(nodeCount).stream().map(NodeUris::of).toList();
+        DriverReply reply = process.ask(
+                new DriverTask(spec, addresses, tlsAddresses, nodeOptions().isFresh(), lab.freshKeyPrefix(),
+                        lab.offsetMs(), folder.path().toAbsolutePath().toString(), folder.startedAt().toString()),
+                lab::tick);
         lab.end(plannedMs);
         return reply;
     }

@@ -3,7 +3,9 @@ package dev.redlock.loadtest.compare;
 import dev.redlock.loadtest.cli.ClientOptions;
 import dev.redlock.loadtest.cli.ExitCodes;
 import dev.redlock.loadtest.cli.LoadOptions;
+import dev.redlock.loadtest.cli.TlsFileOptions;
 import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.measure.Clients;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.RunFolder;
@@ -45,6 +47,9 @@ public final class CompareDriverCommand implements Callable<Integer> {
     @Mixin
     private LoadOptions loadOptions;
 
+    @Mixin
+    private TlsFileOptions tlsFiles;
+
     @Spec
     private CommandSpec spec;
 
@@ -77,10 +82,13 @@ public final class CompareDriverCommand implements Callable<Integer> {
 
     private Clients open(LockDriver driver, DriverTask task) throws IOException, InterruptedException {
         List<NodeAddress> addresses = task.addresses().stream().map(NodeAddress::parse).toList();
+        SessionSpec.Tls tls = task.tlsAddresses().isEmpty()
+                ? null
+                : new SessionSpec.Tls(task.tlsAddresses().stream().map(NodeAddress::parse).toList(), tlsFiles.files());
         Clients clients = new Clients();
         try {
             for (int i = 0; i < clientOptions.clients(); i++) {
-                clients.add(driver.open(clientOptions.session(addresses, task.fresh(), null)));
+                clients.add(driver.open(clientOptions.session(addresses, task.fresh(), tls)));
             }
             return clients;
         } catch (IOException | InterruptedException | RuntimeException e) {

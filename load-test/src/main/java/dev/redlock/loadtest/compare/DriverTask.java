@@ -9,6 +9,7 @@ import java.util.List;
  *
  * @param spec      the series to measure; null for a warm-up
  * @param addresses nodes, with passwords
+ * @param tlsAddresses the same nodes with TLS; empty if they have none
  * @param fresh     whether the nodes cannot have held locks before
  * @param keyPrefix the prefix of every resource's name
  * @param offsetMs  time since the start of the whole run
@@ -16,8 +17,8 @@ import java.util.List;
  * @param startedAt when the whole run started
  * @threading immutable
  */
-record DriverTask(SeriesSpec spec, List<String> addresses, boolean fresh, String keyPrefix, long offsetMs,
-        String folder, String startedAt) {
+record DriverTask(SeriesSpec spec, List<String> addresses, List<String> tlsAddresses, boolean fresh, String keyPrefix,
+        long offsetMs, String folder, String startedAt) {
     /** Leaves the addresses out. */
     @Override
     public String toString() {

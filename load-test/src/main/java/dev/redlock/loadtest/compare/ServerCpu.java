@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.compare;
 
 import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
@@ -19,10 +20,10 @@ final class ServerCpu {
     }
 
     /** Microseconds since their start, all nodes together; empty if a node does not report it. */
-    static OptionalDouble us(List<NodeAddress> nodes) {
+    static OptionalDouble us(List<NodeAddress> nodes, ClientTls files) {
         double seconds = 0;
         for (NodeAddress node : nodes) {
-            try (AdminClient redis = AdminClient.connect(node, LIMIT)) {
+            try (AdminClient redis = AdminClient.connect(node, LIMIT, files)) {
                 seconds += Double.parseDouble(redis.info("used_cpu_user"));
                 seconds += Double.parseDouble(redis.info("used_cpu_sys"));
             } catch (IOException | NumberFormatException e) {

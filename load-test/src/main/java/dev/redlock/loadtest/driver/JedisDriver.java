@@ -1,8 +1,7 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
-import java.util.List;
+import java.util.Set;
 
 /**
  * A hand-written quorum lock over Jedis: pooled connections, a thread for each cycle in flight, one node after the
@@ -32,7 +31,12 @@ public final class JedisDriver implements LockDriver {
     }
 
     @Override
-    public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException {
-        return JedisSession.open(nodes);
+    public Set<DriverOption> options() {
+        return Set.of(DriverOption.TLS);
+    }
+
+    @Override
+    public LockSession open(SessionSpec spec) throws IOException {
+        return JedisSession.open(spec);
     }
 }

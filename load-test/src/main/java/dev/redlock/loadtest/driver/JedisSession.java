@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocketFactory;
 import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.RedisClient;
@@ -31,8 +33,10 @@ final class JedisSession implements LockSession {
         this.nodes = nodes;
     }
 
-    static JedisSession open(List<NodeAddress> addresses) throws IOException {
-        JedisSession session = new JedisSession(addresses.stream().map(JedisSession::client).toList());
+    static JedisSession open(SessionSpec spec) throws IOException {
+        List<NodeAddress> addresses = spec.preferredNodes();
+        SSLSocketFactory tls = spec.tls() == null ? null : spec.tls().files().read().context().getSocketFactory();
+        JedisSession session = new JedisSession(addresses.stream().map(address -> client(address, tls)).toList());
         int ready = 0;
         String problem = null;
         for (RedisClient node : session.nodes) {
@@ -50,18 +54,29 @@ final class JedisSession implements LockSession {
         return session;
     }
 
-    private static RedisClient client(NodeAddress address) {
+    private static RedisClient client(NodeAddress address, SSLSocketFactory tls) {
         ConnectionPoolConfig pool = new ConnectionPoolConfig();
         pool.setMaxTotal(POOL_SIZE);
         pool.setMaxIdle(POOL_SIZE);
         pool.setMaxWait(Duration.ofMillis(NODE_TIMEOUT_MS));
         DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder().timeoutMillis(NODE_TIMEOUT_MS);
         config.user(address.user()).password(address.password());
+        if (address.isTls()) {
+            encrypt(config, tls);
+        }
         return RedisClient.builder()
                 .hostAndPort(address.host(), address.port())
                 .clientConfig(config.build())
                 .poolConfig(pool)
                 .build();
+    }
+
+    /** Its newer {@code SslOptions} read key stores only, and the files are PEM. */
+    @SuppressWarnings("deprecation")
+    private static void encrypt(DefaultJedisClientConfig.Builder config, SSLSocketFactory tls) {
+        SSLParameters parameters = new SSLParameters();
+        parameters.setEndpointIdentificationAlgorithm("HTTPS");
+        config.ssl(true).sslSocketFactory(tls).sslParameters(parameters);
     }
 
     @Override

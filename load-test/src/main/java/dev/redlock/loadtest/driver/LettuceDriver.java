@@ -1,8 +1,7 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
-import java.util.List;
+import java.util.Set;
 
 /**
  * A hand-written quorum lock over Lettuce: one connection for each node, requests to all nodes at once, decided at the
@@ -61,7 +60,12 @@ public final class LettuceDriver implements LockDriver {
     }
 
     @Override
-    public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException {
-        return LettuceSession.open(nodes, isBatched ? new LettuceBatches() : new LettuceFutures(), isAcquiredByScript);
+    public Set<DriverOption> options() {
+        return Set.of(DriverOption.TLS);
+    }
+
+    @Override
+    public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
+        return LettuceSession.open(spec, isBatched ? new LettuceBatches() : new LettuceFutures(), isAcquiredByScript);
     }
 }

@@ -1,14 +1,17 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.SslOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.resource.ClientResources;
+import io.netty.handler.ssl.OpenSsl;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,22 +50,39 @@ final class LettuceSession implements LockSession {
     private final AtomicReferenceArray<StatefulRedisConnection<byte[], byte[]>> connections;
     private volatile boolean isClosed;
 
-    private LettuceSession(List<NodeAddress> nodes, LettuceWire wire, boolean isAcquiredByScript) {
+    private LettuceSession(SessionSpec spec, LettuceWire wire, boolean isAcquiredByScript) {
+        List<NodeAddress> nodes = spec.preferredNodes();
         this.wire = wire;
         this.isAcquiredByScript = isAcquiredByScript;
         this.addresses = nodes.stream().map(LettuceSession::uri).toList();
         this.connections = new AtomicReferenceArray<>(nodes.size());
         this.client = RedisClient.create(wire.resources());
-        ClientOptions options = wire.options()
+        ClientOptions.Builder options = wire.options()
                 .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
-                .replayFilter(command -> true)
-                .build();
-        client.setOptions(options);
+                .replayFilter(command -> true);
+        if (spec.tls() != null) {
+            options.sslOptions(ssl(spec.tls().files().read()));
+        }
+        client.setOptions(options.build());
     }
 
-    static LettuceSession open(List<NodeAddress> nodes, LettuceWire wire, boolean isAcquiredByScript)
+    /** The same implementation as that of this project's client. */
+    private static SslOptions ssl(ClientTls.Managers files) {
+        SslOptions.Builder ssl = OpenSsl.isAvailable()
+                ? SslOptions.builder().openSslProvider()
+                : SslOptions.builder().jdkSslProvider();
+        if (files.trust() != null) {
+            ssl.trustManager(files.trust());
+        }
+        if (files.identity() != null) {
+            ssl.keyManager(files.identity());
+        }
+        return ssl.build();
+    }
+
+    static LettuceSession open(SessionSpec spec, LettuceWire wire, boolean isAcquiredByScript)
             throws IOException, InterruptedException {
-        LettuceSession session = new LettuceSession(nodes, wire, isAcquiredByScript);
+        LettuceSession session = new LettuceSession(spec, wire, isAcquiredByScript);
         try {
             session.connectAll();
             return session;
@@ -76,6 +96,7 @@ final class LettuceSession implements LockSession {
         RedisURI.Builder uri = RedisURI.builder()
                 .withHost(address.host())
                 .withPort(address.port())
+                .withSsl(address.isTls())
                 .withTimeout(NODE_TIMEOUT);
         if (address.user() != null) {
             uri.withAuthentication(address.user(), address.password().toCharArray());

@@ -60,7 +60,9 @@ public interface LockDriver {
      * @throws IOException          if no majority can be reached
      * @throws InterruptedException if the wait for the nodes is interrupted
      */
-    LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException;
+    default LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException {
+        return open(SessionSpec.of(nodes, isFresh));
+    }
 
     /**
      * Connects with options; returns when a majority is ready.
@@ -70,9 +72,7 @@ public interface LockDriver {
      * @throws IOException          if no majority can be reached
      * @throws InterruptedException if the wait for the nodes is interrupted
      */
-    default LockSession open(SessionSpec spec) throws IOException, InterruptedException {
-        return open(spec.nodes(), spec.isFresh());
-    }
+    LockSession open(SessionSpec spec) throws IOException, InterruptedException;
 
     /**
      * The options that it supports.

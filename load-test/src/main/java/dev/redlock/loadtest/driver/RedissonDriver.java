@@ -1,8 +1,7 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
-import java.util.List;
+import java.util.Set;
 
 /**
  * Redisson's own locks: its RedLock over one client for each node, or its plain lock on the first node.
@@ -44,7 +43,12 @@ public final class RedissonDriver implements LockDriver {
     }
 
     @Override
-    public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException {
-        return RedissonSession.open(isSingle ? nodes.subList(0, 1) : nodes, isSingle);
+    public Set<DriverOption> options() {
+        return Set.of(DriverOption.TLS);
+    }
+
+    @Override
+    public LockSession open(SessionSpec spec) throws IOException {
+        return RedissonSession.open(spec, isSingle);
     }
 }

@@ -1,6 +1,8 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.transport.NodeAddress;
+import io.netty.handler.ssl.OpenSsl;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,6 +13,7 @@ import org.redisson.Redisson;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
+import org.redisson.config.SslProvider;
 
 /**
  * One client for each node, with the threads that it starts by default. With one small event-loop group and executor
@@ -30,12 +33,14 @@ final class RedissonSession implements LockSession {
         this.isSingle = isSingle;
     }
 
-    static RedissonSession open(List<NodeAddress> addresses, boolean isSingle) throws IOException {
+    static RedissonSession open(SessionSpec spec, boolean isSingle) throws IOException {
+        List<NodeAddress> addresses = isSingle ? spec.preferredNodes().subList(0, 1) : spec.preferredNodes();
+        ClientTls.Managers files = spec.tls() == null ? null : spec.tls().files().read();
         RedissonSession session = new RedissonSession(isSingle);
         int ready = 0;
         String problem = null;
         for (NodeAddress address : addresses) {
-            RedissonClient node = Redisson.create(config(address));
+            RedissonClient node = Redisson.create(config(address, files));
             session.nodes.add(node);
             try {
                 node.getBucket("load-test:ready").isExists();
@@ -52,11 +57,17 @@ final class RedissonSession implements LockSession {
         return session;
     }
 
-    private static Config config(NodeAddress address) {
+    private static Config config(NodeAddress address, ClientTls.Managers files) {
         Config config = new Config().setLazyInitialization(true);
         config.setUsername(address.user()).setPassword(address.password());
+        if (files != null) {
+            // The same implementation as that of this project's client.
+            config.setSslProvider(OpenSsl.isAvailable() ? SslProvider.OPENSSL : SslProvider.JDK)
+                    .setSslTrustManagerFactory(files.trust())
+                    .setSslKeyManagerFactory(files.identity());
+        }
         config.useSingleServer()
-                .setAddress("redis://" + address)
+                .setAddress(address.isTls() ? address.toString() : "redis://" + address)
                 .setTimeout(NODE_TIMEOUT_MS)
                 .setConnectTimeout(NODE_TIMEOUT_MS)
                 .setRetryAttempts(0);

@@ -171,11 +171,6 @@ public final class RedlockDriver implements LockDriver {
     }
 
     @Override
-    public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException, InterruptedException {
-        return open(SessionSpec.of(nodes, isFresh));
-    }
-
-    @Override
     public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
         boolean isTls = spec.tls() != null && tls != TlsChoice.PLAIN;
         List<NodeAddress> nodes = isTls ? spec.tls().nodes() : spec.nodes();
@@ -187,7 +182,7 @@ public final class RedlockDriver implements LockDriver {
                 .eventLoops(spec.eventLoops())
                 .idlePolicy(spec.idlePolicy());
         if (isTls) {
-            context.tls(spec.tls().options().provider(tls.provider));
+            context.tls(spec.files().options().provider(tls.provider));
         }
         if (isEachReleaseAlone) {
             context.releaseBatchMax(1);

@@ -2,8 +2,8 @@ package dev.redlock.loadtest.driver;
 
 import dev.redlock.CommandMode;
 import dev.redlock.IdlePolicy;
-import dev.redlock.TlsOptions;
 import dev.redlock.TransportKind;
+import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import java.util.List;
 import java.util.OptionalInt;
@@ -40,13 +40,23 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
                 OptionalInt.empty(), null);
     }
 
+    /** The addresses with TLS, if there are any, or the others. */
+    List<NodeAddress> preferredNodes() {
+        return tls == null ? nodes : tls.nodes();
+    }
+
+    /** The files for addresses with TLS. */
+    ClientTls files() {
+        return tls == null ? ClientTls.DEFAULTS : tls.files();
+    }
+
     /**
      * The options of a client with TLS.
      *
-     * @param nodes   the addresses with TLS
-     * @param options the files
+     * @param nodes the addresses with TLS
+     * @param files the files
      * @threading immutable
      */
-    public record Tls(List<NodeAddress> nodes, TlsOptions options) {
+    public record Tls(List<NodeAddress> nodes, ClientTls files) {
     }
 }

@@ -1,8 +1,7 @@
 package dev.redlock.loadtest.driver;
 
-import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
-import java.util.List;
+import java.util.Set;
 
 /**
  * The lower bound of the protocol: the published single-node pattern over one pipelined socket. It has no quorum, no
@@ -37,7 +36,12 @@ public final class SetNxDriver implements LockDriver {
     }
 
     @Override
-    public LockSession open(List<NodeAddress> nodes, boolean isFresh) throws IOException {
-        return SetNxSession.open(nodes.get(0));
+    public Set<DriverOption> options() {
+        return Set.of(DriverOption.TLS);
+    }
+
+    @Override
+    public LockSession open(SessionSpec spec) throws IOException {
+        return SetNxSession.open(spec.preferredNodes().get(0), spec.files());
     }
 }

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
@@ -14,6 +15,8 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HexFormat;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
 
 /**
  * One socket and one reading thread. Replies arrive in the order of the commands, so a queue of handles is enough.
@@ -42,12 +45,13 @@ final class SetNxSession implements LockSession {
         this.reader.setDaemon(true);
     }
 
-    static SetNxSession open(NodeAddress address) throws IOException {
+    static SetNxSession open(NodeAddress address, ClientTls files) throws IOException {
         Socket socket = new Socket();
         try {
             socket.connect(new InetSocketAddress(address.host(), address.port()), CONNECT_LIMIT_MS);
             socket.setTcpNoDelay(true);
-            SetNxSession session = new SetNxSession(socket);
+            SetNxSession session = new SetNxSession(
+                    address.isTls() ? encrypted(socket, address, files) : socket);
             session.authenticate(address);
             session.reader.start();
             return session;
@@ -55,6 +59,18 @@ final class SetNxSession implements LockSession {
             socket.close();
             throw e;
         }
+    }
+
+    private static Socket encrypted(Socket socket, NodeAddress address, ClientTls files) throws IOException {
+        SSLSocket encrypted = (SSLSocket) files.read()
+                .context()
+                .getSocketFactory()
+                .createSocket(socket, address.host(), address.port(), true);
+        SSLParameters parameters = encrypted.getSSLParameters();
+        parameters.setEndpointIdentificationAlgorithm("HTTPS");
+        encrypted.setSSLParameters(parameters);
+        encrypted.startHandshake();
+        return encrypted;
     }
 
     private void authenticate(NodeAddress address) throws IOException {

@@ -2,6 +2,7 @@ package dev.redlock.loadtest.locks;
 
 import dev.redlock.engine.LockKey;
 import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
@@ -40,10 +41,10 @@ final class LockNode implements AutoCloseable {
         this.address = address;
     }
 
-    static LockNode connect(NodeAddress address, Duration timeout) {
+    static LockNode connect(NodeAddress address, Duration timeout, ClientTls files) {
         LockNode node = new LockNode(address);
         try {
-            node.client = AdminClient.connect(address, timeout);
+            node.client = AdminClient.connect(address, timeout, files);
         } catch (IOException e) {
             node.problem = SafeText.of(e.getMessage());
         }

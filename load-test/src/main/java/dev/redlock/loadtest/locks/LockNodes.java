@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.locks;
 
+import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.transport.NodeAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -29,13 +30,14 @@ final class LockNodes implements AutoCloseable {
     }
 
     /** Connects to all nodes. A node that is down is one with a problem. */
-    static LockNodes connect(List<NodeAddress> addresses, Duration timeout) {
+    static LockNodes connect(List<NodeAddress> addresses, Duration timeout, ClientTls files) {
         ExecutorService threads = Executors.newFixedThreadPool(addresses.size(), task -> {
             Thread thread = new Thread(task, "locks");
             thread.setDaemon(true);
             return thread;
         });
-        return new LockNodes(onAll(threads, addresses, address -> LockNode.connect(address, timeout)), threads);
+        return new LockNodes(onAll(threads, addresses, address -> LockNode.connect(address, timeout, files)),
+                threads);
     }
 
     private static <S, T> List<T> onAll(ExecutorService threads, List<S> sources, Function<S, T> task) {

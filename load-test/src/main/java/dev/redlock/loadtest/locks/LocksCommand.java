@@ -19,7 +19,8 @@ import picocli.CommandLine.Spec;
                 + "lock. The client name is known if the holder sets RedlockContext.nameInValues.",
         footer = {"  load-test locks list orders/ --addresses a:6379,b:6379,c:6379",
             "  load-test locks show orders/42 --addresses a:6379,b:6379,c:6379",
-            "  load-test locks break orders/42 3f9a01c2 --addresses a:6379,b:6379"})
+            "  load-test locks break orders/42 3f9a01c2 --addresses a:6379,b:6379",
+            "  load-test locks list --addresses rediss://a:6380 --tls-ca ca.pem"})
 public final class LocksCommand implements Runnable {
 
     @Spec

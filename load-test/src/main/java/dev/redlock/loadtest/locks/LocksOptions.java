@@ -2,6 +2,7 @@ package dev.redlock.loadtest.locks;
 
 import dev.redlock.loadtest.cli.DurationConverter;
 import dev.redlock.loadtest.cli.Options;
+import dev.redlock.loadtest.cli.ServerOptions;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -9,6 +10,7 @@ import java.io.StringWriter;
 import java.time.Duration;
 import java.util.List;
 import picocli.CommandLine;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
@@ -20,11 +22,8 @@ final class LocksOptions {
 
     private static final int NODES_MAX = 63;
 
-    @Option(names = "--addresses", split = ",", paramLabel = "ADDRESS", defaultValue = "${env:REDLOCK_ADDRESSES}",
-            description = "All nodes of the locks, as in RedlockContext.nodes: host:port, "
-                    + "redis://[user:password@]host[:port] or unix:///path (default: the environment variable "
-                    + "REDLOCK_ADDRESSES, which other users of this machine cannot read).")
-    private List<String> addresses;
+    @Mixin
+    private ServerOptions servers;
 
     @Option(names = "--timeout", paramLabel = "TIME", defaultValue = "2s", converter = DurationConverter.class,
             description = "How long to wait for a connection and for each answer (default: ${DEFAULT-VALUE}).")
@@ -50,31 +49,23 @@ final class LocksOptions {
 
     /** Connects to the nodes; at least one answers. */
     LockNodes connect(CommandLine line) throws IOException {
-        Options.require(line, addresses != null && !addresses.isEmpty(),
-                "no nodes are named: give --addresses host:port,host:port,... or set REDLOCK_ADDRESSES");
-        List<NodeAddress> parsed = parse(line);
-        Options.require(line, parsed.stream().distinct().count() == parsed.size(),
-                "--addresses names a server twice: name each node once, or the quorum is wrong");
-        Options.require(line, parsed.size() <= NODES_MAX,
-                "--addresses names " + parsed.size() + " nodes: expected 1 to " + NODES_MAX);
+        servers.useEnvironment();
+        Options.require(line, !servers.isEmpty(), "no nodes are named: give --addresses host:port,host:port,... or set "
+                + ServerOptions.VARIABLE);
+        servers.check(line);
+        List<NodeAddress> addresses = servers.addresses();
+        Options.require(line, addresses.size() <= NODES_MAX,
+                "--addresses names " + addresses.size() + " nodes: expected 1 to " + NODES_MAX);
         Options.requireAtLeast(line, "--timeout", timeout, Duration.ofMillis(1));
-        LockNodes nodes = LockNodes.connect(parsed, timeout);
+        LockNodes nodes = LockNodes.connect(addresses, timeout, servers.tlsFiles());
         if (nodes.upCount() == 0) {
             StringWriter problems = new StringWriter();
             LocksText.printProblems(new PrintWriter(problems, true), nodes);
             nodes.close();
             throw new IOException(
-                    "none of the " + parsed.size() + " nodes answers\n" + problems.toString().strip());
+                    "none of the " + addresses.size() + " nodes answers\n" + problems.toString().strip());
         }
         return nodes;
-    }
-
-    private List<NodeAddress> parse(CommandLine line) {
-        try {
-            return addresses.stream().map(String::trim).map(NodeAddress::parse).toList();
-        } catch (IllegalArgumentException e) {
-            throw new CommandLine.ParameterException(line, "--addresses: " + e.getMessage());
-        }
     }
 
     static void requireKey(CommandLine line, String key) {

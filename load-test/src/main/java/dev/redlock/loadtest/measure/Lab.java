@@ -1,6 +1,5 @@
 package dev.redlock.loadtest.measure;
 
-import dev.redlock.TlsOptions;
 import dev.redlock.loadtest.cli.ClientOptions;
 import dev.redlock.loadtest.cli.LoadOptions;
 import dev.redlock.loadtest.cli.NodeDelays;
@@ -9,7 +8,7 @@ import dev.redlock.loadtest.cli.Progress;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.faults.FaultProxy;
-import dev.redlock.loadtest.nodes.NodeTls;
+import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -122,15 +121,24 @@ public final class Lab implements AutoCloseable {
 
     /** The first nodes with TLS; null if they have none. */
     private SessionSpec.Tls tls(int nodeCount) {
-        NodeTls files = nodes.tls();
-        if (files == null) {
+        List<RedisNode> used = nodes.nodes().subList(0, nodeCount);
+        if (used.stream().noneMatch(node -> node.tlsAddress().isPresent())) {
             return null;
         }
-        return new SessionSpec.Tls(
-                nodes.nodes().subList(0, nodeCount).stream().flatMap(node -> node.tlsAddress().stream()).toList(),
-                TlsOptions.defaults()
-                        .trustCertificates(files.authority())
-                        .clientCertificate(files.clientCertificate(), files.clientKey()));
+        // Given servers may have TLS or not, each for itself.
+        return new SessionSpec.Tls(used.stream().map(node -> node.tlsAddress().orElse(node.address())).toList(),
+                nodes.tls());
+    }
+
+    /** The files for connections with TLS, also those of other processes. */
+    public ClientTls tlsFiles() {
+        return nodes.tls();
+    }
+
+    /** The addresses of the first nodes with TLS; empty if they have none. */
+    public List<NodeAddress> tlsAddresses(int nodeCount) {
+        SessionSpec.Tls tls = tls(nodeCount);
+        return tls == null ? List.of() : tls.nodes();
     }
 
     /** Runs unrecorded load on every driver, so that the compiler is done before the measurement. */

@@ -12,20 +12,22 @@ import java.security.cert.Certificate;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * The PEM files for nodes and clients with TLS: an authority, and the certificates that it has issued. Nodes require
  * the certificate of a client.
  *
  * @param authority         certificate of the authority
- * @param nodeCertificate   for localhost and 127.0.0.1
+ * @param nodeCertificate   for localhost and the addresses of the nodes
  * @param nodeKey           its private key
  * @param clientCertificate for every client
  * @param clientKey         its private key
  * @threading immutable
  */
-public record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path clientCertificate, Path clientKey) {
+record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path clientCertificate, Path clientKey) {
     /** Protects a store that exists for some seconds in the folder of its user. */
     private static final String PASSWORD = "load-test";
     private static final String VALID_DAYS = "30";
@@ -35,13 +37,15 @@ public record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path c
      * Issues certificates with the keytool of the JDK.
      *
      * @param folder gets the files
+     * @param hosts  the IP addresses of the nodes
      * @return the files
      */
-    static NodeTls issue(Path folder) {
+    static NodeTls issue(Path folder, Set<String> hosts) {
         Path store = folder.resolve("issued.p12");
         try {
             keytool(store, "authority", "-ext", "bc:c");
-            keytool(store, "node", "-signer", "authority", "-ext", "san=dns:localhost,ip:127.0.0.1");
+            keytool(store, "node", "-signer", "authority", "-ext", "san=dns:localhost,ip:127.0.0.1"
+                    + hosts.stream().map(host -> ",ip:" + host).collect(Collectors.joining()));
             keytool(store, "client", "-signer", "authority");
             KeyStore issued = KeyStore.getInstance("PKCS12");
             try (InputStream in = Files.newInputStream(store)) {
@@ -90,6 +94,11 @@ public record NodeTls(Path authority, Path nodeCertificate, Path nodeKey, Path c
     private static Path write(Path file, String label, byte[] der) throws IOException {
         return Files.writeString(file, "-----BEGIN " + label + "-----\n" + Base64.getMimeEncoder().encodeToString(der)
                 + "\n-----END " + label + "-----\n");
+    }
+
+    /** The files for clients. */
+    ClientTls forClients() {
+        return new ClientTls(List.of(authority), clientCertificate, clientKey);
     }
 
     /** The lines of a server's configuration. */

@@ -74,11 +74,14 @@ public final class RedisNode {
     }
 
     /**
-     * Its address with TLS. It has one without TLS too, for administration.
+     * Its address with TLS. A node that was started here has one without TLS too, for administration.
      *
-     * @return empty unless asked for with {@link RedisNodesContext#tls(boolean)}
+     * @return empty unless asked for with {@link RedisNodesContext#tls(boolean)}, or given
      */
     public synchronized Optional<NodeAddress> tlsAddress() {
+        if (address.isTls()) {
+            return Optional.of(address);
+        }
         return spec.tls() == null
                 ? Optional.empty()
                 : Optional.of(NodeAddress.parse("rediss://" + (password == null ? "" : ":" + password + "@")
@@ -189,7 +192,7 @@ public final class RedisNode {
      */
     public AdminClient connect() {
         try {
-            return AdminClient.connect(address(), readyTimeout);
+            return AdminClient.connect(address(), readyTimeout, group.tls());
         } catch (IOException e) {
             throw new UncheckedIOException("cannot connect to " + this, e);
         }
@@ -290,7 +293,7 @@ public final class RedisNode {
 
     /** Null when ready. The process id distinguishes the started server from another one on the same port. */
     String whyNotReady(Duration limit) {
-        try (AdminClient redis = AdminClient.connect(address(), limit)) {
+        try (AdminClient redis = AdminClient.connect(address(), limit, group.tls())) {
             Object reply = redis.call("PING");
             if (!"PONG".equals(reply)) {
                 return "PING answered " + reply;

@@ -40,7 +40,8 @@ public final class RedisNodes implements AutoCloseable {
     private final List<RedisNode> nodes = new CopyOnWriteArrayList<>();
     private final AtomicBoolean isClosed = new AtomicBoolean();
     private final OrphanGuard guard;
-    private NodeTls tls;
+    private NodeTls issued;
+    private ClientTls tls = ClientTls.DEFAULTS;
     private volatile Runnable beforeEnd = () -> {
     };
     private String choice;
@@ -78,6 +79,7 @@ public final class RedisNodes implements AutoCloseable {
 
     private static RedisNodes given(RedisNodesContext context) {
         RedisNodes nodes = new RedisNodes(Source.GIVEN, null, null);
+        nodes.tls = context.clientTls();
         List<NodeAddress> used = context.addresses().subList(0, context.count());
         used.forEach(address -> nodes.nodes.add(RedisNode.given(nodes, nodes.size(), address, context)));
         List<String> down = nodes.nodes.stream()
@@ -128,7 +130,10 @@ public final class RedisNodes implements AutoCloseable {
         LiveNodes.add(nodes);
         try {
             NodeLauncher launcher = launcher(source, context, nodes.folder);
-            nodes.tls = context.isTls() ? NodeTls.issue(nodes.folder) : null;
+            if (context.isTls()) {
+                nodes.issued = NodeTls.issue(nodes.folder, context.hosts());
+                nodes.tls = nodes.issued.forClients();
+            }
             nodes.startAll(launcher, context, cores);
             nodes.choice = counted(context.count()) + ": " + source.title() + ", " + launcher.product() + cores.words()
                     + (refusals.isEmpty() ? "" : " (" + String.join("; ", refusals) + ")");
@@ -176,8 +181,8 @@ public final class RedisNodes implements AutoCloseable {
                     + " bytes long and the temporary folder is too deep: " + socket);
         }
         return new NodeSpec(index, freshPort(), own, context.isAppendOnly(), socket, context.configLines(),
-                context.clockLibrary(), context.place(index).with(cores.prefix()), tls,
-                tls == null ? 0 : freshPort());
+                context.clockLibrary(), context.place(index).with(cores.prefix()), issued,
+                issued == null ? 0 : freshPort());
     }
 
     private int freshPort() {
@@ -241,16 +246,16 @@ public final class RedisNodes implements AutoCloseable {
     /**
      * The files for clients with TLS.
      *
-     * @return null unless asked for with {@link RedisNodesContext#tls(boolean)}
+     * @return those that were issued or given
      */
-    public NodeTls tls() {
+    public ClientTls tls() {
         return tls;
     }
 
     /**
      * Every address with TLS.
      *
-     * @return by index; none unless asked for with {@link RedisNodesContext#tls(boolean)}
+     * @return by index; those of started nodes only if asked for with {@link RedisNodesContext#tls(boolean)}
      */
     public String[] tlsAddresses() {
         return nodes.stream().flatMap(node -> node.tlsAddress().stream()).map(NodeUris::of).toArray(String[]::new);

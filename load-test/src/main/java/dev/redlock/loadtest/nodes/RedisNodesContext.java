@@ -8,6 +8,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Options for {@link RedisNodes}. The defaults suit a test: three fresh nodes from the first source that works, without
@@ -29,6 +31,7 @@ public final class RedisNodesContext {
     private boolean appendOnly;
     private boolean unixSocket;
     private boolean tls;
+    private ClientTls clientTls = ClientTls.DEFAULTS;
     private Duration readyTimeout = Duration.ofSeconds(20);
     private String image = System.getProperty(ContainerLauncher.IMAGE_PROPERTY, ContainerLauncher.IMAGE_DEFAULT);
 
@@ -70,6 +73,17 @@ public final class RedisNodesContext {
      */
     public RedisNodesContext addresses(List<String> given) {
         given.forEach(text -> addresses.add(NodeAddress.parse(text.trim())));
+        return this;
+    }
+
+    /**
+     * The files for servers that already run and have TLS. Default: the certificates that the JDK trusts.
+     *
+     * @param files the files
+     * @return this
+     */
+    public RedisNodesContext clientTls(ClientTls files) {
+        clientTls = files;
         return this;
     }
 
@@ -224,8 +238,19 @@ public final class RedisNodesContext {
         return tls;
     }
 
+    ClientTls clientTls() {
+        return clientTls;
+    }
+
     NodePlace place(int index) {
         return places.isEmpty() ? NodePlace.LOOPBACK : places.get(index);
+    }
+
+    /** Where the nodes listen, loopback aside. */
+    Set<String> hosts() {
+        Set<String> hosts = places.stream().map(NodePlace::host).collect(Collectors.toCollection(TreeSet::new));
+        hosts.remove(NodePlace.LOOPBACK.host());
+        return hosts;
     }
 
     CorePin pin() {

@@ -5,10 +5,8 @@ import dev.redlock.LockContract;
 import dev.redlock.NodeAccess;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
-import dev.redlock.TlsOptions;
 import dev.redlock.TlsProvider;
 import dev.redlock.TransportKind;
-import dev.redlock.loadtest.nodes.NodeTls;
 import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
@@ -161,11 +159,7 @@ class RealLockContractTest {
 
         @Override
         protected RedlockContext context() {
-            NodeTls files = nodes().tls();
-            return super.context().tls(TlsOptions.defaults()
-                    .trustCertificates(files.authority())
-                    .clientCertificate(files.clientCertificate(), files.clientKey())
-                    .provider(provider));
+            return super.context().tls(nodes().tls().options().provider(provider));
         }
     }
 

@@ -18,7 +18,6 @@ import dev.redlock.TlsOptions;
 import dev.redlock.TlsProvider;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.Data;
-import dev.redlock.loadtest.nodes.NodeTls;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -66,12 +65,11 @@ class TlsOnNodesTest {
     }
 
     private static TlsOptions trusting() {
-        return TlsOptions.defaults().trustCertificates(nodes.tls().authority());
+        return TlsOptions.defaults().trustCertificates(nodes.tls().authorities().get(0));
     }
 
     private static TlsOptions options(TlsProvider provider) {
-        NodeTls files = nodes.tls();
-        return trusting().clientCertificate(files.clientCertificate(), files.clientKey()).provider(provider);
+        return nodes.tls().options().provider(provider);
     }
 
     private static Redlock connect(RedlockContext context) {
@@ -167,8 +165,8 @@ class TlsOnNodesTest {
     @ParameterizedTest
     @EnumSource(names = {"JDK", "OPENSSL"})
     void aRestartedNodeIsConnectedAgainWithReplacedFiles(TlsProvider provider) throws Exception {
-        Path certificate = copy(nodes.tls().clientCertificate(), "rotated.pem");
-        Path key = copy(nodes.tls().clientKey(), "rotated.key");
+        Path certificate = copy(nodes.tls().certificate(), "rotated.pem");
+        Path key = copy(nodes.tls().key(), "rotated.key");
         try (Redlock redlock = connect(trusting().provider(provider).clientCertificate(certificate, key))) {
             awaitReady(redlock);
             Files.writeString(key, "broken");
@@ -177,7 +175,7 @@ class TlsOnNodesTest {
             NodeStatus status = redlock.nodes().get(0);
             Await.until("connected with the previous files", () -> status.state() == NodeState.READY
                     && String.valueOf(status.tlsDescription()).contains("rotated.key has no private key"));
-            copy(nodes.tls().clientKey(), "rotated.key");
+            copy(nodes.tls().key(), "rotated.key");
             node.restart(Data.LOST);
             Await.until("connected with the new files", () -> status.state() == NodeState.READY
                     && !String.valueOf(status.tlsDescription()).contains("rotated.key"));
