@@ -9,7 +9,10 @@ import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.RestartGuardMode;
+import dev.redlock.TlsProvider;
+import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
 import io.netty.buffer.PooledByteBufAllocator;
@@ -22,6 +25,7 @@ import io.netty.channel.SingleThreadIoEventLoop;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.nio.NioIoHandler;
+import io.netty.handler.ssl.OpenSsl;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -30,8 +34,10 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -55,18 +61,28 @@ class BackPressureTest {
     private Redlock redlock;
     private long unsentBytesSeen;
 
-    static Stream<String> transports() {
-        return Epoll.isAvailable() ? Stream.of("NIO", "EPOLL") : Stream.of("NIO");
+    /** Each transport without TLS, and each implementation of TLS. */
+    static Stream<Arguments> connections() {
+        String best = Epoll.isAvailable() ? "EPOLL" : "NIO";
+        return Stream.of(Arguments.of("NIO", null), Arguments.of(best, null), Arguments.of("NIO", TlsProvider.JDK),
+                Arguments.of(best, TlsProvider.OPENSSL));
     }
 
     @ParameterizedTest
-    @MethodSource("transports")
+    @MethodSource("connections")
     @Timeout(120)
-    void nodeThatDoesNotReadUsesBoundedMemoryAndDoesNotSlowOthers(String transport) throws Exception {
+    void nodeThatDoesNotReadUsesBoundedMemoryAndDoesNotSlowOthers(String transport, TlsProvider tls)
+            throws Exception {
+        Assumptions.assumeTrue(tls != TlsProvider.OPENSSL || OpenSsl.isAvailable());
         loop = new WatchedLoop(transport.equals("NIO") ? NioIoHandler.newFactory() : EpollIoHandler.newFactory());
-        try (RedisNodes three = RequiredNodes.start(Source.PATH, 3)) {
+        try (RedisNodes three = RequiredNodes.start(
+                new RedisNodesContext().source(Source.PATH).count(3).tls(tls != null))) {
             nodes = three;
-            redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
+            RedlockContext context = new RedlockContext();
+            if (tls != null) {
+                context.tls(nodes.tls().options().provider(tls));
+            }
+            redlock = Redlock.connect(context.nodes(tls == null ? nodes.addresses() : nodes.tlsAddresses())
                     .restartGuard(RestartGuardMode.OFF)
                     .eventLoops(loop)
                     .nodeTimeout(NODE_TIMEOUT)
@@ -156,11 +172,16 @@ class BackPressureTest {
         for (Channel channel : loop.channels) {
             ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
             InetSocketAddress peer = (InetSocketAddress) channel.remoteAddress();
-            if (buffer != null && peer != null && peer.getPort() == nodes.node(0).address().port()) {
+            if (buffer != null && peer != null && peer.getPort() == firstPort()) {
                 bytes += buffer.totalPendingWriteBytes();
             }
         }
         return bytes;
+    }
+
+    private int firstPort() {
+        RedisNode first = nodes.node(0);
+        return first.tlsAddress().orElse(first.address()).port();
     }
 
     private static long usedHeapBytes() {
