@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -29,9 +30,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** TLS over real sockets, by both implementations: what works, and the problem text of what does not. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -342,12 +343,23 @@ class TlsTest {
         }
     }
 
+    static Stream<Arguments> endsOfStreams() {
+        return Stream.of(TlsProvider.JDK, TlsProvider.OPENSSL)
+                .flatMap(provider -> Stream.of(TlsServer.End.values())
+                        .flatMap(end -> IntStream.of(0, 1, 7, 500, 5_003)
+                                .mapToObj(bytes -> Arguments.of(provider, end, bytes))));
+    }
+
     /** No reply that was cut counts, whether the end of the stream is authentic or not. */
     @ParameterizedTest
-    @ValueSource(ints = {0, 1, 7, 500, 5_000})
-    void aTruncatedStreamEndsTheConnectionAndTheClientRecovers(int bytes) throws Exception {
-        server().way(TlsServer.truncatedAfter(bytes));
-        NodeStatus status = connect(options(bytes % 2 == 0 ? TlsProvider.JDK : TlsProvider.AUTO));
+    @MethodSource("endsOfStreams")
+    void aStreamThatEndsWithinAReplyEndsTheConnectionAndTheClientRecovers(TlsProvider provider, TlsServer.End end,
+            int bytes) throws Exception {
+        server().way(TlsServer.endedAfter(bytes, end));
+        // Longer than the test: a client that waits for replies after the end of the stream fails it.
+        NodeStatus status = connect(new RedlockContext().nodes("rediss://localhost:" + server.port())
+                .tls(options(provider))
+                .unansweredTimeoutMs(100_000));
         while (server.acceptedCount() < 2) {
             clients.get(0).tryAcquire("truncated", TTL);
             Thread.yield();

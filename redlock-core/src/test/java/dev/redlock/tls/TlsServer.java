@@ -138,23 +138,37 @@ public final class TlsServer implements AutoCloseable {
         copy(socket.getInputStream(), node.getOutputStream(), node);
     }
 
-    /** Ends the TCP connection after a number of plain bytes to the client, without close_notify. */
-    public static Way truncatedAfter(int bytes) {
+    /** How a stream ends. */
+    public enum End {
+        /** Of TCP alone, as if bytes were cut off. */
+        TCP,
+        /** Of TLS by close_notify, then of TCP. */
+        TLS_AND_TCP,
+        /** Of TLS by close_notify. The TCP connection stays open. */
+        TLS
+    }
+
+    /** Ends the stream to the client after a number of plain bytes. */
+    public static Way endedAfter(int bytes, End end) {
         return (raw, server) -> {
             SSLSocket socket = server.handshake(raw);
             Socket node = server.connectToNode();
-            start("requests", () -> copy(socket.getInputStream(), node.getOutputStream(), node));
+            Thread requests = start("requests",
+                    () -> copy(socket.getInputStream(), node.getOutputStream(), node));
             byte[] buffer = new byte[16_384];
             for (int left = bytes; left > 0;) {
                 int length = Math.max(0, node.getInputStream().read(buffer, 0, Math.min(left, buffer.length)));
                 socket.getOutputStream().write(buffer, 0, length);
                 left = length == 0 ? 0 : left - length;
             }
-            raw.shutdownOutput();
-            while (raw.getInputStream().read() >= 0) {
-                // Until the client has closed, so that the bytes are not lost in a reset.
+            if (end != End.TCP) {
+                socket.shutdownOutput();
             }
-            close(node);
+            if (end != End.TLS) {
+                raw.shutdownOutput();
+            }
+            // Until the client has closed, so that the bytes are not lost in a reset.
+            requests.join();
         };
     }
 
@@ -219,7 +233,7 @@ public final class TlsServer implements AutoCloseable {
         void run() throws Exception;
     }
 
-    private static void start(String name, Task task) {
+    private static Thread start(String name, Task task) {
         Thread thread = new Thread(() -> {
             try {
                 task.run();
@@ -229,6 +243,7 @@ public final class TlsServer implements AutoCloseable {
         }, "tls-server-" + name);
         thread.setDaemon(true);
         thread.start();
+        return thread;
     }
 
     private static void close(Socket socket) {
