@@ -9,8 +9,8 @@ import java.util.List;
  * checks in each that no two leases on one lock are held. Events in any order and at any time:
  * <ul>
  * <li>A client connects, asks whether a node is empty, admits the group, writes a mark, reads a mark.
- * <li>A client starts a round on the nodes that it lets vote; a node executes the command; the client decides on any
- * set of grants that is large enough, extends, or gives up.
+ * <li>A client starts a round on the nodes that it lets vote, some of which it may ask later; a node executes the
+ * command; the client decides on any set of grants that is large enough, extends, or gives up.
  * <li>A node loses everything in a restart. Its new process reports a true uptime, or one that is far too long.
  * <li>A client notices that a connection has ended. A client process ends and another one starts.
  * <li>Time passes: locks that a restart has lost expire, and processes become old.
@@ -22,8 +22,8 @@ import java.util.List;
  * not exist. The same holds for keys that survive a restart, and for refused commands.
  * <li>The end of a connection to a process that lives takes away checks only, so it need not happen. A request and its
  * reply are one event, because what follows the reply may follow at any time.
- * <li>An extension is one event at its start: a key that an extension finds was there before, or the extension has put
- * it back and did not count it.
+ * <li>An extension is one event at its start: a key that it finds was there before, or it has put it back and did not
+ * count it, or it counts the key that it sets on a node that has not granted.
  * <li>A node forgets a loss when no key that it lost belongs to a lease or a round. It may then become old. In truth
  * both need at least the time of the longest ttl.
  * <li>Some events happen as soon as they can, because they only allow more: an old node votes for each client that has
@@ -56,7 +56,9 @@ final class FreshGroupSearch {
         /** Wrong: a quorum of empty nodes is a group. */
         MAJORITY,
         /** Wrong: the process after the end of a connection takes the place of the one before in the check. */
-        CHECK_OUTLIVES_CONNECTION
+        CHECK_OUTLIVES_CONNECTION,
+        /** Wrong: an attempt that asks more nodes later also asks those that did not vote when it started. */
+        ASK_NEW_VOTERS
     }
 
     /** The losses that occur. */
@@ -420,6 +422,9 @@ final class FreshGroupSearch {
             extend(state, g);
             return;
         }
+        if (rule == Rule.ASK_NEW_VOTERS) {
+            askNewVoters(state, g);
+        }
         int grantedCount = 0;
         for (int i = 0; i < NODES; i++) {
             if (state[command(i, g)] == SENT && !hasKey(state, i)) {
@@ -437,6 +442,16 @@ final class FreshGroupSearch {
         }
     }
 
+    /** A node that votes since the start of an attempt, whose first grants are older than the check of the group. */
+    private void askNewVoters(byte[] state, int g) {
+        int c = state[owner(g)];
+        for (int i = 0; i < NODES && state[deceived(c)] == 0; i++) {
+            if (state[command(i, g)] == NONE && isAsked(state, i, c)) {
+                visitWith(state, command(i, g), SENT);
+            }
+        }
+    }
+
     private void end(byte[] next, int g) {
         next[phase(g)] = IDLE;
         next[owner(g)] = 0;
@@ -445,10 +460,15 @@ final class FreshGroupSearch {
         }
     }
 
-    /** A renewed lease rests on the keys that are there. An extension also puts a missing key back. */
+    /**
+     * A renewed lease rests on the keys that are there. An extension also puts a missing key back, and counts a key that
+     * it sets on a node without a grant.
+     */
     private void extend(byte[] state, int g) {
         int c = state[owner(g)];
         byte[] renewed = state.clone();
+        int[] fresh = new int[NODES];
+        int freshCount = 0;
         int grantedCount = 0;
         for (int i = 0; i < NODES; i++) {
             boolean isAsked = isAsked(state, i, c) && state[deceived(c)] == 0;
@@ -456,10 +476,17 @@ final class FreshGroupSearch {
             renewed[command(i, g)] = state[command(i, g)] == LOST ? NONE : state[command(i, g)];
             if (isAsked && state[command(i, g)] == NONE && !hasKey(state, i)) {
                 visitWith(state, command(i, g), GRANTED);
+                fresh[freshCount++] = i;
             }
         }
-        if (grantedCount >= QUORUM) {
-            visit(renewed);
+        for (int set = 0; set < 1 << freshCount; set++) {
+            if (grantedCount + Integer.bitCount(set) >= QUORUM) {
+                byte[] next = renewed.clone();
+                for (int k = 0; k < freshCount; k++) {
+                    next[command(fresh[k], g)] = (set & 1 << k) != 0 ? GRANTED : NONE;
+                }
+                visit(next);
+            }
         }
     }
 
