@@ -102,7 +102,7 @@ public interface AcquireOutcome {
      * The vote of one node in the last attempt, as text.
      *
      * @param nodeIndex the node, in configured order
-     * @return granted, refused, pending, or the reason of a failed or unknown vote
+     * @return granted, refused, pending (also if it was not asked), or the reason of a failed or unknown vote
      * @throws IndexOutOfBoundsException if there is no such node
      */
     String voteText(int nodeIndex);

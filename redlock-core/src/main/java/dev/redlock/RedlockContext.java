@@ -78,6 +78,7 @@ public final class RedlockContext {
     private int eventLoopCount = 1;
     private Drift drift = Drift.DEFAULT;
     private RestartGuardMode restartGuard = RestartGuardMode.FRESH_GROUP;
+    private boolean isThrifty;
     private CommandMode commandMode = CommandMode.AUTO;
     private int releaseBatchMax = 64;
     private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * NS_PER_MS, 50 * NS_PER_MS);
@@ -630,6 +631,21 @@ public final class RedlockContext {
     }
 
     /**
+     * Makes an attempt ask a quorum of nodes first, and the others only if one of these fails, is late, or disagrees.
+     * With five nodes a lock takes six commands instead of ten, so throughput rises and the servers' CPU falls. The
+     * latency is that of the slowest node of the quorum instead of the fastest quorum. Different locks use different
+     * nodes. Clients with and without it exclude each other.
+     *
+     * @param isWanted default false; true needs three nodes or more
+     * @return this
+     */
+    public RedlockContext thriftyQuorums(boolean isWanted) {
+        checkOpen();
+        isThrifty = isWanted;
+        return this;
+    }
+
+    /**
      * Sets the commands that locks use: scripts, or cheaper commands where a node has them.
      *
      * @param mode default {@link CommandMode#AUTO}
@@ -719,11 +735,12 @@ public final class RedlockContext {
         }
         checkPrefix();
         checkNameInValues();
+        checkThrifty();
         isConcluded = true;
         return new ClientConfig(nodes, nodeOptions(), terms,
                 new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax, wakeUpKeysMax()),
-                new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), commandMode, retryPolicy, keyPrefix,
-                resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs, isNameInValues ? clientName : null,
+                new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), isThrifty, commandMode, retryPolicy,
+                keyPrefix, resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs, isNameInValues ? clientName : null,
                 new TelemetryOptions(flightRecorderEvents, slowAcquireNs, flightRecordListener));
     }
 
@@ -763,6 +780,13 @@ public final class RedlockContext {
         if (isNameInValues && (clientName.isEmpty() || clientName.equals(DEFAULT_NAME))) {
             throw new IllegalArgumentException("nameInValues is on and clientName is \"" + clientName
                     + "\": each client needs a name of its own; set clientName, for example to host and process id");
+        }
+    }
+
+    private void checkThrifty() {
+        if (isThrifty && Quorum.sizeOf(nodes.size()) == nodes.size()) {
+            throw new IllegalArgumentException("thriftyQuorums is on with " + nodes.size() + " nodes, of which a quorum"
+                    + " is all: configure three nodes or more, or turn it off");
         }
     }
 

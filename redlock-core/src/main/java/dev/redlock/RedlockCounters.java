@@ -60,6 +60,26 @@ public final class RedlockCounters {
         return engine.count(ConductorCounters.ATTEMPT_TOO_SLOW);
     }
 
+    /**
+     * Attempts that asked more nodes because the first ones were late, failed, or did not agree. Without
+     * {@link RedlockContext#thriftyQuorums} only contended attempts ask some nodes first.
+     *
+     * @return how many
+     */
+    public long hedgedAttemptCount() {
+        return engine.count(ConductorCounters.HEDGED);
+    }
+
+    /**
+     * Commands of locks, one for each node that one was meant for. With N nodes, a lock without contention takes 2 N,
+     * with {@link RedlockContext#thriftyQuorums} about 2 (N/2 + 1).
+     *
+     * @return how many
+     */
+    public long commandCount() {
+        return engine.count(ConductorCounters.COMMANDS);
+    }
+
     /** @return attempts that were rolled back */
     public long rolledBackCount() {
         return engine.count(ConductorCounters.ROLLED_BACK);

@@ -41,6 +41,18 @@ class FakeLockContractTest {
     }
 
     @Nested
+    class WithThriftyQuorums extends OnModelNodes {
+        WithThriftyQuorums() {
+            super(CommandMode.AUTO, Kind.REDIS_7, Kind.REDIS_8_4);
+        }
+
+        @Override
+        protected boolean isThrifty() {
+            return true;
+        }
+    }
+
+    @Nested
     class OnMixedServersByNativeCommands extends OnModelNodes {
         OnMixedServersByNativeCommands() {
             super(CommandMode.NATIVE, Kind.VALKEY_9, Kind.REDIS_8_4, Kind.VALKEY_8_1, Kind.REDIS_7);

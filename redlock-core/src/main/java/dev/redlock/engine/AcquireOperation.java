@@ -37,9 +37,6 @@ final class AcquireOperation {
         claim.key = lease.key;
         claim.ttlMs = lease.ttlMs;
         claim.isFenced = lease.isFenced;
-        int doorkeeper = pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST
-                ? conductor.doorkeeper().of(lease.key)
-                : Doorkeeper.NONE;
         claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED && isWakeUpPossible(pending);
         claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlWanted(lease);
         claim.ttlMsMax = lease.ttlMs;
@@ -52,32 +49,81 @@ final class AcquireOperation {
             conductor.telemetry().onAcquireStarted(pending, t1Ns);
         }
         claim.roundEndNs = t1Ns + conductor.config().terms().nodeTimeoutNs(lease.ttlMs);
-        claim.askedMask = 0;
-        if (doorkeeper == Doorkeeper.NONE) {
-            conductor.startTimer(claim.roundTimer, claim.roundEndNs);
-            conductor.telemetry().onAttempt(claim, t1Ns, Quorum.allOf(conductor.nodeCount()));
-            ask(claim, Quorum.allOf(conductor.nodeCount()));
-        } else {
-            conductor.startTimer(claim.roundTimer,
-                    t1Ns + conductor.doorkeeper().timeoutNs(doorkeeper, claim.roundEndNs - t1Ns));
-            conductor.telemetry().onAttempt(claim, t1Ns, 1L << doorkeeper);
-            ask(claim, 1L << doorkeeper);
+        askFirst(claim, t1Ns);
+    }
+
+    private void askFirst(Claim claim, long t1Ns) {
+        long all = Quorum.allOf(conductor.nodeCount());
+        long mask = firstMask(claim, t1Ns, all);
+        boolean isPartial = mask != all;
+        claim.voterMask = isPartial ? conductor.votingMask() : all;
+        conductor.startTimer(claim.roundTimer, isPartial ? hedgeAtNs(claim, mask, t1Ns) : claim.roundEndNs);
+        conductor.telemetry().onAttempt(claim, t1Ns, mask);
+        ask(claim, mask);
+    }
+
+    /** The nodes that the plan of an attempt asks first. */
+    private long firstMask(Claim claim, long t1Ns, long all) {
+        PendingAcquire pending = claim.pending;
+        LockKey key = claim.key;
+        if (pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST) {
+            int doorkeeper = conductor.doorkeeper().of(key);
+            if (doorkeeper != Doorkeeper.NONE) {
+                return 1L << doorkeeper;
+            }
         }
+        if (!conductor.config().isThrifty() || pending.plan == PendingAcquire.Plan.ALL) {
+            return all;
+        }
+        boolean isOrderOfResource = claim.isFenced || pending.plan != PendingAcquire.Plan.UNCONTENDED;
+        return isOrderOfResource ? conductor.firstVoters().of(key) : conductor.firstVoters().at(t1Ns);
+    }
+
+    /** When an attempt asks the other nodes too, unless the first ones have replied. */
+    private long hedgeAtNs(Claim claim, long mask, long nowNs) {
+        long leftNs = Math.max(0, claim.roundEndNs - nowNs);
+        return nowNs + (Long.bitCount(mask) == 1
+                ? conductor.doorkeeper().timeoutNs(Long.numberOfTrailingZeros(mask), leftNs)
+                : conductor.firstVoters().delayNs(mask, leftNs));
     }
 
     /** Sends the acquire to more nodes. */
     private void ask(Claim claim, long mask) {
         claim.askedMask |= mask;
         claim.possibleHolderMask |= mask;
-        claim.addPendingReplies(Long.bitCount(mask));
+        long newVoters = mask & ~claim.voterMask;
+        newVoters &= newVoters == 0 ? 0 : conductor.votingMask();
+        claim.addPendingReplies(Long.bitCount(mask & ~newVoters));
         // The decision waits for the last send, so that a rollback has the result of every send.
         claim.isFanOutInProgress = true;
-        conductor.fanOut().send(claim, claim.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE, 0, mask);
+        for (long left = newVoters; left != 0; left &= left - 1) {
+            // The first grants of the attempt may be older than the check that has let this node vote.
+            onNoReply(claim, Long.numberOfTrailingZeros(left), Vote.FAILED, VoteFailure.NOT_CONNECTED);
+        }
+        conductor.fanOut().send(claim, claim.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE, 0,
+                mask & ~newVoters);
         claim.isFanOutInProgress = false;
         decide(claim);
     }
 
-    /** The doorkeeper has not refused in time: asks the other nodes too. */
+    /** The doorkeeper has granted: asks the other first nodes. */
+    private void askFirstVoters(Claim claim) {
+        long others = conductor.firstVoters().of(claim.key) & ~claim.askedMask;
+        if (!conductor.config().isThrifty() || (others | claim.askedMask) == Quorum.allOf(conductor.nodeCount())) {
+            askOthers(claim);
+            return;
+        }
+        conductor.startTimer(claim.roundTimer, hedgeAtNs(claim, others, conductor.nowNs()));
+        conductor.telemetry().onAskedOthers(claim, others);
+        ask(claim, others);
+    }
+
+    /** The first nodes have not decided the attempt: asks all others. */
+    private void hedge(Claim claim) {
+        conductor.counters().onHedged();
+        askOthers(claim);
+    }
+
     private void askOthers(Claim claim) {
         conductor.startTimer(claim.roundTimer, claim.roundEndNs);
         long others = Quorum.allOf(conductor.nodeCount()) & ~claim.askedMask;
@@ -85,8 +131,17 @@ final class AcquireOperation {
         ask(claim, others);
     }
 
-    private boolean isDoorkeeperAskedOnly(Claim claim) {
+    private boolean isPartlyAsked(Claim claim) {
         return claim.askedMask != Quorum.allOf(conductor.nodeCount());
+    }
+
+    private boolean isDoorkeeperAskedOnly(Claim claim) {
+        return isPartlyAsked(claim) && Long.bitCount(claim.askedMask) == 1;
+    }
+
+    /** The nodes that were asked and have not voted, as a mask. */
+    private static long silentMask(Claim claim) {
+        return claim.acquireRound.pending() & claim.askedMask;
     }
 
     /** Whether any node would push a change. A queue beyond the limit of registered keys polls. */
@@ -96,6 +151,7 @@ final class AcquireOperation {
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {
+        conductor.firstVoters().onAnswered(nodeIndex);
         if (claim.assumedFenceToken != 0 && value < claim.assumedFenceToken) {
             conductor.releaseOperation().onCounterLagging(claim, nodeIndex);
         }
@@ -166,6 +222,7 @@ final class AcquireOperation {
     }
 
     void onNoReply(Claim claim, int nodeIndex, Vote vote, VoteFailure failure) {
+        conductor.firstVoters().onAnswered(nodeIndex);
         if (vote == Vote.FAILED) {
             recordNotHeld(claim, nodeIndex);
             if (claim.assumedFenceToken != 0) {
@@ -186,8 +243,11 @@ final class AcquireOperation {
     }
 
     void onTimeout(Claim claim) {
-        if (isDoorkeeperAskedOnly(claim)) {
-            askOthers(claim);
+        if (isPartlyAsked(claim)) {
+            if (!isDoorkeeperAskedOnly(claim)) {
+                conductor.firstVoters().onLate(silentMask(claim));
+            }
+            hedge(claim);
             return;
         }
         long pendingMask = claim.acquireRound.pending();
@@ -246,8 +306,8 @@ final class AcquireOperation {
         Decision decision = claim.acquireRound.decision();
         switch (decision) {
             case OPEN -> {
-                if (isDoorkeeperAskedOnly(claim)) {
-                    onDoorkeeperVote(claim);
+                if (isPartlyAsked(claim)) {
+                    onFirstVote(claim);
                 }
                 // Otherwise, wait for more votes or the timeout.
             }
@@ -257,12 +317,18 @@ final class AcquireOperation {
         }
     }
 
-    /** A refusal ends the attempt: no other node was asked, and the doorkeeper pushes the next change. */
-    private void onDoorkeeperVote(Claim claim) {
-        if (claim.acquireRound.refused() != 0) {
+    /**
+     * A refusal of the doorkeeper ends the attempt: no other node was asked, and the doorkeeper pushes the next change.
+     * Otherwise, a node that did not vote or a last vote that does not decide makes the attempt ask the others.
+     */
+    private void onFirstVote(Claim claim) {
+        boolean isDoorkeeperAskedOnly = isDoorkeeperAskedOnly(claim);
+        if (isDoorkeeperAskedOnly && claim.acquireRound.refused() != 0) {
             fail(claim, AcquireOutcome.Kind.CONTENDED);
-        } else if ((claim.acquireRound.pending() & claim.askedMask) == 0) {
-            askOthers(claim);
+        } else if (isDoorkeeperAskedOnly && claim.acquireRound.granted() != 0) {
+            askFirstVoters(claim);
+        } else if ((claim.acquireRound.failed() | claim.acquireRound.unknown()) != 0 || silentMask(claim) == 0) {
+            hedge(claim);
         }
     }
 
@@ -277,7 +343,7 @@ final class AcquireOperation {
                 conductor.fenceGuard().dropOutOfRange(claim);
             }
             succeed(claim, fencingToken);
-        } else if (claim.acquireRound.pending() == 0) {
+        } else if (silentMask(claim) == 0) {
             conductor.fenceGuard().dropOutOfRange(claim);
             raiseOrFail(claim);
         }
@@ -287,7 +353,9 @@ final class AcquireOperation {
         switch (claim.acquireRound.decision()) {
             case WON -> conductor.raiseOperation().start(claim);
             case CONTENDED -> fail(claim, AcquireOutcome.Kind.CONTENDED);
-            case OPEN, NO_QUORUM -> fail(claim, AcquireOutcome.Kind.NO_QUORUM);
+            // A counter of the first nodes is out of range.
+            case OPEN -> hedge(claim);
+            case NO_QUORUM -> fail(claim, AcquireOutcome.Kind.NO_QUORUM);
         }
     }
 
@@ -306,6 +374,9 @@ final class AcquireOperation {
         }
         PendingAcquire pending = claim.pending;
         conductor.stopTimer(claim.roundTimer);
+        if (isPartlyAsked(claim)) {
+            conductor.firstVoters().onInTime(claim.askedMask);
+        }
         claim.pending = null;
         claim.phase = Claim.Phase.HELD;
         claim.holderMask = claim.acquireRound.granted();
@@ -332,8 +403,8 @@ final class AcquireOperation {
     }
 
     /**
-     * Releases the token on every node, including those that refused, failed or did not reply. If the doorkeeper was
-     * asked alone and has refused, no node can have the token.
+     * Releases the token on every node that was asked, including those that refused, failed or did not reply. If the
+     * others were not asked and all have refused, no node can have the token.
      */
     void rollBack(Claim claim) {
         if (claim.phase == Claim.Phase.QUERYING_TTL) {
@@ -344,7 +415,7 @@ final class AcquireOperation {
         conductor.stopTimer(claim.roundTimer);
         claim.pending.claim = null;
         claim.pending = null;
-        if (claim.possibleHolderMask == 0 && isDoorkeeperAskedOnly(claim)) {
+        if (claim.possibleHolderMask == 0 && isPartlyAsked(claim)) {
             claim.phase = Claim.Phase.ABANDONED;
             conductor.claims().recycleIfDone(claim);
             return;

@@ -93,8 +93,14 @@ final class Claim extends LockRequest {
     WatchedLease watched;
     /** Each refusal registers for a push, which takes a script on the nodes. */
     boolean isWakeUpWanted;
-    /** Nodes that the acquire was sent to, or could not be sent to. */
+    /** Nodes that the acquire was sent to, or could not be sent to, and those that an extension was sent to. */
     long askedMask;
+    /** Nodes that voted when the attempt started: it asks no others later. */
+    long voterMask;
+    /** Nodes that the extension round has asked first: a key that they set is no repair. */
+    long firstAskedMask;
+    /** Nodes that have held the key since before the extension round, as far as is known. */
+    long continuousMask;
     /** Local end of the acquire round. */
     long roundEndNs;
     /** The value to which the raise round raises lower counters. */
@@ -134,6 +140,7 @@ final class Claim extends LockRequest {
         shortestRemainingTtlMs = -1;
         possibleHolderMask = 0;
         holderMask = 0;
+        askedMask = 0;
         if (extendSequence != 0) {
             extendSequence = 0;
             lateExtensions.reset();
@@ -146,6 +153,12 @@ final class Claim extends LockRequest {
     /** Call it before the send, because a send may complete with a failure. */
     void addPendingReplies(int count) {
         pendingReplyCount += count;
+        conductor.counters().onCommands(count);
+    }
+
+    /** Keeps the claim out of its pool until {@link #removePendingReply}. */
+    void retain() {
+        pendingReplyCount++;
     }
 
     boolean hasPendingReplies() {

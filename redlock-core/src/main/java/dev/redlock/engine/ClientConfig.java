@@ -14,6 +14,7 @@ import java.util.List;
  * @param terms             rules for leases
  * @param limits            bounds for each event loop
  * @param loops             event loops
+ * @param isThrifty         attempts ask a quorum of nodes first
  * @param commandMode       scripts, or cheaper commands where nodes have them
  * @param retryPolicy       delays between attempts, for acquisitions without a policy of their own
  * @param keyPrefix         prefix of every key
@@ -26,8 +27,9 @@ import java.util.List;
  * @threading               immutable
  */
 public record ClientConfig(List<NodeAddress> nodes, NodeOptions nodeOptions, LeaseTerms terms, Limits limits,
-        LoopOptions loops, CommandMode commandMode, RetryPolicy retryPolicy, String keyPrefix, int resourceLengthMax,
-        long defaultWaitNs, long closeTimeoutNs, long spinNs, String nameInValues, TelemetryOptions telemetry) {
+        LoopOptions loops, boolean isThrifty, CommandMode commandMode, RetryPolicy retryPolicy, String keyPrefix,
+        int resourceLengthMax, long defaultWaitNs, long closeTimeoutNs, long spinNs, String nameInValues,
+        TelemetryOptions telemetry) {
 
     /**
      * Copies the list of addresses, so that the configuration is immutable.

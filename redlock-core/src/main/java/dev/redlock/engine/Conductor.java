@@ -20,7 +20,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 
 /**
@@ -66,6 +65,7 @@ final class Conductor implements NodeListener {
     private final LossWatch lossWatch = new LossWatch(this);
     private final FenceGuard fenceGuard;
     private final Doorkeeper doorkeeper;
+    private final FirstVoters firstVoters;
     private final Shutdown shutdown;
     private final NextTurn nextTurn;
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
@@ -81,8 +81,8 @@ final class Conductor implements NodeListener {
         this.tokens = tokens;
         this.tokenLabel = Token.labelOf(config.nameInValues());
         this.trimmedNs = clock.nanoTime();
-        this.timers = new LoopTimers(clock, (task, delayNs) -> loop.schedule(task, delayNs, TimeUnit.NANOSECONDS),
-                this::trimIfDue, thrown -> Log.error("a timer threw; the client continues", thrown));
+        this.timers = new LoopTimers(clock, new LoopScheduler(loop), this::trimIfDue,
+                thrown -> Log.error("a timer threw; the client continues", thrown), config.isThrifty());
         this.nodes = new Node[config.nodes().size()];
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), nodes.length,
                 config.nodeOptions().releaseBatchMax());
@@ -93,6 +93,7 @@ final class Conductor implements NodeListener {
         }
         this.fenceGuard = new FenceGuard(this);
         this.doorkeeper = new Doorkeeper(nodes);
+        this.firstVoters = new FirstVoters(nodes, doorkeeper, config.isThrifty() ? random.nextInt(nodes.length) : 0);
         this.shutdown = new Shutdown(this, loop);
         this.nextTurn = new NextTurn(loop, shutdown);
         this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random));
@@ -282,6 +283,17 @@ final class Conductor implements NodeListener {
         return mask;
     }
 
+    /** The nodes that vote now, as a mask. */
+    long votingMask() {
+        long mask = 0;
+        for (int i = 0; i < nodes.length; i++) {
+            if (nodes[i].state() == NodeState.READY) {
+                mask |= 1L << i;
+            }
+        }
+        return mask;
+    }
+
     /** Whether enough nodes for a quorum may vote at a time; those in quarantine until then do not. */
     boolean isQuorumPossibleBy(long timeNs) {
         int count = 0;
@@ -350,6 +362,10 @@ final class Conductor implements NodeListener {
 
     Doorkeeper doorkeeper() {
         return doorkeeper;
+    }
+
+    FirstVoters firstVoters() {
+        return firstVoters;
     }
 
     Shutdown shutdown() {

@@ -34,10 +34,12 @@ public final class ConductorCounters {
     /** Current numbers. */
     public static final int HELD = ATTEMPT_CONTENDED + 15;
     public static final int WAITING = ATTEMPT_CONTENDED + 16;
+    public static final int HEDGED = ATTEMPT_CONTENDED + 17;
+    public static final int COMMANDS = ATTEMPT_CONTENDED + 18;
 
     private static final VarHandle COUNTS = MethodHandles.arrayElementVarHandle(long[].class);
 
-    private final long[] counts = new long[WAITING + 1];
+    private final long[] counts = new long[COMMANDS + 1];
 
     private void add(int counter) {
         add(counter, 1);
@@ -88,6 +90,14 @@ public final class ConductorCounters {
 
     void onExtended() {
         add(EXTENDED);
+    }
+
+    void onHedged() {
+        add(HEDGED);
+    }
+
+    void onCommands(int count) {
+        add(COMMANDS, count);
     }
 
     void onRaised() {

@@ -10,17 +10,21 @@ import dev.redlock.quorum.Vote;
 
 /**
  * Runs the extension rounds of a lease, one at a time; the sequence identifies the replies of older rounds. A node
- * counts only if it still held the token. A node that had lost it sets the key again, which helps the next round only.
+ * counts if it still held the token, or if it was never asked before and has set the key. A node that had lost the
+ * token sets the key again, which helps the next round only.
  *
  * <p>A reply that the node does not hold the token removes it from the holder nodes, also if its round is older or
  * decided: the node executed the commands in order, so the reply is newer than its grant. With fewer than a quorum of
- * holder nodes the lease is lost immediately.
+ * holder nodes the lease is lost immediately. Nodes that the round has asked first do not replace a holder node that
+ * lost the token before: another client may have held the lock in between.
  *
  * @threading event-loop-confined
  */
 final class ExtendOperation {
 
     private static final long HELD_REPLY = 1;
+    /** The key was missing and is set. */
+    private static final long SET_REPLY = 2;
     /** A reply carries the low 24 bits of its sequence; 0 means no extension. */
     private static final int SEQUENCE_MAX = (1 << 24) - 1;
 
@@ -50,12 +54,21 @@ final class ExtendOperation {
         }
         conductor.startTimer(claim.extendTimer, t1Ns + conductor.config().terms().nodeTimeoutNs(ttlMs));
         claim.possibleHolderMask = Quorum.allOf(conductor.nodeCount());
+        claim.continuousMask = claim.holderMask;
         claim.addPendingReplies(conductor.nodeCount());
-        conductor.fanOut().send(claim, CommandKind.EXTEND, claim.extendSequence, Quorum.allOf(conductor.nodeCount()));
+        long sent = conductor.fanOut().send(claim, CommandKind.EXTEND, claim.extendSequence,
+                Quorum.allOf(conductor.nodeCount()));
+        claim.firstAskedMask = sent & ~claim.askedMask;
+        claim.askedMask |= sent;
     }
 
     void onReply(Claim claim, int nodeIndex, int sequence, long value) {
         if (value == HELD_REPLY) {
+            vote(claim, nodeIndex, sequence, Vote.GRANTED);
+            return;
+        }
+        boolean isFirstAsked = (claim.firstAskedMask & 1L << nodeIndex) != 0;
+        if (value == SET_REPLY && isFirstAsked && sequence == claim.extendSequence) {
             vote(claim, nodeIndex, sequence, Vote.GRANTED);
             return;
         }
@@ -78,9 +91,21 @@ final class ExtendOperation {
 
     /** Removes a node that has proved that it does not hold the token. */
     void onNotHeld(Claim claim, int nodeIndex) {
-        if (claim.phase == Claim.Phase.HELD) {
-            conductor.keeper().dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
+        if (claim.phase != Claim.Phase.HELD) {
+            return;
         }
+        boolean wasContinuous = (claim.continuousMask & 1L << nodeIndex) != 0;
+        claim.continuousMask &= ~(1L << nodeIndex);
+        conductor.keeper().dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
+        if (wasContinuous && claim.phase == Claim.Phase.HELD && isInterrupted(claim)) {
+            conductor.keeper().lose(claim, nodeIndex);
+        }
+    }
+
+    /** Whether too few nodes held the key until the round. A key from before may expire with the validity before it. */
+    private boolean isInterrupted(Claim claim) {
+        return Long.bitCount(claim.continuousMask) < claim.extendRound.quorum()
+                && claim.validBeforeExtensionNs - conductor.nowNs() > 0;
     }
 
     void onTimeout(Claim claim) {
@@ -94,13 +119,21 @@ final class ExtendOperation {
         }
         Vote vote = answer == Vote.GRANTED && !isProof(claim, nodeIndex) ? Vote.UNKNOWN : answer;
         if (claim.phase == Claim.Phase.HELD && vote == Vote.GRANTED) {
-            // Also without a decision: the current validity never exceeds the one that this reply proves.
-            claim.holderMask |= 1L << nodeIndex;
+            recordHolder(claim, nodeIndex);
         }
         if (claim.isExtending) {
             claim.extendRound.onVote(nodeIndex, vote);
             decide(claim);
         }
+    }
+
+    private static void recordHolder(Claim claim, int nodeIndex) {
+        long bit = 1L << nodeIndex;
+        boolean isFirstAsked = (claim.firstAskedMask & bit) != 0;
+        claim.continuousMask |= isFirstAsked ? 0 : bit;
+        // Also without a decision: the current validity never exceeds the one that this reply proves. A node that was
+        // asked first is a holder by the decision, which the holders from before may still prevent.
+        claim.holderMask |= isFirstAsked && claim.isExtending ? 0 : bit;
     }
 
     /** Returns whether a renewed key certainly lasts for the ttl. */

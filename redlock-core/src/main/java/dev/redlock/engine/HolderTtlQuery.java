@@ -19,7 +19,7 @@ final class HolderTtlQuery {
         this.conductor = conductor;
     }
 
-    /** Sends the query to the nodes that refused, then the release to all. */
+    /** Sends the query to the nodes that refused, then the release to all that were asked. */
     void start(Claim claim) {
         claim.phase = Claim.Phase.QUERYING_TTL;
         claim.queriedMask = claim.acquireRound.refused();

@@ -278,6 +278,11 @@ final class LeaseKeeper {
         }
     }
 
+    /** Ends a lease that a node's reply proves to have been interrupted. */
+    void lose(Claim claim, int nodeIndex) {
+        loseGuarded(claim, LossCause.KEY_GONE, nodeIndex);
+    }
+
     /** Revokes the grants of a node: leases without a quorum of other holder nodes are lost. */
     void revoke(int nodeIndex) {
         LeaseHandle lease = firstHeld;

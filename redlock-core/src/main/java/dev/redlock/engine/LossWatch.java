@@ -73,9 +73,9 @@ final class LossWatch {
         }
     }
 
-    /** Also nodes that are no holders: their grant may be late. */
+    /** Also nodes that are no holders, if they were asked: their grant may be late. */
     private void check(Claim claim, long nodes) {
-        long mask = nodes & conductor.wakeUpMask();
+        long mask = nodes & claim.askedMask & conductor.wakeUpMask();
         if (mask == 0) {
             return;
         }

@@ -6,12 +6,14 @@ import dev.redlock.ExtendOutcome;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.quorum.Decision;
+import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 
 /**
- * Runs the release round, which goes to all nodes, whatever their vote on the acquire. It follows the acquire on the
- * same connection, so it also undoes an acquire in flight. A failed send becomes an undelivered release of the node.
+ * Runs the release round, which goes to all nodes that were asked, whatever their vote on the acquire. It follows the
+ * acquire on the same connection, so it also undoes an acquire in flight. A failed send becomes an undelivered release
+ * of the node.
  *
  * @threading event-loop-confined
  */
@@ -62,6 +64,7 @@ final class ReleaseOperation {
     private void start(Claim claim) {
         claim.phase = Claim.Phase.RELEASING;
         claim.releaseRound.reset();
+        claim.releaseRound.onNotAsked(Quorum.allOf(conductor.nodeCount()) & ~claim.askedMask);
         try {
             long nowNs = conductor.nowNs();
             conductor.telemetry().onReleaseStarted(claim, nowNs);
@@ -74,8 +77,8 @@ final class ReleaseOperation {
     }
 
     /**
-     * Retains the release for all nodes, because some sends may have failed; a second release of a token
-     * does nothing.
+     * Retains the release for all nodes that were asked, because some sends may have failed; a second release of a
+     * token does nothing.
      */
     private void onSendFailed(Claim claim) {
         if (claim.phase != Claim.Phase.RELEASING) {
@@ -83,8 +86,8 @@ final class ReleaseOperation {
         }
         try {
             long untilNs = conductor.nowNs() + claim.ttlMsMax * NS_PER_MS;
-            for (int i = 0; i < conductor.nodeCount(); i++) {
-                conductor.node(i).retainRelease(claim, untilNs);
+            for (long left = claim.askedMask; left != 0; left &= left - 1) {
+                conductor.node(Long.numberOfTrailingZeros(left)).retainRelease(claim, untilNs);
             }
         } finally {
             end(claim, ReleaseOutcome.UNKNOWN);
@@ -105,15 +108,14 @@ final class ReleaseOperation {
         conductor.claims().recycleIfDone(claim);
     }
 
-    /** Sends the release to all nodes; the replies count as votes in phase RELEASING only. */
+    /** Sends the release to all nodes that were asked; the replies count as votes in phase RELEASING only. */
     void send(Claim claim) {
-        int nodeCount = conductor.nodeCount();
-        // One more than the replies, so that the claim is not recycled during the sends.
-        claim.addPendingReplies(nodeCount + 1);
+        claim.retain();
+        claim.addPendingReplies(Long.bitCount(claim.askedMask));
         if (!conductor.fanOut().isLastNodeChosen()) {
             conductor.fanOut().flushLast(conductor.doorkeeper().of(claim.key));
         }
-        conductor.fanOut().release(claim, releaseKind(claim));
+        conductor.fanOut().release(claim, releaseKind(claim), claim.askedMask);
         claim.removePendingReply();
     }
 

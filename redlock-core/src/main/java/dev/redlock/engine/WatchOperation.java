@@ -27,8 +27,8 @@ final class WatchOperation {
         claim.phase = Claim.Phase.ABANDONED;
         claim.key = queue.key;
         claim.isWakeUpWanted = true;
-        // One more than the replies, so that the claim is not recycled during the send.
-        claim.addPendingReplies(Long.bitCount(mask) + 1);
+        claim.retain();
+        claim.addPendingReplies(Long.bitCount(mask));
         long sent = conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, mask);
         conductor.scheduler().queues().onRegistered(queue, sent);
         claim.removePendingReply();

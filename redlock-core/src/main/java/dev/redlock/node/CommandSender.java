@@ -249,7 +249,7 @@ final class CommandSender {
         if (out == null) {
             return false;
         }
-        LockScripts.writeBatch(out, releases, true);
+        LockScripts.writeBatch(out, releases, releases.membersOf(nodeIndex), true);
         return write(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, true), out, false);
     }
 
@@ -406,9 +406,16 @@ final class CommandSender {
         request.onUnknown(nodeIndex, RequestRing.kindOf(tag), RequestRing.sequenceOf(tag));
     }
 
+    /** The number of outcomes in the reply of this node. */
+    int lengthOf(ReleaseBatch releases) {
+        return Long.bitCount(releases.membersOf(nodeIndex));
+    }
+
     void onBatchReply(ReleaseBatch releases, long deletedMask) {
-        for (int i = 0; i < releases.length(); i++) {
-            onReply(releases.member(i), RequestRing.RELEASE_TAG, deletedMask >>> i & 1);
+        long deleted = deletedMask;
+        for (long left = releases.membersOf(nodeIndex); left != 0; left &= left - 1) {
+            onReply(releases.member(Long.numberOfTrailingZeros(left)), RequestRing.RELEASE_TAG, deleted & 1);
+            deleted >>>= 1;
         }
         fanOut.onBatchOutcome(releases);
     }

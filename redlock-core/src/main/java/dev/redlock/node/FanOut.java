@@ -1,6 +1,5 @@
 package dev.redlock.node;
 
-import dev.redlock.quorum.Quorum;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import java.util.concurrent.RejectedExecutionException;
@@ -143,25 +142,26 @@ public final class FanOut {
     // ---- releases ---------------------------------------------------------------------------------------------------
 
     /**
-     * Sends a release to all nodes at the end of this duty cycle.
+     * Sends a release at the end of this duty cycle.
      * <ul>
-     * <li>A node without a conditional delete gets one script call for all releases, which costs it less than one call
-     * each.
+     * <li>A node without a conditional delete gets one script call for all its releases, which costs it less than one
+     * call each.
      * <li>A node with a conditional delete gets one for each release, which costs it less than its share of the script.
      * </ul>
      *
      * <p>No command for the same resource overtakes the release. A node that cannot get it is reported by {@link
      * LockRequest#onNotSent} at the end of the duty cycle.
      *
-     * @param request the claim, whose token all nodes release
+     * @param request the claim, whose token the nodes release
      * @param kind    {@link CommandKind#RELEASE} or {@link CommandKind#RELEASE_FENCED}
+     * @param mask    the nodes, node i as bit i
      */
-    public void release(LockRequest request, CommandKind kind) {
+    public void release(LockRequest request, CommandKind kind, long mask) {
         if (releaseBatchMax == 1 || kind == CommandKind.RELEASE && !isBatchUseful()) {
-            send(request, kind, 0, Quorum.allOf(senders.length));
+            send(request, kind, 0, mask);
             return;
         }
-        ReleaseBatch pending = (kind == CommandKind.RELEASE ? plain : fenced).add(request);
+        ReleaseBatch pending = (kind == CommandKind.RELEASE ? plain : fenced).add(request, mask);
         filter.add(request);
         if (pending.length() == releaseBatchMax || pending.keyBytes() > KEY_BYTES_MAX) {
             sealReleases();
@@ -227,8 +227,9 @@ public final class FanOut {
         }
         if (releases.length() == 1) {
             LockRequest single = releases.member(0);
+            long nodes = releases.nodesOf(0);
             origin.recycle(releases);
-            send(single, origin.single(), 0, Quorum.allOf(senders.length));
+            send(single, origin.single(), 0, nodes);
         } else {
             send(releases, origin);
         }
@@ -237,9 +238,9 @@ public final class FanOut {
     private void send(ReleaseBatch releases, ReleaseBatcher origin) {
         long natives = origin.single() == CommandKind.RELEASE ? releasedNatively() : 0;
         for (int i = 0; natives != 0 && i < releases.length(); i++) {
-            send(releases.member(i), origin.single(), 0, natives);
+            send(releases.member(i), origin.single(), 0, natives & releases.nodesOf(i));
         }
-        long others = Quorum.allOf(senders.length) & ~natives;
+        long others = releases.nodes() & ~natives;
         if (others == 0) {
             origin.recycle(releases);
         } else {
@@ -249,28 +250,49 @@ public final class FanOut {
 
     private void sendTogether(ReleaseBatch releases, long mask) {
         releases.expectOutcomes(Long.bitCount(mask));
-        ByteBuf out = batch.withRoom(LockScripts.roomFor(releases, false));
-        if (out == null) {
-            rejectedSends.add(releases, mask);
-            scheduleFlush();
-            return;
-        }
-        int start = out.writerIndex();
-        LockScripts.writeBatch(out, releases, false);
-        int end = out.writerIndex();
-        long unsent = 0;
-        for (CommandSender sender : senders) {
-            long bit = 1L << sender.nodeIndex();
-            boolean isWanted = (mask & bit) != 0;
-            if (!isWanted || sender.enqueue(releases) != VoteFailure.NONE) {
-                sender.skip(out, start, end);
-                unsent |= isWanted ? bit : 0;
-            }
+        long sent = 0;
+        for (long left = mask; left != 0;) {
+            // One pass, unless the releases are for different nodes.
+            long members = releases.membersOf(Long.numberOfTrailingZeros(left));
+            long group = withMembers(releases, members, left);
+            sent |= sendEncoded(releases, members, group);
+            left &= ~group;
         }
         scheduleFlush();
-        if (unsent != 0) {
-            rejectedSends.add(releases, unsent);
+        if (sent != mask) {
+            rejectedSends.add(releases, mask & ~sent);
         }
+    }
+
+    /** The nodes of a mask that get the same members. */
+    private static long withMembers(ReleaseBatch releases, long members, long mask) {
+        long group = 0;
+        for (long left = mask; left != 0; left &= left - 1) {
+            if (releases.membersOf(Long.numberOfTrailingZeros(left)) == members) {
+                group |= Long.lowestOneBit(left);
+            }
+        }
+        return group;
+    }
+
+    private long sendEncoded(ReleaseBatch releases, long members, long mask) {
+        ByteBuf out = batch.withRoom(LockScripts.roomFor(releases, false));
+        if (out == null) {
+            return 0;
+        }
+        int start = out.writerIndex();
+        LockScripts.writeBatch(out, releases, members, false);
+        int end = out.writerIndex();
+        long sent = 0;
+        for (CommandSender sender : senders) {
+            long bit = 1L << sender.nodeIndex();
+            if ((mask & bit) == 0 || sender.enqueue(releases) != VoteFailure.NONE) {
+                sender.skip(out, start, end);
+            } else {
+                sent |= bit;
+            }
+        }
+        return sent;
     }
 
     void onBatchOutcome(ReleaseBatch releases) {

@@ -171,26 +171,29 @@ final class LockScripts {
     }
 
     /**
-     * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK}, or {@code EVAL} with the script; fenced with
-     * {@code counter1 ... counterK} after the keys, and the highest values and the counters' expiry after the tokens.
+     * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK} for some members of a batch, or {@code EVAL} with the
+     * script; fenced with {@code counter1 ... counterK} after the keys, and the highest values and the counters' expiry
+     * after the tokens.
+     *
+     * @param members member i as bit i
      */
-    static void writeBatch(ByteBuf out, ReleaseBatch batch, boolean isEval) {
-        int length = batch.length();
+    static void writeBatch(ByteBuf out, ReleaseBatch batch, long members, boolean isEval) {
+        int length = Long.bitCount(members);
         boolean isFenced = batch.kind().hasCounter();
         RespWriter.arrayHeader(out, 3 + (isFenced ? 4 * length + 1 : 2 * length));
         out.writeBytes((isEval ? BATCH_EVAL : BATCH_EVALSHA)[batch.kind().ordinal()]);
         RespWriter.bulkInteger(out, isFenced ? 2 * length : length);
-        for (int i = 0; i < length; i++) {
-            out.writeBytes(batch.member(i).resourceBulk());
+        for (long left = members; left != 0; left &= left - 1) {
+            out.writeBytes(batch.member(Long.numberOfTrailingZeros(left)).resourceBulk());
         }
-        for (int i = 0; isFenced && i < length; i++) {
-            out.writeBytes(batch.member(i).counterBulk());
+        for (long left = isFenced ? members : 0; left != 0; left &= left - 1) {
+            out.writeBytes(batch.member(Long.numberOfTrailingZeros(left)).counterBulk());
         }
-        for (int i = 0; i < length; i++) {
-            writeValue(out, batch.member(i).token());
+        for (long left = members; left != 0; left &= left - 1) {
+            writeValue(out, batch.member(Long.numberOfTrailingZeros(left)).token());
         }
-        for (int i = 0; isFenced && i < length; i++) {
-            RespWriter.bulkInteger(out, batch.member(i).highestFence());
+        for (long left = isFenced ? members : 0; left != 0; left &= left - 1) {
+            RespWriter.bulkInteger(out, batch.member(Long.numberOfTrailingZeros(left)).highestFence());
         }
         if (isFenced) {
             RespWriter.bulkInteger(out, batch.member(0).counterTtlMs());

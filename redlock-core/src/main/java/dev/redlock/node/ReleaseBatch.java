@@ -3,8 +3,8 @@ package dev.redlock.node;
 import java.util.Arrays;
 
 /**
- * Releases of one duty cycle that the nodes get as one script call over all keys. Pooled by the fan-out, and recycled
- * when every node has an outcome.
+ * Releases of one duty cycle that each node gets as one script call over the keys that it may have. Pooled by the
+ * fan-out, and recycled when every node has an outcome.
  *
  * @threading event-loop-confined
  */
@@ -15,6 +15,7 @@ final class ReleaseBatch extends InFlightRequest {
 
     private final CommandKind kind;
     private final LockRequest[] members = new LockRequest[LENGTH_MAX];
+    private final long[] nodeMasks = new long[LENGTH_MAX];
     private int length;
     private int keyBytes;
     private int valueBytes;
@@ -29,8 +30,10 @@ final class ReleaseBatch extends InFlightRequest {
         return kind;
     }
 
-    void add(LockRequest request) {
-        members[length++] = request;
+    /** Adds a release for the nodes of a mask. */
+    void add(LockRequest request, long nodes) {
+        members[length] = request;
+        nodeMasks[length++] = nodes;
         keyBytes += request.resourceBulk().length + (kind.hasCounter() ? request.counterBulk().length : 0);
         valueBytes += request.token().valueLength();
     }
@@ -53,6 +56,29 @@ final class ReleaseBatch extends InFlightRequest {
         return members[index];
     }
 
+    /** The nodes that get a member, as a mask. */
+    long nodesOf(int index) {
+        return nodeMasks[index];
+    }
+
+    /** The nodes that get any member, as a mask. */
+    long nodes() {
+        long nodes = 0;
+        for (int i = 0; i < length; i++) {
+            nodes |= nodeMasks[i];
+        }
+        return nodes;
+    }
+
+    /** The members that a node gets, member i as bit i; its reply has them in this order. */
+    long membersOf(int nodeIndex) {
+        long mask = 0;
+        for (int i = 0; i < length; i++) {
+            mask |= (nodeMasks[i] >>> nodeIndex & 1) << i;
+        }
+        return mask;
+    }
+
     /** Counts outcomes that will come. */
     void expectOutcomes(int count) {
         openCount += count;
@@ -72,20 +98,20 @@ final class ReleaseBatch extends InFlightRequest {
     }
 
     void onError(int nodeIndex, VoteFailure failure) {
-        for (int i = 0; i < length; i++) {
-            members[i].onError(nodeIndex, CommandKind.RELEASE, 0, failure);
+        for (long left = membersOf(nodeIndex); left != 0; left &= left - 1) {
+            members[Long.numberOfTrailingZeros(left)].onError(nodeIndex, CommandKind.RELEASE, 0, failure);
         }
     }
 
     void onUnknown(int nodeIndex) {
-        for (int i = 0; i < length; i++) {
-            members[i].onUnknown(nodeIndex, CommandKind.RELEASE, 0);
+        for (long left = membersOf(nodeIndex); left != 0; left &= left - 1) {
+            members[Long.numberOfTrailingZeros(left)].onUnknown(nodeIndex, CommandKind.RELEASE, 0);
         }
     }
 
     void onNotSent(int nodeIndex, VoteFailure failure) {
-        for (int i = 0; i < length; i++) {
-            members[i].onNotSent(nodeIndex, CommandKind.RELEASE, 0, failure);
+        for (long left = membersOf(nodeIndex); left != 0; left &= left - 1) {
+            members[Long.numberOfTrailingZeros(left)].onNotSent(nodeIndex, CommandKind.RELEASE, 0, failure);
         }
     }
 

@@ -28,13 +28,13 @@ final class ReleaseBatcher {
         return pending != null;
     }
 
-    /** Adds a release; returns the batch with it. */
-    ReleaseBatch add(LockRequest request) {
+    /** Adds a release for the nodes of a mask; returns the batch with it. */
+    ReleaseBatch add(LockRequest request, long nodes) {
         if (pending == null) {
             ReleaseBatch pooled = free.poll();
             pending = pooled == null ? new ReleaseBatch(many) : pooled;
         }
-        pending.add(request);
+        pending.add(request, nodes);
         return pending;
     }
 

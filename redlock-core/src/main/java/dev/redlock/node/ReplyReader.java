@@ -163,7 +163,7 @@ final class ReplyReader implements RespVisitor {
         if (reply == Scalar.ERROR) {
             ring.removeHead();
             sender.onBatchError(releases, tag, failure, errorCode);
-        } else if (count == releases.length()) {
+        } else if (count == sender.lengthOf(releases)) {
             ring.removeHead();
             sender.onBatchReply(releases, deleted);
         } else {
@@ -194,7 +194,7 @@ final class ReplyReader implements RespVisitor {
     @Override
     public void onAggregateStart(RespType type, int elementCount) {
         if (depth == 0 && type == RespType.ARRAY && ring.head() instanceof ReleaseBatch releases
-                && elementCount == releases.length()) {
+                && elementCount == sender.lengthOf(releases)) {
             isBatchReply = true;
         } else {
             if (depth == 0 && type == RespType.PUSH) {

@@ -69,6 +69,16 @@ public final class Round {
         onVote(nodeIndex, vote);
     }
 
+    /**
+     * Counts nodes that were not asked, because they certainly do not have the key.
+     *
+     * @param mask nodes without a vote
+     */
+    public void onNotAsked(long mask) {
+        assert (voted() & mask) == 0 : "a node votes once";
+        refused |= mask;
+    }
+
     /** The time limit has passed: every pending vote is unknown. */
     public void onTimeout() {
         unknown |= pending();

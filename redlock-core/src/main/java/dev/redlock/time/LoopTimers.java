@@ -9,6 +9,9 @@ import java.util.function.LongConsumer;
  * <p>The alarm is scheduled again only for a deadline before the one it waits for. A steady stream of locks, each with
  * its node timeout, costs some twenty scheduled tasks per second and not one per lock.
  *
+ * <p>Deadlines of a millisecond would take a new alarm each millisecond, and each one is an object. So with such
+ * timers the alarm is one periodic task, the tick, as long as deadlines are near. A tick may be {@link #TICK_NS} late.
+ *
  * @threading event-loop-confined
  */
 public final class LoopTimers {
@@ -18,7 +21,6 @@ public final class LoopTimers {
      *
      * @threading event-loop-confined
      */
-    @FunctionalInterface
     public interface Scheduler {
         /**
          * Schedules a task.
@@ -27,7 +29,20 @@ public final class LoopTimers {
          * @param delayNs nanoseconds, 0 or more
          */
         void schedule(Runnable task, long delayNs);
+
+        /**
+         * Schedules a task again and again, without a new object each time.
+         *
+         * @param task     the task
+         * @param periodNs nanoseconds from one run to the next
+         * @return cancels the task
+         */
+        Runnable scheduleEach(Runnable task, long periodNs);
     }
+
+    private static final long TICK_NS = 500_000;
+    private static final long NEAR_NS = 2_000_000;
+    private static final int IDLE_TICKS_MAX = 100;
 
     private final NanoClock clock;
     private final Scheduler scheduler;
@@ -35,8 +50,13 @@ public final class LoopTimers {
     private final Consumer<Throwable> onThrown;
     private final TimerWheel wheel;
     private final Runnable alarmTask = this::onAlarm;
+    private final Runnable tickTask = this::onTick;
+    private final boolean mayTick;
     private long alarmNs;
     private boolean isAlarmSet;
+    /** Null if there is no tick. */
+    private Runnable tickCancellation;
+    private int idleTickCount;
 
     /**
      * Timers without an alarm.
@@ -45,13 +65,15 @@ public final class LoopTimers {
      * @param scheduler schedules the alarm
      * @param afterPoll receives the time after each poll; may throw
      * @param onThrown  receives what a timer threw; the other timers continue
+     * @param mayTick   whether most timers are so short that a periodic task is cheaper
      */
     public LoopTimers(NanoClock clock, Scheduler scheduler, LongConsumer afterPoll,
-            Consumer<Throwable> onThrown) {
+            Consumer<Throwable> onThrown, boolean mayTick) {
         this.clock = clock;
         this.scheduler = scheduler;
         this.afterPoll = afterPoll;
         this.onThrown = onThrown;
+        this.mayTick = mayTick;
         this.wheel = new TimerWheel(clock.nanoTime(), this::onTimerStarted);
     }
 
@@ -61,7 +83,7 @@ public final class LoopTimers {
     }
 
     private void onTimerStarted(long deadlineNs) {
-        if (!isAlarmSet || deadlineNs - alarmNs < 0) {
+        if (tickCancellation == null && (!isAlarmSet || deadlineNs - alarmNs < 0)) {
             setAlarm(deadlineNs);
         }
     }
@@ -75,22 +97,54 @@ public final class LoopTimers {
 
     private void onAlarm() {
         long nowNs = clock.nanoTime();
-        if (isAlarmSet && alarmNs - nowNs > 0) {
-            // A later call has set an alarm for an earlier time, which replaced this one and has yet to come.
+        if (tickCancellation != null || isAlarmSet && alarmNs - nowNs > 0) {
+            // A tick, or an alarm for an earlier time that a later call has set, has replaced this one.
             return;
         }
         isAlarmSet = false;
+        Throwable thrown = poll(nowNs);
+        if (thrown != null) {
+            // The timers that this poll did not reach are due at once.
+            setAlarm(nowNs);
+            onThrown.accept(thrown);
+        } else if (mayTick && isNear(nowNs)) {
+            idleTickCount = 0;
+            tickCancellation = scheduler.scheduleEach(tickTask, TICK_NS);
+        } else if (wheel.startedCount() > 0) {
+            onTimerStarted(wheel.wakeAtNs());
+        }
+    }
+
+    private boolean isNear(long nowNs) {
+        return wheel.startedCount() > 0 && wheel.wakeAtNs() - nowNs < NEAR_NS;
+    }
+
+    /** Returns what a timer threw, or null. The loop would discard the exception, and end the tick. */
+    private Throwable poll(long nowNs) {
         try {
             wheel.poll(nowNs);
             afterPoll.accept(nowNs);
+            return null;
         } catch (RuntimeException | Error e) {
-            // The loop would discard the exception. The timers that this poll did not reach are due at once.
-            setAlarm(nowNs);
-            onThrown.accept(e);
-            return;
+            return e;
         }
-        if (wheel.startedCount() > 0) {
-            onTimerStarted(wheel.wakeAtNs());
+    }
+
+    private void onTick() {
+        long nowNs = clock.nanoTime();
+        Throwable thrown = poll(nowNs);
+        boolean isBusy = thrown != null || isNear(nowNs);
+        if (thrown != null) {
+            onThrown.accept(thrown);
+        }
+        idleTickCount = isBusy ? 0 : idleTickCount + 1;
+        if (idleTickCount > IDLE_TICKS_MAX) {
+            tickCancellation.run();
+            tickCancellation = null;
+            isAlarmSet = false;
+            if (wheel.startedCount() > 0) {
+                onTimerStarted(wheel.wakeAtNs());
+            }
         }
     }
 }

@@ -102,13 +102,13 @@ class FanOutTest {
     @Test
     void releasesWithoutMemoryAreReportedAsNotSentAndLaterOnesAreSent() {
         allocator.isExhausted = true;
-        fanOut.release(new ReportedRequest("a"), CommandKind.RELEASE);
-        fanOut.release(new ReportedRequest("b"), CommandKind.RELEASE);
+        fanOut.release(new ReportedRequest("a"), CommandKind.RELEASE, 3);
+        fanOut.release(new ReportedRequest("b"), CommandKind.RELEASE, 3);
         withoutMemory(loop::runNow);
         assertEquals(List.of("a 0", "b 0", "a 1", "b 1"), reported);
         reported.clear();
         allocator.isExhausted = false;
-        fanOut.release(new ReportedRequest("c"), CommandKind.RELEASE);
+        fanOut.release(new ReportedRequest("c"), CommandKind.RELEASE, 3);
         loop.runNow();
         assertEquals(List.of("c 0", "c 1"), reported, "the turn after that ends like any other");
     }

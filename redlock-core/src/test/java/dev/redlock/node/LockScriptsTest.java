@@ -119,14 +119,14 @@ class LockScriptsTest {
         ReleaseBatch named = new ReleaseBatch(kind);
         String name = "n".repeat(64);
         for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
-            plain.add(request(1));
-            named.add(request(1, name));
+            plain.add(request(1), 1);
+            named.add(request(1, name), 1);
         }
         int room = LockScripts.roomFor(named, false);
         ByteBuf out = Unpooled.buffer(room, room);
         ByteBuf expected = Unpooled.buffer();
-        LockScripts.writeBatch(out, named, false);
-        LockScripts.writeBatch(expected, plain, false);
+        LockScripts.writeBatch(out, named, named.membersOf(0), false);
+        LockScripts.writeBatch(expected, plain, plain.membersOf(0), false);
         assertEquals(withName(text(expected), "$85\r\n" + TOKEN + "@" + name + "\r\n"), text(out));
         named.reset();
         assertEquals(0, named.valueBytes());
@@ -144,10 +144,10 @@ class LockScriptsTest {
     void writesABatchOfReleases(int length) {
         ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
         for (int i = 0; i < length; i++) {
-            batch.add(request(1));
+            batch.add(request(1), 1);
         }
         ByteBuf out = Unpooled.buffer();
-        LockScripts.writeBatch(out, batch, false);
+        LockScripts.writeBatch(out, batch, batch.membersOf(0), false);
         assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
         String keysAndTokens = RESOURCE.repeat(length) + ("$20\r\n" + TOKEN + "\r\n").repeat(length);
         String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
@@ -155,7 +155,7 @@ class LockScriptsTest {
                 + count + keysAndTokens, text(out));
         String source = new String(LockScripts.source(CommandKind.RELEASE_MANY), StandardCharsets.UTF_8);
         ByteBuf eval = Unpooled.buffer();
-        LockScripts.writeBatch(eval, batch, true);
+        LockScripts.writeBatch(eval, batch, batch.membersOf(0), true);
         assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
         assertEquals("*" + (3 + 2 * length) + "\r\n$4\r\nEVAL\r\n$" + source.length() + "\r\n" + source + "\r\n"
                 + count + keysAndTokens, text(eval));
@@ -166,19 +166,19 @@ class LockScriptsTest {
     void writesABatchOfFencedReleases(int length) {
         ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
         for (int i = 0; i < length; i++) {
-            batch.add(request(1));
+            batch.add(request(1), 1);
         }
         String counters = "$7\r\ncounter\r\n".repeat(length);
         String arguments = ("$20\r\n" + TOKEN + "\r\n").repeat(length)
                 + "$16\r\n9007199254740991\r\n".repeat(length) + "$8\r\n86400000\r\n";
         String count = "$" + Integer.toString(2 * length).length() + "\r\n" + 2 * length + "\r\n";
         ByteBuf out = Unpooled.buffer();
-        LockScripts.writeBatch(out, batch, false);
+        LockScripts.writeBatch(out, batch, batch.membersOf(0), false);
         assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
         assertEquals("*" + (3 + 4 * length + 1) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.RELEASE_MANY_FENCED)
                 + "\r\n" + count + RESOURCE.repeat(length) + counters + arguments, text(out));
         ByteBuf eval = Unpooled.buffer();
-        LockScripts.writeBatch(eval, batch, true);
+        LockScripts.writeBatch(eval, batch, batch.membersOf(0), true);
         assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
     }
 
@@ -267,11 +267,11 @@ class LockScriptsTest {
                 public long counterTtlMs() {
                     return 315_360_000_000L;
                 }
-            });
+            }, 1);
         }
         int room = LockScripts.roomFor(batch, isEval);
         ByteBuf out = Unpooled.buffer(room, room);
-        LockScripts.writeBatch(out, batch, isEval);
+        LockScripts.writeBatch(out, batch, batch.membersOf(0), isEval);
         assertEquals(room, out.capacity());
         out.release();
     }

@@ -43,6 +43,21 @@ class RoundTest {
         }
     }
 
+    /** Nodes without the key are refusals: a release of three of five nodes needs all three. */
+    @Test
+    void nodesThatWereNotAskedAreRefusals() {
+        Round round = new Round(5);
+        round.onNotAsked(0b11000);
+        assertEquals(Decision.OPEN, round.decision());
+        assertEquals(0b111, round.pending());
+        round.onVote(0, Vote.GRANTED);
+        round.onVote(1, Vote.GRANTED);
+        assertEquals(Decision.OPEN, round.decision());
+        round.onVote(2, Vote.REFUSED);
+        assertTrue(round.isRefusedForCertain());
+        assertEquals(0, round.pending());
+    }
+
     /**
      * The same without the induction: every order of every vote is played, 82 575 360 of them for seven nodes, and the
      * decision after each vote is compared. Orders with the same prefix share its checks.

@@ -59,6 +59,7 @@ final class SimClient {
             context.commands(plan.commands.get(Math.floorMod(name.hashCode(), plan.commands.size())));
         }
         context.clientName(name).nameInValues((plan.namedClients >>> Math.floorMod(name.hashCode(), 8) & 1) != 0);
+        context.thriftyQuorums(plan.isThrifty(name));
         this.process = simulation.world.newClient(name, context, random.nextLong());
         this.random = random.split();
         process.clockListener(this::onBetweenInstructions);

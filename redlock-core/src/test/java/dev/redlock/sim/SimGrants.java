@@ -34,10 +34,19 @@ final class SimGrants {
         }
     }
 
-    /** A node has executed a command; a key that an extension sets again is not a grant. */
-    void onExecuted(int node, String verb, String token, long reply, long nowNs) {
-        if (verb.startsWith("acquire") && reply > 0 || verb.equals("extend") && reply == 1) {
-            Grant grant = nodes.get(node).computeIfAbsent(token, any -> new Grant());
+    /**
+     * A node has executed a command. A key that an extension sets again is not a grant, but the extension of a thrifty
+     * client may be the first command of its token.
+     */
+    void onExecuted(int node, String verb, String token, long reply, long nowNs, boolean isThrifty) {
+        boolean isRefusedExtension = verb.equals("extend") && reply == 0;
+        if (!verb.startsWith("acquire") && !verb.equals("extend") || isRefusedExtension) {
+            return;
+        }
+        boolean isFirst = nodes.get(node).get(token) == null;
+        Grant grant = nodes.get(node).computeIfAbsent(token, any -> new Grant());
+        boolean isGrant = verb.equals("extend") ? reply == 1 || reply == 2 && isFirst && isThrifty : reply > 0;
+        if (isGrant) {
             grant.heldAt = ++sequence;
             grant.heldNs = nowNs;
         }
@@ -92,7 +101,7 @@ final class SimGrants {
 
     private Grant trusted(int node, String token, Revocations revoke) {
         Grant grant = nodes.get(node).get(token);
-        return grant == null || revoke.isRevoked(node, grant.heldNs) ? null : grant;
+        return grant == null || grant.heldAt == 0 || revoke.isRevoked(node, grant.heldNs) ? null : grant;
     }
 
     private static boolean isLost(Grant grant) {

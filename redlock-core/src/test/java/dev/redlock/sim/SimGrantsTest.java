@@ -10,8 +10,8 @@ class SimGrantsTest {
 
     /**
      * The events on each node, in order: {@code a} and {@code b} grant the lock to a or b, {@code x} loses the key of
-     * a, {@code p} is an extension of a that sets the key again, {@code e} one that finds it; at {@code j} the client
-     * of a detects a clock jump.
+     * a, {@code p} is an extension of a that sets the key again, {@code e} one that finds it, {@code f} one of a thrifty
+     * client that sets it; at {@code j} the client of a detects a clock jump.
      */
     @ParameterizedTest
     @CsvSource({
@@ -26,6 +26,9 @@ class SimGrantsTest {
         "a,   axpb, b, true,  a key that is set again is not a grant",
         "a,   axpeb, b, false, but an extension that finds it afterwards is one",
         "ax,  axe, b,  false, a lost key without a grant explains nothing",
+        "a,   fb,  b,  false, a node that was never asked has granted, and its key was not lost",
+        "a,   fxb, b,  true,  a node that was never asked has granted",
+        "a,   axfxb, '', false, a node that was asked has not",
         "axb, ajb, a,  true,  a revoked grant does not count",
         "axb, ajb, '', false, so its quorum is missing"})
     void lostKeysExplainTwoHolders(String first, String second, String third,
@@ -38,10 +41,11 @@ class SimGrantsTest {
         for (int i = 0; i < 3; i++) {
             for (char event : nodes[i].toCharArray()) {
                 switch (event) {
-                    case 'a', 'b' -> grants.onExecuted(i, "acquire", String.valueOf(event), 1, 0);
+                    case 'a', 'b' -> grants.onExecuted(i, "acquire", String.valueOf(event), 1, 0, false);
                     case 'x' -> grants.onLost(i, "a");
-                    case 'p' -> grants.onExecuted(i, "extend", "a", 2, 0);
-                    case 'e' -> grants.onExecuted(i, "extend", "a", 1, 0);
+                    case 'p' -> grants.onExecuted(i, "extend", "a", 2, 0, false);
+                    case 'f' -> grants.onExecuted(i, "extend", "a", 2, 0, true);
+                    case 'e' -> grants.onExecuted(i, "extend", "a", 1, 0, false);
                     case 'j' -> {
                         // Checked below.
                     }

@@ -111,6 +111,8 @@ public final class SimPlan {
     final List<FakeRedis.Kind> kinds = new ArrayList<>();
     /** Of eight clients, those with names in the values of their locks, as bits. */
     int namedClients;
+    /** Of eight clients, those with thrifty quorums, as bits. */
+    int thriftyClients;
     /** The command mode of each client, in turn; the default if the list is empty. */
     final List<CommandMode> commands = new ArrayList<>();
 
@@ -171,6 +173,7 @@ public final class SimPlan {
             plan.isFreshAtStart = plan.nodeCount > 1 && random.nextBoolean();
         }
         plan.namedClients = random.nextInt(256);
+        plan.thriftyClients = plan.nodeCount < 3 ? 0 : random.nextInt(256);
         return plan;
     }
 
@@ -194,6 +197,11 @@ public final class SimPlan {
         plan.ttlMsMin = 1_000;
         plan.ttlMsMax = 3_000;
         return plan;
+    }
+
+    /** Returns whether the client of a name asks a quorum first. */
+    boolean isThrifty(String clientName) {
+        return (thriftyClients >>> Math.floorMod(clientName.hashCode(), 8) & 1) != 0;
     }
 
     boolean isAnyOf(Fault... candidates) {
@@ -237,6 +245,7 @@ public final class SimPlan {
                 + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")
                 + ", undeliveredReleasesMax " + undeliveredReleasesMax
                 + ", localHandoffsMax " + localHandoffsMax + ", named " + Integer.toBinaryString(namedClients)
+                + ", thrifty " + Integer.toBinaryString(thriftyClients)
                 + ", nodes " + kinds
                 + ", clients "
                 + commands;

@@ -111,7 +111,7 @@ public final class Simulation {
             long steppedMs = clocks.steppedMs(index);
             return () -> onTimeReply(link, index, executedNs, steppedMs);
         });
-        node.redis().listener((client, command, reply) -> onExecuted(index, released, command, reply));
+        node.redis().listener((client, command, reply) -> onExecuted(index, released, client, command, reply));
     }
 
     private void usualDelay(FakeNode node) {
@@ -126,13 +126,13 @@ public final class Simulation {
     // ---- events of the parts ---------------------------------------------------------------------------------------
 
     /** On one connection, no command of a token, which may have a name, is executed after its release. */
-    private void onExecuted(int index, Set<String> released, String command, String reply) {
+    private void onExecuted(int index, Set<String> released, String client, String command, String reply) {
         int keyEnd = command.indexOf(' ', command.indexOf(' ') + 1);
         String what = command.substring(0, keyEnd);
         String token = command.substring(keyEnd + 1);
         trace("node " + index + " " + what + " " + token.hashCode() + " -> " + reply);
         grants.onExecuted(index, command.substring(0, command.indexOf(' ')), token, Long.parseLong(reply),
-                world.nowNs());
+                world.nowNs(), plan.isThrifty(client.substring(client.lastIndexOf('/') + 1)));
         if (command.startsWith("release")) {
             released.add(token);
         } else if (released.contains(token) && !command.startsWith("raise") && !plan.isLate()) {

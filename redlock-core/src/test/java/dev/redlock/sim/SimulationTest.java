@@ -125,6 +125,32 @@ class SimulationTest {
         assertEquals(0, overlaps(seldom, Fault.CRASH_LOSE, Fault.KILL_CLIENT, Fault.CUT), "one loss at a time");
     }
 
+    /** Each attempt asks other nodes, extensions reach more, and restarted nodes forget what they have granted. */
+    @Test
+    void thriftyClientsCauseNoViolation() {
+        Consumer<SimPlan> thrifty = plan -> {
+            plan.nodeCount = plan.seed % 2 == 0 ? 3 : 5;
+            plan.thriftyClients = plan.seed % 4 == 0 ? 0b1010_1010 : 0b1111_1111;
+            plan.faultPeriodMs = 200;
+            plan.extendTenths = 8;
+        };
+        Fault[] faults = {Fault.CRASH_LOSE, Fault.BREAK, Fault.LOSE_REPLIES, Fault.PAUSE_NODE};
+        assertNoViolation("", thrifty, faults);
+        assertNoViolation("", thrifty.andThen(plan -> plan.isFenced = true), faults);
+        assertTrue(isOverlapFound(thrifty.andThen(plan -> plan.guard = RestartGuardMode.OFF), faults),
+                "without the guard the known violation has to appear");
+    }
+
+    @Test
+    void lostKeysCauseOnlyExplainedOverlapsOfThriftyClients() {
+        Consumer<SimPlan> thrifty = plan -> {
+            plan.nodeCount = 5;
+            plan.thriftyClients = 0b1111_1111;
+            plan.faultPeriodMs = 100;
+        };
+        assertNoViolation("", thrifty, Fault.LOSE_KEY, Fault.FLUSH_ALL);
+    }
+
     @Test
     void withoutClockWatchClockJumpsCauseTwoHolders() {
         Consumer<SimPlan> usual = plan -> {

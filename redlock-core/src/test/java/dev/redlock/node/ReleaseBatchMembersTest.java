@@ -1,0 +1,57 @@
+package dev.redlock.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Releases of one turn that are for different nodes: the members that each node gets. */
+class ReleaseBatchMembersTest {
+
+    private final List<String> failed = new ArrayList<>();
+
+    private StubRequest request(String name) {
+        return new StubRequest(name, 30_000) {
+            @Override
+            public void onError(int nodeIndex, CommandKind kind, int sequence, VoteFailure failure) {
+                failed.add(name + " " + nodeIndex);
+            }
+        };
+    }
+
+    private ReleaseBatch batch() {
+        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
+        batch.add(request("a"), 0b011);
+        batch.add(request("b"), 0b110);
+        batch.add(request("c"), 0b011);
+        return batch;
+    }
+
+    @Test
+    void eachNodeHasItsOwnMembers() {
+        ReleaseBatch batch = batch();
+        assertEquals(0b101, batch.membersOf(0));
+        assertEquals(0b111, batch.membersOf(1));
+        assertEquals(0b010, batch.membersOf(2));
+        assertEquals(0, batch.membersOf(3));
+        assertEquals(0b111, batch.nodes());
+        assertEquals(0b110, batch.nodesOf(1));
+    }
+
+    @Test
+    void aFailureOfANodeConcernsItsMembers() {
+        batch().onError(0, VoteFailure.OOM);
+        assertEquals(List.of("a 0", "c 0"), failed);
+    }
+
+    @Test
+    void aFullBatchKeepsItsLastMember() {
+        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
+        for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
+            batch.add(request("a"), 1L << 62 | i % 2);
+        }
+        assertEquals(-1, batch.membersOf(62));
+        assertEquals(0xAAAA_AAAA_AAAA_AAAAL, batch.membersOf(0));
+    }
+}

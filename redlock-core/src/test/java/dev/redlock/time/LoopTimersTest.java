@@ -1,0 +1,124 @@
+package dev.redlock.time;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.PriorityQueue;
+import org.junit.jupiter.api.Test;
+
+/** The alarm of an event loop, and the periodic task that replaces it while deadlines are near. */
+class LoopTimersTest {
+
+    private static final long MS = 1_000_000;
+    private static final long TICK_NS = 500_000;
+
+    private final List<Throwable> thrown = new ArrayList<>();
+    private final Tasks tasks = new Tasks();
+    private final LoopTimers timers = new LoopTimers(() -> tasks.nowNs, tasks, nowNs -> {
+    }, thrown::add, true);
+
+    /** A loop that counts the tasks that it creates. */
+    private static final class Tasks implements LoopTimers.Scheduler {
+
+        private record Task(long dueNs, Runnable run) {
+        }
+
+        private final PriorityQueue<Task> queue = new PriorityQueue<>((a, b) -> Long.compare(a.dueNs, b.dueNs));
+        private long nowNs;
+        private int createdCount;
+        private Runnable periodic;
+        private long periodicDueNs;
+
+        @Override
+        public void schedule(Runnable task, long delayNs) {
+            createdCount++;
+            queue.add(new Task(nowNs + delayNs, task));
+        }
+
+        @Override
+        public Runnable scheduleEach(Runnable task, long periodNs) {
+            createdCount++;
+            periodic = task;
+            periodicDueNs = nowNs + periodNs;
+            return () -> periodic = null;
+        }
+
+        private void runUntil(long endNs) {
+            while (true) {
+                long taskNs = queue.isEmpty() ? Long.MAX_VALUE : queue.peek().dueNs;
+                long tickNs = periodic == null ? Long.MAX_VALUE : periodicDueNs;
+                if (Math.min(taskNs, tickNs) > endNs) {
+                    nowNs = endNs;
+                    return;
+                }
+                nowNs = Math.min(taskNs, tickNs);
+                if (taskNs <= tickNs) {
+                    queue.poll().run.run();
+                } else {
+                    periodicDueNs += TICK_NS;
+                    periodic.run();
+                }
+            }
+        }
+    }
+
+    /** Locks one after the other, each of which stops its timer in time. */
+    private void runShortTimers(int count) {
+        DeadlineTimer timer = new DeadlineTimer(nowNs -> {
+        });
+        for (int i = 0; i < count; i++) {
+            timers.wheel().start(timer, tasks.nowNs + MS);
+            tasks.runUntil(tasks.nowNs + MS / 10);
+            timers.wheel().stop(timer);
+        }
+    }
+
+    @Test
+    void aStreamOfShortTimersCreatesNoTaskEach() {
+        runShortTimers(1_000);
+        int before = tasks.createdCount;
+        runShortTimers(10_000);
+        assertEquals(before, tasks.createdCount);
+    }
+
+    @Test
+    void aTimerIsAtMostATickLate() {
+        runShortTimers(100);
+        List<Long> firedNs = new ArrayList<>();
+        for (int i = 1; i <= 20; i++) {
+            long deadlineNs = tasks.nowNs + MS + i * 10_007;
+            timers.wheel().start(new DeadlineTimer(nowNs -> firedNs.add(nowNs - deadlineNs)), deadlineNs);
+            tasks.runUntil(tasks.nowNs + 2 * MS);
+        }
+        assertEquals(20, firedNs.size());
+        assertEquals(List.of(), firedNs.stream().filter(lateNs -> lateNs < 0 || lateNs > TICK_NS).toList());
+    }
+
+    @Test
+    void theTickEndsWhenNoDeadlineIsNearAndFarTimersStillFire() {
+        List<Long> firedNs = new ArrayList<>();
+        long farNs = 1_000 * MS;
+        timers.wheel().start(new DeadlineTimer(firedNs::add), farNs);
+        runShortTimers(100);
+        tasks.runUntil(200 * MS);
+        assertNull(tasks.periodic);
+        tasks.runUntil(2_000 * MS);
+        assertEquals(List.of(farNs), firedNs);
+    }
+
+    @Test
+    void aTimerThatThrowsDoesNotEndTheTick() {
+        runShortTimers(100);
+        IllegalStateException bug = new IllegalStateException("a bug in a handler");
+        timers.wheel().start(new DeadlineTimer(nowNs -> {
+            throw bug;
+        }), tasks.nowNs + MS);
+        List<Long> firedNs = new ArrayList<>();
+        timers.wheel().start(new DeadlineTimer(firedNs::add), tasks.nowNs + MS);
+        tasks.runUntil(tasks.nowNs + 3 * MS);
+        assertEquals(List.of(bug), thrown);
+        assertEquals(1, firedNs.size());
+    }
+}
