@@ -32,6 +32,8 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     /** A field, because a logger without references loses its filter. */
     private static final Logger LOG = Logger.getLogger("dev.redlock");
 
+    /** With fewer, a quorum is all. */
+    private static final int THRIFTY_NODES_MIN = 3;
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
 
     @Option(names = "--worker", required = true)
@@ -112,8 +114,14 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
                 .nodeTimeout(nodeTimeout)
                 .restartGuard(guard)
                 .commands(commands)
+                .thriftyQuorums(isThrifty())
                 .reconnectDelayMs(20, 200);
         return nodes.get(0).startsWith("rediss://") ? context.tls(tlsFiles.files().options()) : context;
+    }
+
+    /** Every other worker asks a quorum first, so that both ways exclude each other under all faults. */
+    private boolean isThrifty() {
+        return (seed & 1) != 0 && nodes.size() >= THRIFTY_NODES_MIN;
     }
 
     private void work(Redlock redlock, SectionFile file, WorkerTally tally) throws InterruptedException {

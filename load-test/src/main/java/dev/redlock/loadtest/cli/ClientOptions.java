@@ -61,6 +61,9 @@ public final class ClientOptions {
                     + "default).")
     private Integer handOvers;
 
+    @Option(names = "--thrifty", description = "Ask a quorum of nodes first, and the others on doubt.")
+    private boolean thrifty;
+
     @Option(names = "--fenced", description = "Request a fencing token with each lock.")
     private boolean fenced;
 
@@ -106,6 +109,9 @@ public final class ClientOptions {
         if (handOvers != null) {
             asked.put(DriverOption.HAND_OVERS, "--hand-overs");
         }
+        if (thrifty) {
+            asked.put(DriverOption.THRIFTY, "--thrifty");
+        }
         if (fenced) {
             asked.put(DriverOption.FENCED, "--fenced");
         }
@@ -125,7 +131,7 @@ public final class ClientOptions {
     /** The options of a client; the last one is null for nodes without TLS. */
     public SessionSpec session(List<NodeAddress> addresses, boolean isFresh, SessionSpec.Tls tls) {
         return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy, commands,
-                handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers), tls);
+                handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers), thrifty, tls);
     }
 
     public int clients() {

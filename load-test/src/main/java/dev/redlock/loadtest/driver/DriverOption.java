@@ -17,6 +17,8 @@ public enum DriverOption {
     COMMANDS,
     /** The number of handoffs in a row between its own waiters. */
     HAND_OVERS,
+    /** Thrifty quorums. */
+    THRIFTY,
     /** Fencing tokens. */
     FENCED,
     /** Waits in the client until a lock is free; for other drivers the rig retries. */

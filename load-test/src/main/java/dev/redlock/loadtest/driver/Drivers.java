@@ -18,17 +18,19 @@ public final class Drivers {
     public static final String DEFAULT = "redlock";
     private static final List<LockDriver> ALL = Stream
             .concat(Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, TransportKind.AUTO)),
-                    Stream.of(RedlockDriver.withScripts(), RedlockDriver.withScriptsEach(), new LettuceDriver(false),
-                            new LettuceDriver(true), LettuceDriver.withScripts(), new RedissonDriver(false),
+                    Stream.of(RedlockDriver.withScripts(), RedlockDriver.withScriptsEach(),
+                            RedlockDriver.withThriftyQuorums(), new LettuceDriver(false), new LettuceDriver(true),
+                            LettuceDriver.withScripts(), new RedissonDriver(false),
                             new RedissonDriver(true), new JedisDriver(), new SetNxDriver()))
             .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
     /**
      * The drivers that {@code compare} measures by default: all but those that send the same commands as another one,
-     * and that of an option.
+     * and those of options.
      */
     public static final List<String> COMPARED = NAMES.stream()
-            .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "lettuce-scripts").contains(name))
+            .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts")
+                    .contains(name))
             .toList();
 
     private Drivers() {

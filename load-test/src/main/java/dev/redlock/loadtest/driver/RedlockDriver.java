@@ -34,6 +34,7 @@ public final class RedlockDriver implements LockDriver {
     private final TransportKind transport;
     private final CommandMode commands;
     private final boolean isEachReleaseAlone;
+    private final boolean isThrifty;
     private final TlsChoice tls;
 
     /**
@@ -74,15 +75,16 @@ public final class RedlockDriver implements LockDriver {
      * @param transport the network transport
      */
     public RedlockDriver(ApiForm form, TransportKind transport) {
-        this(form, transport, CommandMode.AUTO, false, TlsChoice.BEST);
+        this(form, transport, CommandMode.AUTO, false, false, TlsChoice.BEST);
     }
 
     private RedlockDriver(ApiForm form, TransportKind transport, CommandMode commands, boolean isEachReleaseAlone,
-            TlsChoice tls) {
+            boolean isThrifty, TlsChoice tls) {
         this.form = form;
         this.transport = transport;
         this.commands = commands;
         this.isEachReleaseAlone = isEachReleaseAlone;
+        this.isThrifty = isThrifty;
         this.tls = tls;
     }
 
@@ -92,7 +94,7 @@ public final class RedlockDriver implements LockDriver {
      * @return the driver {@code redlock-scripts}
      */
     public static RedlockDriver withScripts() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, false, TlsChoice.BEST);
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, false, false, TlsChoice.BEST);
     }
 
     /**
@@ -101,7 +103,16 @@ public final class RedlockDriver implements LockDriver {
      * @return the driver {@code redlock-scripts-each}
      */
     public static RedlockDriver withScriptsEach() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, true, TlsChoice.BEST);
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, true, false, TlsChoice.BEST);
+    }
+
+    /**
+     * The callback form with thrifty quorums, to show their saving.
+     *
+     * @return the driver {@code redlock-thrifty}
+     */
+    public static RedlockDriver withThriftyQuorums() {
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.AUTO, false, true, TlsChoice.BEST);
     }
 
     /**
@@ -111,12 +122,12 @@ public final class RedlockDriver implements LockDriver {
      * @return a driver with the transport in its name
      */
     public RedlockDriver over(TransportKind kind) {
-        return new RedlockDriver(form, kind, commands, isEachReleaseAlone, tls);
+        return new RedlockDriver(form, kind, commands, isEachReleaseAlone, isThrifty, tls);
     }
 
     /** The same with another choice of TLS. */
     RedlockDriver with(TlsChoice choice) {
-        return new RedlockDriver(form, transport, commands, isEachReleaseAlone, choice);
+        return new RedlockDriver(form, transport, commands, isEachReleaseAlone, isThrifty, choice);
     }
 
     @Override
@@ -124,7 +135,7 @@ public final class RedlockDriver implements LockDriver {
         String kind = transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
         String mode = commands == CommandMode.AUTO ? "" : "-" + commands.name().toLowerCase(Locale.ROOT);
         String releases = isEachReleaseAlone ? "-each" : "";
-        return form.driverName() + mode + releases + (transport == TransportKind.AUTO ? "" : "@" + kind)
+        return form.driverName() + mode + releases + (isThrifty ? "-thrifty" : "") + (transport == TransportKind.AUTO ? "" : "@" + kind)
                 + (tls == TlsChoice.BEST ? "" : "@" + tls.suffix());
     }
 
@@ -137,7 +148,8 @@ public final class RedlockDriver implements LockDriver {
     public String summary() {
         return "this project's quorum lock, " + form.summary()
                 + (commands == CommandMode.SCRIPTS ? ", by scripts alone" : "")
-                + (isEachReleaseAlone ? ", a call for each release" : "");
+                + (isEachReleaseAlone ? ", a call for each release" : "")
+                + (isThrifty ? ", asking a quorum first" : "");
     }
 
     /** The default {@code maxTtl}, a second for the rounding of uptimes, and the drift. */
@@ -155,6 +167,9 @@ public final class RedlockDriver implements LockDriver {
         }
         if (commands != CommandMode.AUTO) {
             options.remove(DriverOption.COMMANDS);
+        }
+        if (isThrifty) {
+            options.remove(DriverOption.THRIFTY);
         }
         return options;
     }
@@ -183,6 +198,9 @@ public final class RedlockDriver implements LockDriver {
                 .idlePolicy(spec.idlePolicy());
         if (isTls) {
             context.tls(spec.files().options().provider(tls.provider));
+        }
+        if (isThrifty || spec.isThrifty()) {
+            context.thriftyQuorums(true);
         }
         if (isEachReleaseAlone) {
             context.releaseBatchMax(1);

@@ -18,11 +18,13 @@ import java.util.OptionalInt;
  * @param idlePolicy the behaviour of an idle event loop
  * @param commands   the commands that it sends
  * @param handOvers  the number of handoffs in a row between its own waiters, 0 without a bound; empty for its default
+ * @param isThrifty  whether it asks a quorum of nodes first
  * @param tls        the same nodes with TLS; null if they have none
  * @threading immutable
  */
 public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKind transport, int eventLoops,
-        IdlePolicy idlePolicy, CommandMode commands, OptionalInt handOvers, Tls tls) {
+        IdlePolicy idlePolicy, CommandMode commands, OptionalInt handOvers, boolean isThrifty,
+        Tls tls) {
     /** Copies the list. */
     public SessionSpec {
         nodes = List.copyOf(nodes);
@@ -37,7 +39,7 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
      */
     public static SessionSpec of(List<NodeAddress> nodes, boolean isFresh) {
         return new SessionSpec(nodes, isFresh, TransportKind.AUTO, 1, IdlePolicy.BLOCK, CommandMode.AUTO,
-                OptionalInt.empty(), null);
+                OptionalInt.empty(), false, null);
     }
 
     /** The addresses with TLS, if there are any, or the others. */

@@ -24,7 +24,7 @@ class DriversTest {
     void driversThatRepeatOthersCommandsAreComparedOnlyByName() {
         List<String> left = new ArrayList<>(Drivers.NAMES);
         left.removeAll(Drivers.COMPARED);
-        assertEquals(List.of("redlock-watched", "redlock-scripts-each", "lettuce-scripts"), left);
+        assertEquals(List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts"), left);
     }
 
     @ParameterizedTest

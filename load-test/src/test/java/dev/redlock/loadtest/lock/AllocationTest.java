@@ -157,11 +157,29 @@ class AllocationTest {
 
     @Test
     void sixtyFourOutstandingAllocateNothing() {
+        assertLanesAllocateNothing("acquire + release, 64 outstanding");
+    }
+
+    /** Each node gets other releases of a turn than the others. */
+    @Test
+    void thriftyQuorumsAllocateNothing() {
+        connect(TransportKind.EPOLL, new RedlockContext().thriftyQuorums(true));
+        try {
+            CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/thrifty"), OPTIONS,
+                    AcquireOutcome.Kind.ACQUIRED, 30_000);
+            assertBelow("acquire + extend + release of a quorum", 1, cycles::runOnLoop);
+            assertLanesAllocateNothing("acquire + release of a quorum, 64 outstanding");
+        } finally {
+            disconnect();
+        }
+    }
+
+    private static void assertLanesAllocateNothing(String what) {
         CallbackLane[] lanes = new CallbackLane[64];
         for (int i = 0; i < lanes.length; i++) {
             lanes[i] = new CallbackLane(redlock, redlock.key("allocation/lane/" + i), OPTIONS);
         }
-        assertBelow("acquire + release, 64 outstanding", 1, count -> {
+        assertBelow(what, 1, count -> {
             for (CallbackLane lane : lanes) {
                 lane.begin(count / lanes.length);
             }

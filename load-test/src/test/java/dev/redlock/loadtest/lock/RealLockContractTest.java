@@ -35,6 +35,18 @@ class RealLockContractTest {
     }
 
     @Nested
+    class WithThriftyQuorums extends OnRealNodes {
+        WithThriftyQuorums() {
+            super(new RedisNodesContext().source(Source.PATH).count(5), TransportKind.AUTO);
+        }
+
+        @Override
+        protected boolean isThrifty() {
+            return true;
+        }
+    }
+
+    @Nested
     class OnEmbeddedServers extends OnRealNodes {
         OnEmbeddedServers() {
             super(new RedisNodesContext().source(Source.EMBEDDED).count(3), TransportKind.AUTO);
