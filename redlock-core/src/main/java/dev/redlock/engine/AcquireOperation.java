@@ -100,8 +100,9 @@ final class AcquireOperation {
             // The first grants of the attempt may be older than the check that has let this node vote.
             onNoReply(claim, Long.numberOfTrailingZeros(left), Vote.FAILED, VoteFailure.NOT_CONNECTED);
         }
-        conductor.fanOut().send(claim, claim.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE, 0,
-                mask & ~newVoters);
+        conductor.fanOut()
+                .send(claim, claim.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE, 0,
+                        mask & ~newVoters);
         claim.isFanOutInProgress = false;
         decide(claim);
     }

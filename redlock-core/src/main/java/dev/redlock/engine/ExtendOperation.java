@@ -56,8 +56,9 @@ final class ExtendOperation {
         claim.possibleHolderMask = Quorum.allOf(conductor.nodeCount());
         claim.continuousMask = claim.holderMask;
         claim.addPendingReplies(conductor.nodeCount());
-        long sent = conductor.fanOut().send(claim, CommandKind.EXTEND, claim.extendSequence,
-                Quorum.allOf(conductor.nodeCount()));
+        long sent = conductor.fanOut()
+                .send(claim, CommandKind.EXTEND, claim.extendSequence,
+                        Quorum.allOf(conductor.nodeCount()));
         claim.firstAskedMask = sent & ~claim.askedMask;
         claim.askedMask |= sent;
     }

@@ -94,7 +94,8 @@ public final class RedlockDriver implements LockDriver {
      * @return the driver {@code redlock-scripts}
      */
     public static RedlockDriver withScripts() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, false, false, TlsChoice.BEST);
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, false, false,
+                TlsChoice.BEST);
     }
 
     /**
@@ -103,7 +104,8 @@ public final class RedlockDriver implements LockDriver {
      * @return the driver {@code redlock-scripts-each}
      */
     public static RedlockDriver withScriptsEach() {
-        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, true, false, TlsChoice.BEST);
+        return new RedlockDriver(ApiForm.CALLBACK, TransportKind.AUTO, CommandMode.SCRIPTS, true, false,
+                TlsChoice.BEST);
     }
 
     /**
@@ -135,7 +137,8 @@ public final class RedlockDriver implements LockDriver {
         String kind = transport.name().toLowerCase(Locale.ROOT).replace('_', '-');
         String mode = commands == CommandMode.AUTO ? "" : "-" + commands.name().toLowerCase(Locale.ROOT);
         String releases = isEachReleaseAlone ? "-each" : "";
-        return form.driverName() + mode + releases + (isThrifty ? "-thrifty" : "") + (transport == TransportKind.AUTO ? "" : "@" + kind)
+        return form.driverName() + mode + releases + (isThrifty ? "-thrifty" : "")
+                + (transport == TransportKind.AUTO ? "" : "@" + kind)
                 + (tls == TlsChoice.BEST ? "" : "@" + tls.suffix());
     }
 
