@@ -632,9 +632,9 @@ public final class RedlockContext {
 
     /**
      * Makes an attempt ask a quorum of nodes first, and the others only if one of these fails, is late, or disagrees.
-     * With five nodes a lock takes six commands instead of ten, so throughput rises and the servers' CPU falls. The
-     * latency is that of the slowest node of the quorum instead of the fastest quorum. Different locks use different
-     * nodes. Clients with and without it exclude each other.
+     * With five nodes a lock takes six commands instead of ten, so the servers need less CPU. The latency is that of
+     * the slowest node of the quorum instead of the fastest quorum. All nodes are used in turn. Clients with and
+     * without it exclude each other.
      *
      * @param isWanted default false; true needs three nodes or more
      * @return this
