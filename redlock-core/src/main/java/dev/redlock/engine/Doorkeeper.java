@@ -63,7 +63,7 @@ final class Doorkeeper {
         return Math.max(PAUSE_NS_MIN, PAUSE_ROUND_TRIPS * nodes[doorkeeper].view().roundTripNs());
     }
 
-    /** Returns the time that a woken waiter needs to ask the doorkeeper: shorter than the pause of a returning client. */
+    /** Returns about the time of an attempt of a woken waiter: shorter than the pause of a returning client. */
     long standBackNs(LockKey key) {
         int doorkeeper = of(key);
         return doorkeeper == NONE ? 0 : pauseNs(doorkeeper) * STAND_BACK_PERCENT / 100;

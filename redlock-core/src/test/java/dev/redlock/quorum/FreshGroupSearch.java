@@ -461,8 +461,8 @@ final class FreshGroupSearch {
     }
 
     /**
-     * A renewed lease rests on the keys that are there. An extension also puts a missing key back, and counts a key that
-     * it sets on a node without a grant.
+     * A renewed lease rests on the keys that are there. An extension also puts a missing key back, and counts a key
+     * that it sets on a node without a grant.
      */
     private void extend(byte[] state, int g) {
         int c = state[owner(g)];
