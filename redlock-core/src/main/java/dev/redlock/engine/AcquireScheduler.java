@@ -28,7 +28,7 @@ final class AcquireScheduler {
     private final RetryDelays retryDelays;
     private final WaitQueues queues;
     private final InFlightLimit inFlight;
-    private final WakeOrder wakeOrder;
+    private final WakeOrder wakeOrder = new WakeOrder();
     private final FreeList<PendingAcquire> free = new FreeList<>(Conductor.POOLED_MIN);
     private PendingAcquire firstActive;
     private int waiterCount;
@@ -39,7 +39,6 @@ final class AcquireScheduler {
         this.loop = loop;
         this.limits = conductor.config().limits();
         this.retryDelays = retryDelays;
-        this.wakeOrder = retryDelays.wakeOrder();
         this.queues = new WaitQueues(conductor, this, retryDelays, limits);
         this.inFlight = new InFlightLimit(limits.inFlightMax());
     }
@@ -262,7 +261,7 @@ final class AcquireScheduler {
     void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
         boolean isDoorkeeperDoubted = head.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
         head.plan = isDoorkeeperDoubted ? PendingAcquire.Plan.ALL : plan;
-        long delayNs = wakeOrder.delayNs(conductor.doorkeeper().standBackNs(head.lease.key));
+        long delayNs = wakeOrder.delayNs(head.lossCount, conductor.doorkeeper().standBackNs(head.lease.key));
         startTimer(head, PendingAcquire.TimerStep.WAKE, atNs + delayNs);
     }
 

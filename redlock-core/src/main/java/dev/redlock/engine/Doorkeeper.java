@@ -63,7 +63,7 @@ final class Doorkeeper {
         return Math.max(PAUSE_NS_MIN, PAUSE_ROUND_TRIPS * nodes[doorkeeper].view().roundTripNs());
     }
 
-    /** Returns about the time of an attempt of a woken waiter: shorter than the pause of a returning client. */
+    /** Returns the longest time that a waiter lets others go first: shorter than the pause of a returning client. */
     long standBackNs(LockKey key) {
         int doorkeeper = of(key);
         return doorkeeper == NONE ? 0 : pauseNs(doorkeeper) * STAND_BACK_PERCENT / 100;

@@ -31,11 +31,6 @@ final class RetryDelays {
         return BACKSTOP_NS_MIN + (random.nextLong() >>> 1) % BACKSTOP_NS_MIN;
     }
 
-    /** Returns the order of woken waiters, which draws from the same generator. */
-    WakeOrder wakeOrder() {
-        return new WakeOrder(random);
-    }
-
     /** Returns a short random delay for acquisitions that are no longer registered for a push. */
     long unregisteredNs() {
         return (random.nextLong() >>> 1) % DELAY_NS_MIN;
