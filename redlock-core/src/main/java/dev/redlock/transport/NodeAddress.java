@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -15,7 +16,7 @@ import java.util.Objects;
  *
  * @threading immutable
  */
-public final class NodeAddress {
+public final class NodeAddress implements VoterAddress {
 
     /** The port of a {@code redis://} or {@code rediss://} address without one. */
     public static final int DEFAULT_PORT = 6379;
@@ -254,8 +255,29 @@ public final class NodeAddress {
     }
 
     /** @return true if the connection is encrypted: {@code rediss://} */
+    @Override
     public boolean isTls() {
         return isTls;
+    }
+
+    @Override
+    public List<NodeAddress> servers() {
+        return List.of(this);
+    }
+
+    /**
+     * Returns the address of another server that gets the same credentials and TLS.
+     *
+     * @param otherHost its host name or IP address without brackets; null for the same host
+     * @param otherPort its port, 1 to 65535
+     * @return the address
+     * @throws IllegalArgumentException if the host is malformed
+     */
+    public NodeAddress peer(String otherHost, int otherPort) {
+        String checked = otherHost == null
+                ? host
+                : checkedHost(otherHost, otherHost.indexOf(':') >= 0 ? "[" + otherHost + "]" : otherHost);
+        return new NodeAddress(checked, otherPort, null, user, password, isTls);
     }
 
     /** @return host name, or IP address without brackets; null for a Unix socket */
@@ -279,6 +301,7 @@ public final class NodeAddress {
     }
 
     /** @return whether the address has a password */
+    @Override
     public boolean hasPassword() {
         return password != null;
     }
@@ -310,6 +333,11 @@ public final class NodeAddress {
         if (path != null) {
             return "unix://" + path;
         }
-        return (isTls ? REDIS_TLS : "") + (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
+        return (isTls ? REDIS_TLS : "") + place();
+    }
+
+    /** Returns host and port. */
+    String place() {
+        return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
     }
 }

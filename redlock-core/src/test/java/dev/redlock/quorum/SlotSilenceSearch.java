@@ -1,0 +1,265 @@
+package dev.redlock.quorum;
+
+import java.util.ArrayDeque;
+import java.util.BitSet;
+
+/**
+ * Visits every state that two clients can reach over two plain masters and one cluster that fails over, and checks in
+ * each that at most one of them has a valid lease. Events in any order and at any time:
+ * <ul>
+ * <li>A client starts, acquires, extends or releases. Its commands reach any of the voters; a release or a rollback may
+ * be lost.
+ * <li>A replica is promoted, with the key of its master or without. The deposed master serves clients that have not
+ * noticed for the node timeout.
+ * <li>A client learns of the promotion, or time passes.
+ * </ul>
+ *
+ * <p>Times are relative to the present, in whole units, so an endless run has a finite number of states. A slot that
+ * moves is the same event with the key kept.
+ */
+final class SlotSilenceSearch {
+
+    /** When the cluster is silent. */
+    enum Rule {
+        /** The rule of the client: for the ttl and the node timeout, also for clients that start later. */
+        PRODUCT(true),
+        /** Wrong: a new owner votes at once. */
+        NO_SILENCE(false),
+        /** Wrong: silent for the ttl alone. */
+        WITHOUT_NODE_TIMEOUT(true),
+        /** Wrong: a client that starts after the promotion does not wait. */
+        NOT_AT_FIRST_CONTACT(false);
+
+        private final boolean isSilentAtFirstContact;
+
+        Rule(boolean isSilentAtFirstContact) {
+            this.isSilentAtFirstContact = isSilentAtFirstContact;
+        }
+
+        private int silence() {
+            return switch (this) {
+                case NO_SILENCE -> 0;
+                case WITHOUT_NODE_TIMEOUT -> TTL;
+                case PRODUCT, NOT_AT_FIRST_CONTACT -> TTL + NODE_TIMEOUT;
+            };
+        }
+    }
+
+    private static final int TTL = 2;
+    private static final int NODE_TIMEOUT = 2;
+    private static final int QUORUM = 2;
+    private static final int CLIENTS = 2;
+    /** Servers: two plain masters, the first master of the cluster, its replica. */
+    private static final int SERVERS = 4;
+    private static final int OLD = 2;
+    private static final int NEW = 3;
+    private static final int VOTERS = 3;
+    private static final int CLUSTER = 2;
+    /** A key: free, or its client and the rest of its ttl. */
+    private static final int KEY_STATES = 1 + CLIENTS * TTL;
+    private static final int NOT_STARTED = 0;
+    private static final int SEES_OLD = 1;
+    private static final int SEES_NEW = 2;
+    private static final int NOT_FAILED_OVER = NODE_TIMEOUT + 1;
+
+    // The parts of a state.
+    private static final int KEYS = 0;
+    private static final int LEASES = KEYS + SERVERS;
+    private static final int VIEWS = LEASES + CLIENTS;
+    private static final int SILENCES = VIEWS + CLIENTS;
+    private static final int OLD_SERVES = SILENCES + CLIENTS;
+    private static final int LENGTH = OLD_SERVES + 1;
+    private static final int[] RADIX = {KEY_STATES, KEY_STATES, KEY_STATES, KEY_STATES, TTL + 1, TTL + 1, 3, 3,
+        TTL + NODE_TIMEOUT + 1, TTL + NODE_TIMEOUT + 1, NODE_TIMEOUT + 2};
+
+    private final Rule rule;
+    private final BitSet visited = new BitSet();
+    private final ArrayDeque<Integer> open = new ArrayDeque<>();
+    private String violation;
+
+    SlotSilenceSearch(Rule rule) {
+        this.rule = rule;
+    }
+
+    /** Returns a state with two holders, or null. */
+    String run() {
+        int[] start = new int[LENGTH];
+        start[OLD_SERVES] = NOT_FAILED_OVER;
+        visit(start);
+        while (!open.isEmpty() && violation == null) {
+            expand(unpack(open.poll()));
+        }
+        return violation;
+    }
+
+    int stateCount() {
+        return visited.cardinality();
+    }
+
+    private void visit(int[] state) {
+        int packed = 0;
+        for (int i = LENGTH - 1; i >= 0; i--) {
+            packed = packed * RADIX[i] + state[i];
+        }
+        if (!visited.get(packed)) {
+            visited.set(packed);
+            open.add(packed);
+            if (state[LEASES] > 0 && state[LEASES + 1] > 0) {
+                violation = java.util.Arrays.toString(state);
+            }
+        }
+    }
+
+    private static int[] unpack(int packed) {
+        int[] state = new int[LENGTH];
+        int rest = packed;
+        for (int i = 0; i < LENGTH; i++) {
+            state[i] = rest % RADIX[i];
+            rest /= RADIX[i];
+        }
+        return state;
+    }
+
+    private void expand(int[] state) {
+        tick(state);
+        if (state[OLD_SERVES] == NOT_FAILED_OVER) {
+            failOver(state, true);
+            failOver(state, false);
+        }
+        for (int client = 0; client < CLIENTS; client++) {
+            if (state[VIEWS + client] == NOT_STARTED) {
+                start(state, client);
+                continue;
+            }
+            if (state[VIEWS + client] == SEES_OLD && state[OLD_SERVES] != NOT_FAILED_OVER) {
+                learn(state, client);
+            }
+            for (int mask = 1; mask < 1 << VOTERS; mask++) {
+                if (state[LEASES + client] == 0) {
+                    acquire(state, client, mask);
+                } else {
+                    extend(state, client, mask);
+                }
+            }
+            if (state[LEASES + client] > 0) {
+                release(state, client);
+            }
+        }
+    }
+
+    private void tick(int[] before) {
+        int[] state = before.clone();
+        for (int i = 0; i < SERVERS; i++) {
+            state[KEYS + i] = leftOf(state[KEYS + i]) > 1 ? state[KEYS + i] - 1 : 0;
+        }
+        for (int i = 0; i < CLIENTS; i++) {
+            state[LEASES + i] = Math.max(0, state[LEASES + i] - 1);
+            state[SILENCES + i] = Math.max(0, state[SILENCES + i] - 1);
+        }
+        if (state[OLD_SERVES] != NOT_FAILED_OVER) {
+            state[OLD_SERVES] = Math.max(0, state[OLD_SERVES] - 1);
+        }
+        visit(state);
+    }
+
+    private void failOver(int[] before, boolean isKeyKept) {
+        int[] state = before.clone();
+        state[OLD_SERVES] = NODE_TIMEOUT;
+        state[KEYS + NEW] = isKeyKept ? state[KEYS + OLD] : 0;
+        visit(state);
+    }
+
+    private void start(int[] before, int client) {
+        boolean hasFailedOver = before[OLD_SERVES] != NOT_FAILED_OVER;
+        if (before[OLD_SERVES] > 0) {
+            int[] state = before.clone();
+            state[VIEWS + client] = SEES_OLD;
+            visit(state);
+        }
+        if (hasFailedOver) {
+            int[] state = before.clone();
+            state[VIEWS + client] = SEES_NEW;
+            state[SILENCES + client] = rule.isSilentAtFirstContact ? rule.silence() : 0;
+            visit(state);
+        }
+    }
+
+    private void learn(int[] before, int client) {
+        int[] state = before.clone();
+        state[VIEWS + client] = SEES_NEW;
+        state[SILENCES + client] = rule.silence();
+        visit(state);
+    }
+
+    private void acquire(int[] before, int client, int mask) {
+        int[] state = before.clone();
+        int count = 0;
+        for (int voter = 0; voter < VOTERS; voter++) {
+            int server = (mask & 1 << voter) == 0 ? -1 : serverOf(before, client, voter);
+            if (server >= 0 && state[KEYS + server] == 0) {
+                state[KEYS + server] = keyOf(client, TTL);
+                count++;
+            }
+        }
+        if (count >= QUORUM) {
+            state[LEASES + client] = TTL;
+            visit(state);
+        } else if (count > 0) {
+            // The rollback is lost; otherwise nothing has happened.
+            visit(state);
+        }
+    }
+
+    /** A key that is missing is set again, and does not count. */
+    private void extend(int[] before, int client, int mask) {
+        int[] state = before.clone();
+        int count = 0;
+        for (int voter = 0; voter < VOTERS; voter++) {
+            int server = (mask & 1 << voter) == 0 ? -1 : serverOf(before, client, voter);
+            if (server < 0) {
+                continue;
+            }
+            boolean isHeld = isKeyOf(state[KEYS + server], client);
+            count += isHeld ? 1 : 0;
+            if (isHeld || state[KEYS + server] == 0) {
+                state[KEYS + server] = keyOf(client, TTL);
+            }
+        }
+        state[LEASES + client] = count >= QUORUM ? TTL : state[LEASES + client];
+        visit(state);
+    }
+
+    private void release(int[] before, int client) {
+        int[] state = before.clone();
+        state[LEASES + client] = 0;
+        visit(state);
+        int[] deleted = state.clone();
+        for (int i = 0; i < SERVERS; i++) {
+            deleted[KEYS + i] = isKeyOf(deleted[KEYS + i], client) ? 0 : deleted[KEYS + i];
+        }
+        visit(deleted);
+    }
+
+    /** The server that gives the vote to a client now; -1 if none does. */
+    private static int serverOf(int[] state, int client, int voter) {
+        if (voter != CLUSTER) {
+            return voter;
+        }
+        if (state[VIEWS + client] == SEES_OLD) {
+            return state[OLD_SERVES] > 0 ? OLD : -1;
+        }
+        return state[SILENCES + client] > 0 ? -1 : NEW;
+    }
+
+    private static int keyOf(int client, int left) {
+        return 1 + client * TTL + left - 1;
+    }
+
+    private static int leftOf(int key) {
+        return key == 0 ? 0 : (key - 1) % TTL + 1;
+    }
+
+    private static boolean isKeyOf(int key, int client) {
+        return key > 0 && (key - 1) / TTL == client;
+    }
+}
