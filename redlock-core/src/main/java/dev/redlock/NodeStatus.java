@@ -15,7 +15,7 @@ public final class NodeStatus {
         this.node = node;
     }
 
-    /** @return its index in configured order */
+    /** @return its index in configured order; the masters of a cluster have the index of the cluster */
     public int index() {
         return node.index();
     }

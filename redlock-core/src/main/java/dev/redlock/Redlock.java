@@ -40,7 +40,7 @@ public final class Redlock implements AutoCloseable {
 
     Redlock(LockEngine engine) {
         this.engine = engine;
-        this.nodes = engine.nodes().stream().map(NodeStatus::new).toList();
+        this.nodes = statusOf(engine);
         this.counters = new RedlockCounters(engine);
     }
 
@@ -333,9 +333,18 @@ public final class Redlock implements AutoCloseable {
 
     // ---- monitoring -------------------------------------------------------------------------------------------------
 
-    /** @return live views of the nodes, in configured order, once for each event loop */
+    /**
+     * Live views of the nodes, in configured order, once for each event loop. A cluster has one for each master that
+     * owns slots now, all with the cluster's index.
+     *
+     * @return the views
+     */
     public List<NodeStatus> nodes() {
-        return nodes;
+        return engine.hasClusters() ? statusOf(engine) : nodes;
+    }
+
+    private static List<NodeStatus> statusOf(LockEngine engine) {
+        return engine.nodes().stream().map(NodeStatus::new).toList();
     }
 
     /** @return the client's counters, live */

@@ -19,6 +19,7 @@ import dev.redlock.quorum.Token;
 import dev.redlock.resp.SafeText;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.TlsContexts;
+import dev.redlock.transport.VoterAddress;
 import io.netty.channel.EventLoop;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -47,13 +48,14 @@ public final class RedlockContext {
 
     private static final String DEFAULT_NAME = "redlock";
 
-    private final List<NodeAddress> nodes = new ArrayList<>();
+    private final List<VoterAddress> nodes = new ArrayList<>();
     private List<EventLoop> eventLoops = List.of();
     private String keyPrefix = "";
     private String clientName = DEFAULT_NAME;
     private boolean isNameInValues;
     private CredentialsProvider credentials;
     private long maxTtlMs = 60_000;
+    private long clusterNodeTimeoutMs = 15_000;
     private long fenceCounterTtlMs = 86_400_000;
     private long defaultWaitNs = 10_000 * NS_PER_MS;
     private long nodeTimeoutNs = AcquireSpec.UNSET;
@@ -100,9 +102,11 @@ public final class RedlockContext {
      * the odd one below it.
      *
      * @param addresses one node each: {@code host:port}, {@code redis://[user:password@]host[:port]},
-     *                  {@code rediss://[user:password@]host[:port]} for TLS, or {@code unix:///path}. Special
-     *                  characters of user and password are percent-encoded: {@code %40} for an at sign, {@code %2F} for
-     *                  a slash, {@code %23} for a hash.
+     *                  {@code rediss://[user:password@]host[:port]} for TLS, or {@code unix:///path}. A whole cluster
+     *                  is one node: {@code redis-cluster://[user:password@]host:port[,host:port...]} with some of its
+     *                  servers, or {@code rediss-cluster://} for TLS; for each resource, the master that owns its slot
+     *                  votes. Special characters of user and password are percent-encoded: {@code %40} for an at sign,
+     *                  {@code %2F} for a slash, {@code %23} for a hash.
      * @return this
      * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
      */
@@ -110,11 +114,8 @@ public final class RedlockContext {
         checkOpen();
         Objects.requireNonNull(addresses, "node addresses are null");
         for (int i = 0; i < addresses.length; i++) {
-            NodeAddress address = parse(addresses, i);
-            if (nodes.contains(address)) {
-                throw new IllegalArgumentException("node address " + address
-                        + " is given twice: one server has one vote, so each node must be a server of its own");
-            }
+            VoterAddress address = parse(addresses, i);
+            checkNotGiven(address);
             nodes.add(address);
         }
         if (nodes.size() > Quorum.NODES_MAX) {
@@ -123,10 +124,21 @@ public final class RedlockContext {
         return this;
     }
 
+    private void checkNotGiven(VoterAddress address) {
+        for (VoterAddress given : nodes) {
+            for (NodeAddress server : address.servers()) {
+                if (given.servers().contains(server)) {
+                    throw new IllegalArgumentException("node address " + server
+                            + " is given twice: one server has one vote, so each node must be a server of its own");
+                }
+            }
+        }
+    }
+
     /** An error shows little of an address, because it may contain a password; so it has the address's number. */
-    private static NodeAddress parse(String[] addresses, int index) {
+    private static VoterAddress parse(String[] addresses, int index) {
         try {
-            return NodeAddress.parse(addresses[index]);
+            return VoterAddress.parse(addresses[index]);
         } catch (IllegalArgumentException e) {
             if (addresses.length == 1) {
                 throw e;
@@ -150,16 +162,17 @@ public final class RedlockContext {
 
     /** The TLS of the nodes that use it; null if none does. */
     private TlsContexts tlsContexts() {
-        if (nodes.stream().noneMatch(NodeAddress::isTls)) {
+        if (nodes.stream().noneMatch(VoterAddress::isTls)) {
             return null;
         }
         return new TlsContexts((tls == null ? TlsOptions.defaults() : tls).spec());
     }
 
     private void checkTls() {
-        if (tls != null && nodes.stream().noneMatch(NodeAddress::isTls)) {
+        if (tls != null && nodes.stream().noneMatch(VoterAddress::isTls)) {
             throw new IllegalArgumentException("TLS options are set and no node address asks for TLS: write rediss://"
-                    + nodes.get(0).toString().replaceFirst("^unix:.*", "host:port") + ", or remove tls(...)");
+                    + nodes.get(0).servers().get(0).toString().replaceFirst("^unix:.*", "host:port")
+                    + ", or remove tls(...)");
         }
     }
 
@@ -248,6 +261,22 @@ public final class RedlockContext {
     public RedlockContext maxTtl(Duration ttl) {
         checkOpen();
         maxTtlMs = inRange("maxTtl", Durations.millisOf("maxTtl", ttl), 100, 86_400_000, "ms");
+        return this;
+    }
+
+    /**
+     * Sets the {@code cluster-node-timeout} of clusters that do not let the client read it with {@code CONFIG GET}.
+     * When a slot has another owner, its cluster does not vote for it for {@link #maxTtl}, the allowed drift and this
+     * time.
+     *
+     * @param timeout default 15 s, the servers' default; from 100 ms to 24 h
+     * @return this
+     * @throws IllegalArgumentException if it is out of range
+     */
+    public RedlockContext clusterNodeTimeout(Duration timeout) {
+        checkOpen();
+        clusterNodeTimeoutMs = inRange("clusterNodeTimeout", Durations.millisOf("clusterNodeTimeout", timeout), 100,
+                86_400_000, "ms");
         return this;
     }
 
@@ -745,7 +774,7 @@ public final class RedlockContext {
     }
 
     private void checkCredentials() {
-        for (NodeAddress node : nodes) {
+        for (VoterAddress node : nodes) {
             if (credentials != null && node.hasPassword()) {
                 throw new IllegalArgumentException("node address " + node + " contains a password, and credentials() is"
                         + " set: a node has one source of credentials; remove the password from the address, or do not"
@@ -805,9 +834,13 @@ public final class RedlockContext {
         return value;
     }
 
-    /** An empty restart of a single node is no different from its first start. */
+    /**
+     * An empty restart of a single node is no different from its first start. A mark is a key, which a cluster moves
+     * between its masters.
+     */
     private boolean isMarkUsed() {
-        return restartGuard == RestartGuardMode.FRESH_GROUP && nodes.size() > 1;
+        return restartGuard == RestartGuardMode.FRESH_GROUP && nodes.size() > 1
+                && nodes.stream().noneMatch(VoterAddress::isCluster);
     }
 
     private LoginSource loginSource() {
@@ -825,7 +858,8 @@ public final class RedlockContext {
                 commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
                 isMarkUsed() ? keyPrefix + MARK_NAME : null,
                 releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName,
-                wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE, loginSource(), tlsContexts());
+                wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE, loginSource(), tlsContexts(),
+                clusterNodeTimeoutMs);
     }
 
     @Override

@@ -137,7 +137,7 @@ public final class RedlockMetrics implements MeterBinder {
             addWakeups();
             int nodeCount = redlock.engine().nodeCount();
             for (int i = 0; i < nodeCount; i++) {
-                addNode(new NodeOfLoops(i, nodeCount), redlock.nodes().get(i).address());
+                addNode(new NodeOfLoops(i), redlock.engine().config().nodes().get(i).toString());
             }
         }
 
@@ -281,17 +281,17 @@ public final class RedlockMetrics implements MeterBinder {
     }
 
     /**
-     * One node over all event loops.
+     * One node over all event loops, and over all masters if it is a cluster.
      *
      * @threading immutable
      */
-    private record NodeOfLoops(int index, int nodeCount) {
+    private record NodeOfLoops(int index) {
 
         ToLongFunction<Redlock> sum(ToLongFunction<NodeStatus> figure) {
             return client -> {
                 long sum = 0;
-                for (int i = index; i < client.nodes().size(); i += nodeCount) {
-                    sum += figure.applyAsLong(client.nodes().get(i));
+                for (NodeStatus node : client.nodes()) {
+                    sum += node.index() == index ? figure.applyAsLong(node) : 0;
                 }
                 return sum;
             };
@@ -299,14 +299,15 @@ public final class RedlockMetrics implements MeterBinder {
 
         ToDoubleFunction<Redlock> share(NodeState state) {
             ToLongFunction<Redlock> sum = sum(node -> node.state() == state ? 1 : 0);
-            return client -> (double) sum.applyAsLong(client) * nodeCount / client.nodes().size();
+            ToLongFunction<Redlock> all = sum(node -> 1);
+            return client -> (double) sum.applyAsLong(client) / Math.max(1, all.applyAsLong(client));
         }
 
         ToDoubleFunction<Redlock> max(ToLongFunction<NodeStatus> figure) {
             return client -> {
                 long max = 0;
-                for (int i = index; i < client.nodes().size(); i += nodeCount) {
-                    max = Math.max(max, figure.applyAsLong(client.nodes().get(i)));
+                for (NodeStatus node : client.nodes()) {
+                    max = Math.max(max, node.index() == index ? figure.applyAsLong(node) : 0);
                 }
                 return max;
             };

@@ -1,5 +1,6 @@
 package dev.redlock;
 
+import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.FakeRedis.Kind;
 import dev.redlock.sim.LiveNodes;
 import dev.redlock.time.NanoClock;
@@ -73,7 +74,50 @@ class FakeLockContractTest {
         }
     }
 
-    /** Starts five nodes of the given kinds, in turn, for all tests of the contract. */
+    /** Two clusters of three masters each, and one master. */
+    @Nested
+    class OnClustersOfMixedServers extends OnModelNodes {
+        private static final int SHARDS = 3;
+        private static final int VOTERS = 3;
+
+        OnClustersOfMixedServers() {
+            super(CommandMode.AUTO, Kind.REDIS_8_4, Kind.REDIS_7, Kind.VALKEY_9, Kind.VALKEY_8_1);
+        }
+
+        @BeforeAll
+        void formClusters() {
+            for (int c = 0; c < 2; c++) {
+                FakeCluster cluster = new FakeCluster();
+                for (int i = 0; i < SHARDS; i++) {
+                    int index = c * SHARDS + i;
+                    int first = i * 5_461;
+                    nodes().onLoop(() -> cluster.add(nodes().node(index).redis(), "node-" + index, 1)
+                            .own(first, first + 5_460 + first / 10_922));
+                }
+            }
+        }
+
+        @Override
+        int nodeCount() {
+            return 2 * SHARDS + 1;
+        }
+
+        @Override
+        protected String[] addresses() {
+            return new String[]{"redis-cluster://node-0:1,node-1:1", "redis-cluster://node-4:1", "node-6:1"};
+        }
+
+        /** The master that owns the slot of the key. */
+        @Override
+        protected NodeAccess node(int index) {
+            return index == VOTERS - 1
+                    ? nodes().access(2 * SHARDS)
+                    : new RoutedAccess(key -> nodes().access(
+                            index * SHARDS + Math.min(FakeCluster.slotOf(key) / 5_461, SHARDS - 1)));
+        }
+    }
+
+    /** Starts nodes of the given kinds, in turn, for all tests of the contract. */
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     abstract static class OnModelNodes extends LockContract {
         private final CommandMode mode;
@@ -87,14 +131,22 @@ class FakeLockContractTest {
 
         @BeforeAll
         void startNodes() {
-            nodes = new LiveNodes(5);
-            for (int i = 0; i < 5; i++) {
+            nodes = new LiveNodes(nodeCount());
+            for (int i = 0; i < nodeCount(); i++) {
                 int index = i;
                 nodes.onLoop(() -> {
                     nodes.node(index).redis().kind(kinds[index % kinds.length]);
                     return null;
                 });
             }
+        }
+
+        LiveNodes nodes() {
+            return nodes;
+        }
+
+        int nodeCount() {
+            return 5;
         }
 
         @AfterAll

@@ -195,7 +195,7 @@ class HostileServersTest {
 
     private static void identities(List<Row> rows) {
         rows.add(model("is a replica", redis -> redis.role("slave"), AWAY, "slave"));
-        rows.add(model("is a cluster node", redis -> redis.modeField("redis_mode:cluster"), AWAY, "cluster"));
+        rows.add(model("is a cluster node", redis -> redis.modeField("redis_mode:cluster"), AWAY, "redis-cluster://"));
         rows.add(model("is a Sentinel", redis -> redis.modeField("redis_mode:sentinel"), AWAY, "Sentinel"));
         rows.add(row("has no run_id", at("INFO", sending("$13\r\nrole:master\r\n\r\n")), AWAY, "run_id"));
         rows.add(late(new Row("copies the run_id of another server", node -> {

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class NodeModeTest extends VirtualTest {
 
     @ParameterizedTest
-    @CsvSource({"redis_mode:cluster, cluster node", "server_mode:cluster, cluster node",
+    @CsvSource({"redis_mode:cluster, redis-cluster://", "server_mode:cluster, redis-cluster://",
         "redis_mode:sentinel, Sentinel", "server_mode:sentinel, Sentinel"})
     void aServerOfAnotherModeIsRejectedWithAReason(String field, String reason) {
         world = new VirtualWorld(3);

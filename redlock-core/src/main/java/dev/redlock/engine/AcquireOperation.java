@@ -56,7 +56,7 @@ final class AcquireOperation {
         long all = Quorum.allOf(conductor.nodeCount());
         long mask = firstMask(claim, t1Ns, all);
         boolean isPartial = mask != all;
-        claim.voterMask = isPartial ? conductor.votingMask() : all;
+        claim.voterMask = isPartial ? conductor.votingMask(claim) : all;
         conductor.startTimer(claim.roundTimer, isPartial ? hedgeAtNs(claim, mask, t1Ns) : claim.roundEndNs);
         conductor.telemetry().onAttempt(claim, t1Ns, mask);
         ask(claim, mask);
@@ -76,7 +76,7 @@ final class AcquireOperation {
             return all;
         }
         boolean isOrderOfResource = claim.isFenced || pending.plan != PendingAcquire.Plan.UNCONTENDED;
-        return isOrderOfResource ? conductor.firstVoters().of(key) : conductor.firstVoters().at(t1Ns);
+        return isOrderOfResource ? conductor.firstVoters().of(key) : conductor.firstVoters().at(t1Ns, key);
     }
 
     /** When an attempt asks the other nodes too, unless the first ones have replied. */
@@ -92,13 +92,16 @@ final class AcquireOperation {
         claim.askedMask |= mask;
         claim.possibleHolderMask |= mask;
         long newVoters = mask & ~claim.voterMask;
-        newVoters &= newVoters == 0 ? 0 : conductor.votingMask();
+        // Also a cluster that is silent for the key: its silence may end before the send.
+        newVoters &= newVoters == 0 ? 0 : conductor.readyMask(claim);
         claim.addPendingReplies(Long.bitCount(mask & ~newVoters));
         // The decision waits for the last send, so that a rollback has the result of every send.
         claim.isFanOutInProgress = true;
         for (long left = newVoters; left != 0; left &= left - 1) {
             // The first grants of the attempt may be older than the check that has let this node vote.
-            onNoReply(claim, Long.numberOfTrailingZeros(left), Vote.FAILED, VoteFailure.NOT_CONNECTED);
+            int i = Long.numberOfTrailingZeros(left);
+            boolean isSilent = conductor.voter(i).isSilentFor(claim);
+            onNoReply(claim, i, Vote.FAILED, isSilent ? VoteFailure.SLOT_MOVED : VoteFailure.NOT_CONNECTED);
         }
         conductor.fanOut()
                 .send(claim, claim.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE, 0,
@@ -161,7 +164,8 @@ final class AcquireOperation {
             return;
         }
         recordNotHeld(claim, nodeIndex);
-        if (claim.phase == Claim.Phase.ACQUIRING && claim.isWakeUpWanted && conductor.node(nodeIndex).hasWakeUps()) {
+        if (claim.phase == Claim.Phase.ACQUIRING && claim.isWakeUpWanted
+                && conductor.node(nodeIndex, claim).hasWakeUps()) {
             conductor.scheduler().queues().onRegistered(claim.pending.queue, 1L << nodeIndex);
         }
         if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
@@ -195,7 +199,7 @@ final class AcquireOperation {
             claim.recordFailure(nodeIndex, VoteFailure.FENCE_OUT_OF_RANGE);
         }
         vote(claim, nodeIndex, Vote.UNKNOWN, VoteFailure.FENCE_OUT_OF_RANGE);
-        conductor.fenceGuard().log(nodeIndex, value);
+        conductor.fenceGuard().log(claim, nodeIndex, value);
     }
 
     /** Returns false for a value out of range. Until the round is decided, only the absolute limit applies. */
@@ -263,7 +267,7 @@ final class AcquireOperation {
     private void vote(Claim claim, int nodeIndex, Vote answer, VoteFailure answerFailure) {
         Vote vote = answer;
         VoteFailure failure = answerFailure;
-        if (answer == Vote.GRANTED && conductor.node(nodeIndex).state() == NodeState.QUARANTINED) {
+        if (answer == Vote.GRANTED && conductor.node(nodeIndex, claim).state() == NodeState.QUARANTINED) {
             // After a clock jump of the node, the granted key may have expired early.
             vote = Vote.UNKNOWN;
             failure = VoteFailure.CLOCK_JUMPED;
@@ -293,10 +297,10 @@ final class AcquireOperation {
         return claim.phase == Claim.Phase.HELD && claim.lease.validUntilNs() - claim.validUntilNs > 0;
     }
 
-    /** A node's clock has jumped: revokes its vote in a round that is not decided. */
-    void revoke(Claim claim, int nodeIndex) {
+    /** A node may have lost the key: revokes its vote in a round that is not decided. */
+    void revoke(Claim claim, int nodeIndex, VoteFailure failure) {
         if (claim.acquireRound.revoke(nodeIndex)) {
-            claim.recordFailure(nodeIndex, VoteFailure.CLOCK_JUMPED);
+            claim.recordFailure(nodeIndex, failure);
         }
     }
 

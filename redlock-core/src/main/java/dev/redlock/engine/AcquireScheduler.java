@@ -5,6 +5,8 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.LeaseState;
 import dev.redlock.node.FreeList;
+import dev.redlock.node.NodeView;
+import dev.redlock.node.VoteFailure;
 import io.netty.channel.EventLoop;
 
 /**
@@ -406,11 +408,11 @@ final class AcquireScheduler {
         }
     }
 
-    /** A node's clock has jumped: revokes its votes in rounds that are not decided. */
-    void revoke(int nodeIndex) {
+    /** A node may have lost keys: revokes its votes in rounds that are not decided. */
+    void revoke(NodeView node, VoteFailure failure) {
         for (PendingAcquire pending = firstActive; pending != null; pending = pending.nextActive) {
-            if (pending.claim != null) {
-                conductor.acquireOperation().revoke(pending.claim, nodeIndex);
+            if (pending.claim != null && conductor.isNodeOf(pending.claim, node)) {
+                conductor.acquireOperation().revoke(pending.claim, node.index(), failure);
             }
         }
     }

@@ -275,6 +275,11 @@ final class Claim extends LockRequest {
     }
 
     @Override
+    public int slot() {
+        return key.slot();
+    }
+
+    @Override
     public boolean isRemainingTtlWanted() {
         return isRemainingTtlWanted;
     }

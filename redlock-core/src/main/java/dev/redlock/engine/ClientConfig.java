@@ -3,7 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.CommandMode;
 import dev.redlock.RetryPolicy;
 import dev.redlock.node.NodeOptions;
-import dev.redlock.transport.NodeAddress;
+import dev.redlock.transport.VoterAddress;
 import java.util.List;
 
 /**
@@ -26,7 +26,7 @@ import java.util.List;
  * @param telemetry         options of the flight recorder
  * @threading               immutable
  */
-public record ClientConfig(List<NodeAddress> nodes, NodeOptions nodeOptions, LeaseTerms terms, Limits limits,
+public record ClientConfig(List<VoterAddress> nodes, NodeOptions nodeOptions, LeaseTerms terms, Limits limits,
         LoopOptions loops, boolean isThrifty, CommandMode commandMode, RetryPolicy retryPolicy, String keyPrefix,
         int resourceLengthMax, long defaultWaitNs, long closeTimeoutNs, long spinNs, String nameInValues,
         TelemetryOptions telemetry) {
@@ -36,5 +36,10 @@ public record ClientConfig(List<NodeAddress> nodes, NodeOptions nodeOptions, Lea
      */
     public ClientConfig {
         nodes = List.copyOf(nodes);
+    }
+
+    /** Returns whether a voter is a cluster. */
+    boolean hasClusters() {
+        return nodes.stream().anyMatch(VoterAddress::isCluster);
     }
 }

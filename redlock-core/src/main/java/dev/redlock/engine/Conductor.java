@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.NodeState;
+import dev.redlock.node.ClusterVoter;
 import dev.redlock.node.DirectBuffers;
 import dev.redlock.node.FanOut;
 import dev.redlock.node.FreshGroup;
@@ -9,16 +10,22 @@ import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeView;
+import dev.redlock.node.VoteFailure;
+import dev.redlock.node.Voter;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
 import dev.redlock.time.LoopTimers;
 import dev.redlock.time.NanoClock;
+import dev.redlock.transport.ClusterAddress;
 import dev.redlock.transport.IoTransport;
+import dev.redlock.transport.VoterAddress;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
+import java.util.ArrayList;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.random.RandomGenerator;
 
@@ -46,7 +53,7 @@ final class Conductor implements NodeListener {
     private final EventLoop loop;
     private final NanoClock clock;
     private final ClientConfig config;
-    private final Node[] nodes;
+    private final Voter[] voters;
     private final FanOut fanOut;
     private final LoopTimers timers;
     private final TokenStream tokens;
@@ -83,20 +90,26 @@ final class Conductor implements NodeListener {
         this.trimmedNs = clock.nanoTime();
         this.timers = new LoopTimers(clock, new LoopScheduler(loop), this::trimIfDue,
                 thrown -> Log.error("a timer threw; the client continues", thrown), config.isThrifty());
-        this.nodes = new Node[config.nodes().size()];
-        this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), nodes.length,
+        this.voters = new Voter[config.nodes().size()];
+        this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), voters.length,
                 config.nodeOptions().releaseBatchMax());
         NodeContext nodeContext = new NodeContext(loop, transport, clock, timers.wheel(), random,
-                config.nodeOptions(), this, nodes, new FreshGroup());
-        for (int i = 0; i < nodes.length; i++) {
-            nodes[i] = new Node(i, config.nodes().get(i), nodeContext, fanOut);
+                config.nodeOptions(), this, new CopyOnWriteArrayList<>(), new ArrayList<>(), new FreshGroup());
+        for (int i = 0; i < voters.length; i++) {
+            voters[i] = newVoter(i, config.nodes().get(i), nodeContext);
         }
         this.fenceGuard = new FenceGuard(this);
-        this.doorkeeper = new Doorkeeper(nodes);
-        this.firstVoters = new FirstVoters(nodes, doorkeeper, config.isThrifty() ? random.nextInt(nodes.length) : 0);
+        this.doorkeeper = new Doorkeeper(voters);
+        this.firstVoters = new FirstVoters(voters, doorkeeper, config.isThrifty() ? random.nextInt(voters.length) : 0);
         this.shutdown = new Shutdown(this, loop);
         this.nextTurn = new NextTurn(loop, shutdown);
         this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random));
+    }
+
+    private Voter newVoter(int index, VoterAddress address, NodeContext nodeContext) {
+        return address instanceof ClusterAddress cluster
+                ? new ClusterVoter(index, cluster, nodeContext, fanOut)
+                : new Node(index, address.servers().get(0), nodeContext, fanOut);
     }
 
     // ---- connecting -------------------------------------------------------------------------------------------------
@@ -118,8 +131,8 @@ final class Conductor implements NodeListener {
             return;
         }
         shutdown.watchLoop();
-        for (Node node : nodes) {
-            node.open();
+        for (Voter voter : voters) {
+            voter.open();
         }
     }
 
@@ -139,7 +152,7 @@ final class Conductor implements NodeListener {
             tokens.rekey();
         }
         if (state == NodeState.READY || state == NodeState.WAITING) {
-            settle(node);
+            settle(node.index());
         }
         if (state == NodeState.READY) {
             lossWatch.onAllInvalidated(node.index());
@@ -171,20 +184,38 @@ final class Conductor implements NodeListener {
 
     @Override
     public void onQuarantined(NodeView node) {
-        settle(node);
+        settle(node.index());
     }
 
-    private void settle(NodeView node) {
-        settledMask |= 1L << node.index();
-        if (settledMask == Quorum.allOf(nodes.length)) {
+    @Override
+    public void onSlotMap(int voterIndex) {
+        settle(voterIndex);
+    }
+
+    private void settle(int voterIndex) {
+        if (voters[voterIndex].isSettled()) {
+            settledMask |= 1L << voterIndex;
+        }
+        if (settledMask == Quorum.allOf(voters.length)) {
             settle();
         }
     }
 
     @Override
     public void onClockJump(NodeView node) {
-        scheduler.revoke(node.index());
-        keeper.revoke(node.index());
+        scheduler.revoke(node, VoteFailure.CLOCK_JUMPED);
+        keeper.revoke(node, LossCause.CLOCK_JUMPED);
+    }
+
+    @Override
+    public void onPromotion(NodeView node) {
+        scheduler.revoke(node, VoteFailure.PROMOTED);
+        keeper.revoke(node, LossCause.PROMOTED);
+    }
+
+    /** Whether a node gives the vote for the key of a claim. */
+    boolean isNodeOf(Claim claim, NodeView node) {
+        return node(node.index(), claim).view() == node;
     }
 
     @Override
@@ -241,8 +272,8 @@ final class Conductor implements NodeListener {
         claims.trim();
         scheduler.trim();
         fanOut.trim();
-        for (Node node : nodes) {
-            node.trim();
+        for (Voter voter : voters) {
+            voter.trim();
         }
     }
 
@@ -260,34 +291,50 @@ final class Conductor implements NodeListener {
         return telemetry;
     }
 
-    Node[] nodes() {
-        return nodes;
+    Voter[] voters() {
+        return voters;
     }
 
-    Node node(int index) {
-        return nodes[index];
+    Voter voter(int index) {
+        return voters[index];
+    }
+
+    /** The node of a voter that gets the commands of a claim. */
+    Node node(int index, Claim claim) {
+        return voters[index].nodeFor(claim);
     }
 
     int nodeCount() {
-        return nodes.length;
+        return voters.length;
     }
 
     /** The nodes that push changes of keys, as a mask. */
     long wakeUpMask() {
         long mask = 0;
-        for (int i = 0; i < nodes.length; i++) {
-            if (nodes[i].hasWakeUps()) {
+        for (int i = 0; i < voters.length; i++) {
+            if (voters[i].hasWakeUps()) {
                 mask |= 1L << i;
             }
         }
         return mask;
     }
 
-    /** The nodes that vote now, as a mask. */
-    long votingMask() {
+    /** The voters that vote on a claim now, as a mask. */
+    long votingMask(Claim claim) {
+        long mask = readyMask(claim);
+        for (long left = mask; left != 0; left &= left - 1) {
+            if (voters[Long.numberOfTrailingZeros(left)].isSilentFor(claim)) {
+                mask &= ~Long.lowestOneBit(left);
+            }
+        }
+        return mask;
+    }
+
+    /** The voters whose node for a claim is ready, as a mask; also clusters that are silent for it. */
+    long readyMask(Claim claim) {
         long mask = 0;
-        for (int i = 0; i < nodes.length; i++) {
-            if (nodes[i].state() == NodeState.READY) {
+        for (int i = 0; i < voters.length; i++) {
+            if (node(i, claim).state() == NodeState.READY) {
                 mask |= 1L << i;
             }
         }
@@ -297,10 +344,10 @@ final class Conductor implements NodeListener {
     /** Whether enough nodes for a quorum may vote at a time; those in quarantine until then do not. */
     boolean isQuorumPossibleBy(long timeNs) {
         int count = 0;
-        for (Node node : nodes) {
-            count += node.mayVoteBy(timeNs) ? 1 : 0;
+        for (Voter voter : voters) {
+            count += voter.mayVoteBy(timeNs) ? 1 : 0;
         }
-        return count >= Quorum.sizeOf(nodes.length);
+        return count >= Quorum.sizeOf(voters.length);
     }
 
     FanOut fanOut() {

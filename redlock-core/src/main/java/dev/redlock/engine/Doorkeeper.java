@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.NodeState;
 import dev.redlock.node.Node;
+import dev.redlock.node.Voter;
 
 /**
  * Chooses the doorkeeper of a resource: the node that contended attempts ask first. All clients choose the same node,
@@ -20,10 +21,10 @@ final class Doorkeeper {
     /** A round trip on a local network, on a machine that is busy. */
     private static final long GRACE_NS_MIN = 1_000_000;
 
-    private final Node[] nodes;
+    private final Voter[] voters;
 
-    Doorkeeper(Node[] nodes) {
-        this.nodes = nodes;
+    Doorkeeper(Voter[] voters) {
+        this.voters = voters;
     }
 
     /**
@@ -33,16 +34,17 @@ final class Doorkeeper {
     int of(LockKey key) {
         int best = NONE;
         int bestWeight = 0;
-        for (int i = 0; i < nodes.length; i++) {
-            if (nodes[i].state() == NodeState.READY) {
-                int weight = weightOf(key.hashCode(), nodes[i].identityHash());
+        for (int i = 0; i < voters.length; i++) {
+            Node node = voters[i].nodeFor(key);
+            if (node.state() == NodeState.READY && !voters[i].isSilentFor(key)) {
+                int weight = weightOf(key.hashCode(), node.identityHash());
                 if (best == NONE || weight > bestWeight) {
                     best = i;
                     bestWeight = weight;
                 }
             }
         }
-        return best != NONE && nodes[best].hasWakeUps() ? best : NONE;
+        return best != NONE && voters[best].nodeFor(key).hasWakeUps() ? best : NONE;
     }
 
     /** Returns how long an attempt waits for the doorkeeper alone: some round trips, at most half of the time. */
@@ -52,7 +54,7 @@ final class Doorkeeper {
 
     /** Returns how long the doorkeeper may be slower than the other nodes. */
     long graceNs(int doorkeeper) {
-        return Math.max(GRACE_NS_MIN, GRACE_ROUND_TRIPS * nodes[doorkeeper].view().roundTripNs());
+        return Math.max(GRACE_NS_MIN, GRACE_ROUND_TRIPS * voters[doorkeeper].roundTripNs());
     }
 
     /**
@@ -60,7 +62,7 @@ final class Doorkeeper {
      * trips, and its process some time to run.
      */
     long pauseNs(int doorkeeper) {
-        return Math.max(PAUSE_NS_MIN, PAUSE_ROUND_TRIPS * nodes[doorkeeper].view().roundTripNs());
+        return Math.max(PAUSE_NS_MIN, PAUSE_ROUND_TRIPS * voters[doorkeeper].roundTripNs());
     }
 
     /** Returns the longest time that a waiter lets others go first: shorter than the pause of a returning client. */

@@ -139,7 +139,7 @@ final class ExtendOperation {
 
     /** Returns whether a renewed key certainly lasts for the ttl. */
     private boolean isProof(Claim claim, int nodeIndex) {
-        return conductor.node(nodeIndex).state() != NodeState.QUARANTINED
+        return conductor.node(nodeIndex, claim).state() != NodeState.QUARANTINED
                 && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
     }
 

@@ -32,7 +32,7 @@ final class FenceGuard {
     long clockLimit() {
         long nowNs = conductor.nowNs();
         for (int i = 0; i < wallUs.length; i++) {
-            wallUs[i] = conductor.node(i).wallUs(nowNs);
+            wallUs[i] = conductor.voter(i).wallUs(nowNs);
         }
         return FenceRule.clockLimit(
                 FenceRule.reachedBy(wallUs, Quorum.allOf(wallUs.length), FenceRule.supportOf(wallUs.length)));
@@ -49,12 +49,12 @@ final class FenceGuard {
         }
         for (long leftMask = droppedMask; leftMask != 0; leftMask &= leftMask - 1) {
             int nodeIndex = Long.numberOfTrailingZeros(leftMask);
-            log(nodeIndex, claim.fence.valueOf(nodeIndex));
+            log(claim, nodeIndex, claim.fence.valueOf(nodeIndex));
         }
     }
 
     /** Logs at most once a minute for each node: every grant repeats the counter. */
-    void log(int nodeIndex, long value) {
+    void log(Claim claim, int nodeIndex, long value) {
         long nowNs = conductor.nowNs();
         long bit = 1L << nodeIndex;
         if ((loggedMask & bit) != 0 && nowNs - loggedNs[nodeIndex] < LOG_PERIOD_NS) {
@@ -62,7 +62,7 @@ final class FenceGuard {
         }
         loggedMask |= bit;
         loggedNs[nodeIndex] = nowNs;
-        NodeView node = conductor.node(nodeIndex).view();
+        NodeView node = conductor.node(nodeIndex, claim).view();
         Log.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.address()
                 + ") granted a fenced lock with its counter at " + value + ", which is out of range: the clocks of the"
                 + " nodes allow " + clockLimit() + ", and too few other nodes have reached it. The grant does not"

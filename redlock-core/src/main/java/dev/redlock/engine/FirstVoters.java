@@ -1,7 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.NodeState;
-import dev.redlock.node.Node;
+import dev.redlock.node.Voter;
 import dev.redlock.quorum.Quorum;
 
 /**
@@ -25,7 +25,7 @@ final class FirstVoters {
     private static final int RISE_SHIFT = 3;
     private static final long DELAY_NS_MAX = 1_000_000_000;
 
-    private final Node[] nodes;
+    private final Voter[] voters;
     private final Doorkeeper doorkeeper;
     private final int quorum;
     private final int[] weights;
@@ -34,40 +34,44 @@ final class FirstVoters {
     private final int offset;
     private long lateMask;
 
-    FirstVoters(Node[] nodes, Doorkeeper doorkeeper, int offset) {
-        this.nodes = nodes;
+    FirstVoters(Voter[] voters, Doorkeeper doorkeeper, int offset) {
+        this.voters = voters;
         this.doorkeeper = doorkeeper;
-        this.quorum = Quorum.sizeOf(nodes.length);
-        this.weights = new int[nodes.length];
-        this.delaysNs = new long[nodes.length];
+        this.quorum = Quorum.sizeOf(voters.length);
+        this.weights = new int[voters.length];
+        this.delaysNs = new long[voters.length];
         this.offset = offset;
     }
 
-    /** Returns the quorum of voting nodes of a time slice, those that are late last; all nodes if fewer vote. */
-    long at(long nowNs) {
-        int first = (int) Math.floorMod((nowNs >> SLICE_SHIFT) + offset, (long) nodes.length);
-        for (int i = 0; i < nodes.length; i++) {
-            weights[(first + i) % nodes.length] = -i;
+    /**
+     * Returns the quorum of a time slice among the nodes that vote on a resource, those that are late last; all nodes
+     * if fewer vote.
+     */
+    long at(long nowNs, LockKey key) {
+        int first = (int) Math.floorMod((nowNs >> SLICE_SHIFT) + offset, (long) voters.length);
+        for (int i = 0; i < voters.length; i++) {
+            weights[(first + i) % voters.length] = -i;
         }
-        return firstQuorum();
+        return firstQuorum(key);
     }
 
     /** Returns the first quorum of voting nodes of a resource, those that are late last; all nodes if fewer vote. */
     long of(LockKey key) {
-        for (int i = 0; i < nodes.length; i++) {
-            weights[i] = Doorkeeper.weightOf(key.hashCode(), nodes[i].identityHash());
+        for (int i = 0; i < voters.length; i++) {
+            weights[i] = Doorkeeper.weightOf(key.hashCode(), voters[i].nodeFor(key).identityHash());
         }
-        return firstQuorum();
+        return firstQuorum(key);
     }
 
-    /** The voting nodes with the greatest weights. */
-    private long firstQuorum() {
+    /** The nodes with the greatest weights among those that vote on a resource. */
+    private long firstQuorum(LockKey key) {
         long mask = 0;
-        for (int i = 0; i < nodes.length; i++) {
-            mask |= nodes[i].state() == NodeState.READY ? 1L << i : 0;
+        for (int i = 0; i < voters.length; i++) {
+            boolean isVoting = voters[i].nodeFor(key).state() == NodeState.READY && !voters[i].isSilentFor(key);
+            mask |= isVoting ? 1L << i : 0;
         }
         if (Long.bitCount(mask) < quorum) {
-            return Quorum.allOf(nodes.length);
+            return Quorum.allOf(voters.length);
         }
         while (Long.bitCount(mask) > quorum) {
             mask &= ~(1L << lastOf((mask & lateMask) == 0 ? mask : mask & lateMask));

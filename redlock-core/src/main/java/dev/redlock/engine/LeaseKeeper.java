@@ -7,6 +7,7 @@ import dev.redlock.LeaseListener;
 import dev.redlock.LeaseState;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.Log;
+import dev.redlock.node.NodeView;
 import dev.redlock.quorum.Quorum;
 
 /**
@@ -284,15 +285,18 @@ final class LeaseKeeper {
     }
 
     /** Revokes the grants of a node: leases without a quorum of other holder nodes are lost. */
-    void revoke(int nodeIndex) {
+    void revoke(NodeView node, LossCause cause) {
+        int nodeIndex = node.index();
         LeaseHandle lease = firstHeld;
         while (lease != null) {
             LeaseHandle next = lease.nextHeld;
             Claim claim = lease.claim;
-            if (claim.isExtending) {
-                claim.extendRound.revoke(nodeIndex);
+            if (conductor.isNodeOf(claim, node)) {
+                if (claim.isExtending) {
+                    claim.extendRound.revoke(nodeIndex);
+                }
+                dropHolder(claim, nodeIndex, cause);
             }
-            dropHolder(claim, nodeIndex, LossCause.CLOCK_JUMPED);
             // A listener may have released the next lease: then the scan starts again, which is harmless.
             lease = next != null && !isHeld(next) ? firstHeld : next;
         }

@@ -8,6 +8,7 @@ import dev.redlock.CloseReport;
 import dev.redlock.TransportKind;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
+import dev.redlock.node.Voter;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
@@ -43,7 +44,7 @@ public final class LockEngine {
     private final ClientConfig config;
     private final Conductor[] conductors;
     private final List<EventLoopRunner> ownThreads;
-    private final List<NodeView> nodes = new ArrayList<>();
+    private final boolean hasClusters;
     private final String transportDescription;
     private final LocalHolds localHolds = new LocalHolds();
     private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
@@ -54,11 +55,7 @@ public final class LockEngine {
         this.conductors = conductors;
         this.ownThreads = ownThreads;
         this.transportDescription = transportDescription;
-        for (Conductor conductor : conductors) {
-            for (int i = 0; i < config.nodes().size(); i++) {
-                nodes.add(conductor.node(i).view());
-            }
-        }
+        this.hasClusters = config.hasClusters();
     }
 
     /**
@@ -84,7 +81,10 @@ public final class LockEngine {
     }
 
     private static LockEngine onOwnLoops(ClientConfig config) {
-        boolean needsUnixSockets = config.nodes().stream().anyMatch(NodeAddress::isUnixSocket);
+        boolean needsUnixSockets = config.nodes()
+                .stream()
+                .flatMap(voter -> voter.servers().stream())
+                .anyMatch(NodeAddress::isUnixSocket);
         NettyTransport.Choice choice = chooseTransport(config.loops().transport(), needsUnixSockets);
         return onOwnLoops(config, Collections.nCopies(config.loops().count(), choice.transport()),
                 choice.description());
@@ -182,7 +182,7 @@ public final class LockEngine {
     /** The rest of the quarantine of each node, the longest of its event loops; 0 if there is none. */
     private long[] quarantineLeftNs() {
         long[] leftNs = new long[nodeCount()];
-        for (NodeView node : nodes) {
+        for (NodeView node : nodes()) {
             leftNs[node.index()] = Math.max(leftNs[node.index()], node.quarantineLeftNs());
         }
         return leftNs;
@@ -211,7 +211,7 @@ public final class LockEngine {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {
-            Log.log(System.Logger.Level.DEBUG, "some nodes have not replied within the connect timeout: {0}", nodes);
+            Log.log(System.Logger.Level.DEBUG, "some nodes have not replied within the connect timeout: {0}", nodes());
         }
     }
 
@@ -278,6 +278,9 @@ public final class LockEngine {
     public void acquire(LeaseHandle lease, LockKey key, AcquireSpec spec, long waitNs,
             AcquireCallback callback) {
         config.terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        if (spec.isFenced() && hasClusters) {
+            key.checkCounterSlot();
+        }
         lease.start(conductorOf(key), key, spec, waitNs, callback);
     }
 
@@ -307,9 +310,20 @@ public final class LockEngine {
         return localHolds;
     }
 
-    /** @return the nodes in configured order, once for each event loop */
+    /** @return the nodes in configured order, once for each event loop; the masters of a cluster as known now */
     public List<NodeView> nodes() {
+        List<NodeView> nodes = new ArrayList<>();
+        for (Conductor conductor : conductors) {
+            for (Voter voter : conductor.voters()) {
+                Collections.addAll(nodes, voter.views());
+            }
+        }
         return nodes;
+    }
+
+    /** @return whether the masters of a cluster change what {@link #nodes} returns */
+    public boolean hasClusters() {
+        return hasClusters;
     }
 
     /** @return number of nodes */

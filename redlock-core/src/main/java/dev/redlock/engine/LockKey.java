@@ -1,5 +1,7 @@
 package dev.redlock.engine;
 
+import dev.redlock.node.KeySlot;
+import dev.redlock.node.SlotKey;
 import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -11,7 +13,7 @@ import java.util.Arrays;
  *
  * @threading immutable
  */
-public final class LockKey {
+public final class LockKey implements SlotKey {
 
     /** Follows the lock's key in the counter's key. No lock's key may contain it, so no lock's key is a counter. */
     public static final String COUNTER_MARK = ":redlock:fence";
@@ -26,6 +28,8 @@ public final class LockKey {
     private final byte[] counterBulk;
     private final int nameLength;
     private final int hash;
+    /** The slot + 1; 0 until it is computed. */
+    private int slotNumber;
 
     private LockKey(String prefix, String resource, byte[] name, byte[] counterName) {
         this.prefix = prefix;
@@ -137,6 +141,38 @@ public final class LockKey {
     /** Returns the counter's key as a complete bulk string, borrowed. */
     byte[] counterBulk() {
         return counterBulk;
+    }
+
+    /** Computed when it is first needed, because only clusters need it. Any thread may compute it again. */
+    @Override
+    public int slot() {
+        int known = slotNumber;
+        if (known == 0) {
+            known = KeySlot.of(bulk, bulk.length - CRLF_BYTES - nameLength, nameLength) + 1;
+            slotNumber = known;
+        }
+        return known - 1;
+    }
+
+    /**
+     * Rejects a key whose counter is in another slot, so that no command of a cluster can use both.
+     *
+     * @throws IllegalArgumentException if it is
+     */
+    void checkCounterSlot() {
+        int counterLength = nameLengthOf(counterBulk);
+        if (slot() != KeySlot.of(counterBulk, counterBulk.length - CRLF_BYTES - counterLength, counterLength)) {
+            throw new IllegalArgumentException("resource \"" + this + "\" has a brace but no hash tag, so its fencing"
+                    + " counter is in another slot of a cluster: remove the brace, or write a complete {tag}");
+        }
+    }
+
+    private static int nameLengthOf(byte[] bulk) {
+        int headLength = 0;
+        while (bulk[headLength] != '\n') {
+            headLength++;
+        }
+        return bulk.length - CRLF_BYTES - headLength - 1;
     }
 
     /** Whether the name of the key, with its prefix, has these bytes. */

@@ -12,6 +12,8 @@ enum LossCause {
     KEY_GONE("a node does not hold the key any more"),
     /** The clock of a node has jumped, so its key may expire early. */
     CLOCK_JUMPED("the clock of a node jumped"),
+    /** The server was a replica of its cluster for some time, so it may lack the key. */
+    PROMOTED("a node was promoted again and may lack the key"),
     /** The event loop has ended before the client was closed. */
     LOOP_ENDED("the event loop ended");
 

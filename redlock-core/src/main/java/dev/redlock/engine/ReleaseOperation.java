@@ -87,7 +87,7 @@ final class ReleaseOperation {
         try {
             long untilNs = conductor.nowNs() + claim.ttlMsMax * NS_PER_MS;
             for (long left = claim.askedMask; left != 0; left &= left - 1) {
-                conductor.node(Long.numberOfTrailingZeros(left)).retainRelease(claim, untilNs);
+                conductor.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
             }
         } finally {
             end(claim, ReleaseOutcome.UNKNOWN);
@@ -163,7 +163,7 @@ final class ReleaseOperation {
             return;
         }
         if ((claim.possibleHolderMask & 1L << nodeIndex) != 0) {
-            conductor.node(nodeIndex).retainRelease(claim, conductor.nowNs() + claim.ttlMsMax * NS_PER_MS);
+            conductor.node(nodeIndex, claim).retainRelease(claim, conductor.nowNs() + claim.ttlMsMax * NS_PER_MS);
         }
         vote(claim, nodeIndex, vote);
     }

@@ -4,7 +4,7 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.CloseReport;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.Log;
-import dev.redlock.node.Node;
+import dev.redlock.node.Voter;
 import dev.redlock.time.DeadlineTimer;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
@@ -113,8 +113,8 @@ final class Shutdown {
             unreleased.add(lease.resource());
         }
         endAll(AcquireOutcome.Kind.CLOSED, lease -> keeper.loseWithoutNodes(lease.claim));
-        for (Node node : conductor.nodes()) {
-            node.end();
+        for (Voter voter : conductor.voters()) {
+            voter.end();
         }
         conductor.fanOut().close();
     }
@@ -154,8 +154,8 @@ final class Shutdown {
         report = newReport;
         isClosing = true;
         endAll(AcquireOutcome.Kind.CLOSED, conductor.releaseOperation()::release);
-        for (Node node : conductor.nodes()) {
-            node.drain();
+        for (Voter voter : conductor.voters()) {
+            voter.drain();
         }
         conductor.startTimer(timer, conductor.nowNs() + Math.min(timeoutNs, Long.MAX_VALUE / 4));
         closeNodesIfQuiet();
@@ -205,8 +205,8 @@ final class Shutdown {
 
     private void closeNodes() {
         conductor.stopTimer(timer);
-        for (Node node : conductor.nodes()) {
-            node.close();
+        for (Voter voter : conductor.voters()) {
+            voter.close();
         }
         // After the events of the closed channels, which complete the pending requests.
         conductor.executeUnlessEnding(this::end);

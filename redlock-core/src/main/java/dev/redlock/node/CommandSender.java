@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
 import java.lang.System.Logger.Level;
@@ -33,6 +34,9 @@ final class CommandSender {
         OPEN
     }
 
+    /** The next command is for a slot that the server imports. */
+    private static final RespCommand ASKING = RespCommand.of("ASKING");
+    private static final int ASKING_BYTES = 32;
     private static final int ARRAY_HEADER_BYTES = 16;
     /** {@code $}, a length, and two line ends. */
     private static final int BULK_OVERHEAD_BYTES = 16;
@@ -46,19 +50,26 @@ final class CommandSender {
     private Gate gate = Gate.CLOSED;
     private NodeConnection connection;
     private ServerCapabilities capabilities = ServerCapabilities.SCRIPTS;
+    /** Null on a voter that is no cluster. */
+    private final ClusterMember member;
+    /** The commands of this node alone; null on a voter that is no cluster. */
+    private final MemberBatch ownBatch;
     /** Where the bytes in the shared batch start that this node has not got. */
     private int segmentStart;
     private boolean isScriptLoading;
     /** The user may not run the script that finds out why a node refused an extension. */
     private boolean isExtendScriptForbidden;
 
-    CommandSender(NodeView view, NodeContext context, FanOut fanOut) {
+    /** Sends to a master of a cluster, or to a voter of its own if the member is null. */
+    CommandSender(NodeView view, NodeContext context, FanOut fanOut, ClusterMember member) {
         this.nodeIndex = view.index();
         this.view = view;
         this.statistics = view.statistics();
         this.health = view.health();
         this.context = context;
         this.fanOut = fanOut;
+        this.member = member;
+        this.ownBatch = member == null ? null : new MemberBatch(fanOut.buffers());
     }
 
     // ---- the connection ---------------------------------------------------------------------------------------------
@@ -83,6 +94,9 @@ final class CommandSender {
     void detach() {
         gate = Gate.CLOSED;
         connection = null;
+        if (ownBatch != null) {
+            ownBatch.free();
+        }
     }
 
     /** Whether commands can be sent; not during the handshake. */
@@ -96,6 +110,11 @@ final class CommandSender {
 
     int nodeIndex() {
         return nodeIndex;
+    }
+
+    /** The server in its cluster; null on a voter that is no cluster. */
+    ClusterMember member() {
+        return member;
     }
 
     // ---- sending ----------------------------------------------------------------------------------------------------
@@ -167,9 +186,46 @@ final class CommandSender {
         return refusal;
     }
 
+    /** Whether the node has memory for a command; always true if it gets a slice of the shared batch. */
+    boolean reserve(int bytes) {
+        if (ownBatch == null || !isConnected()) {
+            return true;
+        }
+        try {
+            return ownBatch.reserve(bytes, connection);
+        } catch (RuntimeException | Error e) {
+            connection.fail("commands cannot be written: " + e);
+            return false;
+        }
+    }
+
+    /** Copies a command that was enqueued, if the node does not get a slice of the shared batch. */
+    void copy(ByteBuf batch, int from, int to) {
+        if (ownBatch != null) {
+            ownBatch.copy(batch, from, to);
+        }
+    }
+
+    /** Writes the commands of this node alone so far to its connection. */
+    void writeOwn() {
+        if (!isConnected()) {
+            return;
+        }
+        try {
+            ownBatch.writeTo(connection);
+        } catch (RuntimeException | Error e) {
+            connection.fail("commands cannot be written: " + e);
+        }
+    }
+
+    /** The connection has flushed the commands of this node alone. */
+    void onFlushed() {
+        ownBatch.onFlushed();
+    }
+
     /** Leaves a range of the shared batch out: the bytes before it are written to the connection. */
     void skip(ByteBuf batch, int start, int end) {
-        if (isConnected()) {
+        if (ownBatch == null && isConnected()) {
             writeBatchEnd(batch, start);
             segmentStart = end;
         }
@@ -202,36 +258,52 @@ final class CommandSender {
     /** Sends a command by script to this node alone; false if there is no memory for it. */
     private boolean sendScript(LockRequest request, CommandKind kind, int sequence,
             boolean isSecondTry) {
+        return sendScript(request, kind, sequence, isSecondTry, false);
+    }
+
+    private boolean sendScript(LockRequest request, CommandKind kind, int sequence, boolean isSecondTry,
+            boolean isAsking) {
         int scriptLength = isSecondTry ? LockScripts.source(kind).length : 0;
-        ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength);
+        ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength + ASKING_BYTES);
         if (out == null) {
             return false;
         }
-        boolean isRegistering = kind.mayRegister() && request.isWakeUpWanted() && hasWakeUps();
+        boolean isRegistering = !isAsking && kind.mayRegister() && request.isWakeUpWanted() && hasWakeUps();
         if (isRegistering) {
             WakeUpRequest.writeTo(out);
+        } else if (isAsking) {
+            ASKING.writeTo(out);
         }
         if (isSecondTry) {
             LockScripts.writeEval(out, kind, request);
         } else {
             LockScripts.writeEvalSha(out, kind, request);
         }
-        return write(request, RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry), out, isRegistering);
+        int tag = RequestRing.tag(kind, CommandEncoding.SCRIPT, sequence, isSecondTry);
+        return isAsking ? writeAsking(request, tag, out) : write(request, tag, out, isRegistering);
     }
 
     /** Sends a release to this node alone; false if there is no memory for it. */
     boolean send(UndeliveredRelease release, boolean isEval) {
+        return send(release, isEval, false);
+    }
+
+    private boolean send(UndeliveredRelease release, boolean isEval, boolean isAsking) {
         CommandEncoding encoding = capabilities.releaseEncoding();
-        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isEval));
+        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isEval) + ASKING_BYTES);
         if (out == null) {
             return false;
+        }
+        if (isAsking) {
+            ASKING.writeTo(out);
         }
         if (encoding == CommandEncoding.SCRIPT) {
             LockScripts.writeRelease(out, release, isEval);
         } else {
             NativeCommands.writeRelease(out, encoding, release.resourceBulk(), release.token());
         }
-        return write(release, RequestRing.tag(CommandKind.RELEASE, encoding, 0, isEval), out, false);
+        int tag = RequestRing.tag(CommandKind.RELEASE, encoding, 0, isEval);
+        return isAsking ? writeAsking(release, tag, out) : write(release, tag, out, false);
     }
 
     /** Whether the node has rejected an optional command: it gets the script from now on. */
@@ -258,6 +330,19 @@ final class CommandSender {
         fanOut.sealReleases();
         fanOut.writeShared(this);
         return writeNow(request, tag, command, isRegistering);
+    }
+
+    /** As {@link #write} for a command that starts with {@code ASKING}. */
+    private boolean writeAsking(InFlightRequest request, int tag, ByteBuf command) {
+        fanOut.sealReleases();
+        fanOut.writeShared(this);
+        if (!isConnected() || !connection.addWithAsking(request, tag)) {
+            command.release();
+            return false;
+        }
+        connection.write(command);
+        fanOut.scheduleFlush();
+        return true;
     }
 
     private boolean writeNow(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
@@ -354,7 +439,10 @@ final class CommandSender {
         return refusalOf(kind) == VoteFailure.NONE && request.isSecondTryWanted(kind, sequence);
     }
 
-    void onError(LockRequest request, int tag, VoteFailure failure, String errorCode) {
+    void onError(LockRequest request, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
+        if (redirect != null && member.voter().redirect(this, request, tag, redirect)) {
+            return;
+        }
         CommandKind kind = RequestRing.kindOf(tag);
         int sequence = RequestRing.sequenceOf(tag);
         CommandEncoding encoding = RequestRing.encodingOf(tag);
@@ -420,7 +508,39 @@ final class CommandSender {
         fanOut.onBatchOutcome(releases);
     }
 
-    void onBatchError(ReleaseBatch releases, int tag, VoteFailure failure, String errorCode) {
+    /** Sends a command that another server of the cluster has redirected; false if it cannot be sent. */
+    boolean sendRedirected(LockRequest request, CommandKind kind, int sequence, boolean isAsk) {
+        return isSecondTryPossible(request, kind, sequence) && sendScript(request, kind, sequence, true, isAsk);
+    }
+
+    /** As above for a release that was kept. */
+    boolean sendRedirected(UndeliveredRelease release, boolean isAsk) {
+        return refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && send(release, true, isAsk);
+    }
+
+    /** The keys of a batch are at different servers now: each release is sent alone. */
+    private void sendEach(ReleaseBatch releases, int tag, VoteFailure failure, String errorCode,
+            SlotRedirect redirect) {
+        int single = RequestRing.tag(
+                releases.kind() == CommandKind.RELEASE_MANY ? CommandKind.RELEASE : CommandKind.RELEASE_FENCED,
+                CommandEncoding.SCRIPT, 0, RequestRing.isSecondTry(tag));
+        for (long left = releases.membersOf(nodeIndex); left != 0; left &= left - 1) {
+            LockRequest request = releases.member(Long.numberOfTrailingZeros(left));
+            // After TRYAGAIN the release may meet its first redirection.
+            boolean isSent = redirect == null && isSecondTryPossible(request, RequestRing.kindOf(single), 0)
+                    && sendScript(request, RequestRing.kindOf(single), 0, false);
+            if (!isSent) {
+                onError(request, single, failure, errorCode, redirect);
+            }
+        }
+        fanOut.onBatchOutcome(releases);
+    }
+
+    void onBatchError(ReleaseBatch releases, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
+        if (redirect != null || member != null && failure == VoteFailure.TRYAGAIN) {
+            sendEach(releases, tag, failure, errorCode, redirect);
+            return;
+        }
         if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag)
                 && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && sendScript(releases)) {
             return;

@@ -21,7 +21,11 @@ public final class FanOut {
 
     private final EventLoop loop;
     private final DirectBuffers buffers;
+    /** The senders by voter. That of a cluster is the one that the last command was routed to. */
     private final CommandSender[] senders;
+    /** The clusters by voter; null for other voters. */
+    private final ClusterVoter[] clusters;
+    private long clusterMask;
     private final Runnable flushTask = this::flush;
     private final int releaseBatchMax;
     private final ReleaseBatcher plain = new ReleaseBatcher(CommandKind.RELEASE, CommandKind.RELEASE_MANY);
@@ -47,11 +51,40 @@ public final class FanOut {
         this.loop = loop;
         this.buffers = buffers;
         this.senders = new CommandSender[nodeCount];
+        this.clusters = new ClusterVoter[nodeCount];
         this.batch = new SharedBatch(buffers, senders);
     }
 
     void add(CommandSender sender) {
         senders[sender.nodeIndex()] = sender;
+    }
+
+    /** Adds a voter that is a cluster; the sender is that of a key without a known owner. */
+    void add(ClusterVoter cluster, CommandSender unrouted) {
+        add(unrouted);
+        clusters[unrouted.nodeIndex()] = cluster;
+        clusterMask |= 1L << unrouted.nodeIndex();
+        setMembers(unrouted.nodeIndex(), new CommandSender[0]);
+    }
+
+    /** Sets the servers of a cluster. */
+    void setMembers(int voterIndex, CommandSender[] members) {
+        batch.setMembers(voterIndex, members);
+    }
+
+    /**
+     * Chooses the server of each cluster that gets a command.
+     *
+     * @return the clusters that do not vote on it because its slot has a new owner, as a mask
+     */
+    private long route(SlotKey key, boolean isVote) {
+        long silentMask = 0;
+        for (long left = clusterMask; left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            senders[i] = clusters[i].nodeFor(key).sender();
+            silentMask |= isVote && clusters[i].isSilentFor(key) ? 1L << i : 0;
+        }
+        return silentMask;
     }
 
     /**
@@ -74,8 +107,9 @@ public final class FanOut {
             // A later command for the same resource must not overtake its release.
             sealReleases();
         }
+        long silentMask = clusterMask == 0 ? 0 : route(request, kind.isVote());
         long sent = 0;
-        for (long left = mask; left != 0;) {
+        for (long left = mask & ~silentMask; left != 0;) {
             // One pass, unless the nodes have different commands.
             CommandEncoding encoding = senders[Long.numberOfTrailingZeros(left)].encodingOf(request, kind);
             long group = withEncoding(request, kind, encoding, left);
@@ -110,6 +144,10 @@ public final class FanOut {
         if (out == null) {
             return 0;
         }
+        if (clusterMask != 0) {
+            // Room may have taken a flush, whose events send other commands.
+            route(request, false);
+        }
         int start = out.writerIndex();
         boolean isWakeUpWanted = kind.mayRegister() && request.isWakeUpWanted();
         if (isWakeUpWanted) {
@@ -126,7 +164,7 @@ public final class FanOut {
         for (CommandSender sender : senders) {
             boolean isWanted = (mask & 1L << sender.nodeIndex()) != 0;
             boolean isRegistering = isWakeUpWanted && sender.hasWakeUps();
-            if (!isWanted
+            if (!isWanted || !sender.reserve(end - start)
                     || sender.enqueue(request, kind, encoding, sequence, isRegistering) != VoteFailure.NONE) {
                 sender.skip(out, start, end);
                 continue;
@@ -134,6 +172,9 @@ public final class FanOut {
             sent |= 1L << sender.nodeIndex();
             if (isWakeUpWanted && !isRegistering) {
                 sender.skip(out, start, commandStart);
+                sender.copy(out, commandStart, end);
+            } else {
+                sender.copy(out, start, end);
             }
         }
         return sent;
@@ -230,22 +271,58 @@ public final class FanOut {
             long nodes = releases.nodesOf(0);
             origin.recycle(releases);
             send(single, origin.single(), 0, nodes);
-        } else {
-            send(releases, origin);
+            return;
         }
+        if (clusterMask != 0) {
+            sendBySlot(releases, origin);
+        }
+        send(releases, origin, ~clusterMask);
     }
 
-    private void send(ReleaseBatch releases, ReleaseBatcher origin) {
-        long natives = origin.single() == CommandKind.RELEASE ? releasedNatively() : 0;
+    private void send(ReleaseBatch releases, ReleaseBatcher origin, long mask) {
+        long natives = origin.single() == CommandKind.RELEASE ? releasedNatively() & mask : 0;
         for (int i = 0; natives != 0 && i < releases.length(); i++) {
             send(releases.member(i), origin.single(), 0, natives & releases.nodesOf(i));
         }
-        long others = releases.nodes() & ~natives;
+        long others = releases.nodes() & mask & ~natives;
         if (others == 0) {
             origin.recycle(releases);
         } else {
             sendTogether(releases, others);
         }
+    }
+
+    /** Sends the releases of each slot together to the clusters: the keys of one command share a slot. */
+    private void sendBySlot(ReleaseBatch releases, ReleaseBatcher origin) {
+        long left = 0;
+        for (int i = 0; i < releases.length(); i++) {
+            left |= (releases.nodesOf(i) & clusterMask) != 0 ? 1L << i : 0;
+        }
+        while (left != 0) {
+            int first = Long.numberOfTrailingZeros(left);
+            long sameSlot = withSlot(releases, releases.member(first).slot(), left);
+            left &= ~sameSlot;
+            if (Long.bitCount(sameSlot) == 1) {
+                send(releases.member(first), origin.single(), 0, clusterMask & releases.nodesOf(first));
+                continue;
+            }
+            ReleaseBatch together = origin.newBatch();
+            for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
+                int i = Long.numberOfTrailingZeros(rest);
+                together.add(releases.member(i), clusterMask & releases.nodesOf(i));
+            }
+            route(releases.member(first), false);
+            send(together, origin, clusterMask);
+        }
+    }
+
+    private static long withSlot(ReleaseBatch releases, int slot, long mask) {
+        long sameSlot = 0;
+        for (long left = mask; left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            sameSlot |= releases.member(i).slot() == slot ? 1L << i : 0;
+        }
+        return sameSlot;
     }
 
     private void sendTogether(ReleaseBatch releases, long mask) {
@@ -280,19 +357,29 @@ public final class FanOut {
         if (out == null) {
             return 0;
         }
+        if (clusterMask != 0) {
+            // Room may have taken a flush, whose events send other commands.
+            route(firstOf(releases, members), false);
+        }
         int start = out.writerIndex();
         LockScripts.writeBatch(out, releases, members, false);
         int end = out.writerIndex();
         long sent = 0;
         for (CommandSender sender : senders) {
             long bit = 1L << sender.nodeIndex();
-            if ((mask & bit) == 0 || sender.enqueue(releases) != VoteFailure.NONE) {
+            if ((mask & bit) == 0 || !sender.reserve(end - start) || sender.enqueue(releases) != VoteFailure.NONE) {
                 sender.skip(out, start, end);
             } else {
+                sender.copy(out, start, end);
                 sent |= bit;
             }
         }
         return sent;
+    }
+
+    /** A member that still waits for an outcome; others may be in their pool already. */
+    private static LockRequest firstOf(ReleaseBatch releases, long members) {
+        return releases.member(Long.numberOfTrailingZeros(members));
     }
 
     void onBatchOutcome(ReleaseBatch releases) {
@@ -306,23 +393,25 @@ public final class FanOut {
     /** Reports to a request the nodes that it was not sent to. */
     void report(LockRequest request, CommandKind kind, int sequence, long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
-            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
-            request.onNotSent(sender.nodeIndex(), kind, sequence, whyUnsent(sender, kind));
+            int index = Long.numberOfTrailingZeros(left);
+            request.onNotSent(index, kind, sequence, whyUnsent(request, kind, index));
         }
     }
 
     /** Reports to the members of a batch the nodes that it was not sent to. */
     void report(ReleaseBatch releases, long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
-            CommandSender sender = senders[Long.numberOfTrailingZeros(left)];
-            releases.onNotSent(sender.nodeIndex(), whyUnsent(sender, CommandKind.RELEASE));
+            int index = Long.numberOfTrailingZeros(left);
+            LockRequest first = firstOf(releases, releases.membersOf(index));
+            releases.onNotSent(index, whyUnsent(first, CommandKind.RELEASE, index));
             onBatchOutcome(releases);
         }
     }
 
     /** The reason now. If there is none any more, or the command did not fit, the reason was back-pressure. */
-    private static VoteFailure whyUnsent(CommandSender sender, CommandKind kind) {
-        VoteFailure refusal = sender.refusalOf(kind);
+    private VoteFailure whyUnsent(SlotKey key, CommandKind kind, int index) {
+        boolean isSilent = clusterMask != 0 && (route(key, kind.isVote()) & 1L << index) != 0;
+        VoteFailure refusal = isSilent ? VoteFailure.SLOT_MOVED : senders[index].refusalOf(kind);
         return refusal == VoteFailure.NONE ? VoteFailure.BACK_PRESSURE : refusal;
     }
 

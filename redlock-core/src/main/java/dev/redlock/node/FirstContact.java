@@ -73,7 +73,9 @@ final class FirstContact {
         this.view = view;
         this.onDecided = onDecided;
         this.markKey = context.options().markKey();
-        context.freshGroup().add(this);
+        if (markKey != null) {
+            context.freshGroup().add(this);
+        }
     }
 
     /** Whether the decision whether the node votes early is a matter of milliseconds. */

@@ -15,7 +15,7 @@ import java.util.function.Consumer;
  *
  * <pre>
  * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT TRACKING ON OPTIN NOLOOP | CLIENT SETINFO ...
- *     | INFO server | INFO replication | TIME
+ *     | INFO server | [CLUSTER MYID] | INFO replication | TIME
  *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1 | SCRIPT LOAD ...
  * </pre>
  *
@@ -40,6 +40,7 @@ final class Handshake {
     private static final RespCommand TIME = RespCommand.of("TIME");
     private static final RespCommand INFO_SERVER = RespCommand.of("INFO", "server");
     private static final RespCommand INFO_REPLICATION = RespCommand.of("INFO", "replication");
+    private static final RespCommand CLUSTER_ID = RespCommand.of("CLUSTER", "MYID");
     private static final RespCommand TRACKING = RespCommand.of("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
     private static final RespCommand LIBRARY_NAME = RespCommand.of("CLIENT", "SETINFO", "LIB-NAME", "redlock");
     /** It is shorter than a token and so no lock's value: an existing key of this name is not changed. */
@@ -60,8 +61,8 @@ final class Handshake {
      */
     interface Listener {
 
-        /** The node may be used. */
-        void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities);
+        /** The node may be used. The identity is null for a voter that is no cluster. */
+        void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities, MemberIdentity identity);
 
         /** The server cannot be used until a person changes something. */
         void onRejected(String reason);
@@ -107,6 +108,9 @@ final class Handshake {
     private RespValue setIfEqualReply;
     private long uptimeSeconds = UNKNOWN;
     private long timeSentNs;
+    /** Null on a voter that is no cluster. */
+    private String clusterNodeId;
+    private MemberIdentity memberIdentity;
     private String wakeUpProblem;
     private int scriptsLeft = LockScripts.SCRIPTED.size();
 
@@ -145,6 +149,9 @@ final class Handshake {
         }
         send(command(LIBRARY_NAME), this::onIgnored);
         send(command(INFO_SERVER), this::onInfoServer);
+        if (isMember()) {
+            send(command(CLUSTER_ID), this::onClusterId);
+        }
         send(command(INFO_REPLICATION), this::onInfoReplication);
         timeSentNs = clock.nanoTime();
         send(sender.timeCommand(), this::onTime);
@@ -332,12 +339,17 @@ final class Handshake {
             return;
         }
         String mode = modeOf(reply.asText());
-        if ("cluster".equals(mode)) {
-            reject("the server is a cluster node: a node must be an independent master, clusters are not supported");
+        if ("cluster".equals(mode) && !isMember()) {
+            reject("the server is part of a cluster: write redis-cluster:// in its address, or configure an independent"
+                    + " master");
             return;
         }
         if ("sentinel".equals(mode)) {
             reject("the server is a Sentinel: a node must be an independent master, configure the master's address");
+            return;
+        }
+        if (isMember() && !"cluster".equals(mode)) {
+            reject("the server is part of no cluster: write its address without redis-cluster://, as host:port");
             return;
         }
         runId = field(reply.asText(), "run_id");
@@ -359,11 +371,34 @@ final class Handshake {
             reject("INFO replication failed: " + codeOf(reply.asText()) + "; allow the command");
             return;
         }
+        if (isMember()) {
+            memberIdentity = MemberIdentity.of(clusterNodeId, reply.asText());
+            if (memberIdentity == null) {
+                reject("INFO replication lacks master_replid, which shows promotions; connect to the server itself");
+            }
+            return;
+        }
         String role = field(reply.asText(), "role");
         if (!"master".equals(role)) {
             reject("the server's role is " + SafeText.of(role, SHOWN_LENGTH_MAX)
                     + ": a node must be an independent master, configure the address of one");
         }
+    }
+
+    private boolean isMember() {
+        return sender.member() != null;
+    }
+
+    private void onClusterId(RespValue reply) {
+        if (!isUsable(reply)) {
+            return;
+        }
+        if (reply.isError() || reply.isNull()) {
+            reject("CLUSTER MYID failed: " + (reply.isNull() ? "no id" : codeOf(reply.asText()))
+                    + "; allow the command, which the client needs on a cluster");
+            return;
+        }
+        clusterNodeId = reply.asText();
     }
 
     private void onTime(RespValue reply) {
@@ -411,7 +446,7 @@ final class Handshake {
 
     private void finish() {
         stage = Stage.DONE;
-        listener.onHandshake(runId, uptimeSeconds, capabilities());
+        listener.onHandshake(runId, uptimeSeconds, capabilities(), memberIdentity);
     }
 
     private void reject(String reason) {

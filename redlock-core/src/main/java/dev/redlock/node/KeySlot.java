@@ -13,6 +13,7 @@ public final class KeySlot {
     public static final int COUNT = 16_384;
 
     /** The polynomial of XMODEM: x^16 + x^12 + x^5 + 1. */
+    private static final int CRLF_BYTES = 2;
     private static final int POLYNOMIAL = 0x1021;
     private static final char[] TABLE = table();
 
@@ -44,6 +45,12 @@ public final class KeySlot {
         int open = indexOf('{', bytes, start, end);
         int close = open < 0 ? -1 : indexOf('}', bytes, open + 1, end);
         return close > open + 1 ? crc16(bytes, open + 1, close) & COUNT - 1 : crc16(bytes, start, end) & COUNT - 1;
+    }
+
+    /** The slot of a key that is encoded as a bulk string, {@code $6\r\norders\r\n}. */
+    static int ofBulk(byte[] bulk) {
+        int start = indexOf('\n', bulk, 0, bulk.length) + 1;
+        return of(bulk, start, bulk.length - start - CRLF_BYTES);
     }
 
     private static int indexOf(char wanted, byte[] bytes, int start, int end) {

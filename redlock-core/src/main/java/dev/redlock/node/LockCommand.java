@@ -7,7 +7,7 @@ import dev.redlock.quorum.Token;
  *
  * @threading event-loop-confined
  */
-public interface LockCommand {
+public interface LockCommand extends SlotKey {
 
     /** @return the resource as a complete bulk string, {@code $6\r\norders\r\n}; borrowed, not to be changed */
     byte[] resourceBulk();

@@ -9,6 +9,7 @@ import dev.redlock.transport.Login;
 import dev.redlock.transport.NodeAddress;
 import dev.redlock.transport.TlsChannel;
 import java.lang.System.Logger.Level;
+import java.util.function.Function;
 
 /**
  * The life of one Redis or Valkey master on one event loop: connect, handshake, vote, and connect again when the
@@ -21,12 +22,14 @@ import java.lang.System.Logger.Level;
  *
  * @threading event-loop-confined
  */
-public final class Node {
+public final class Node extends Voter {
 
     /** The delay after a rejection that only a person can end: wrong password, a replica, a duplicate. */
     private static final long REJECTED_DELAY_MS = 5_000;
 
     private final NodeContext context;
+    /** Null on a voter that is no cluster. */
+    private final ClusterMember member;
     private final NodeOptions options;
     private final FanOut fanOut;
     private final NodeView view;
@@ -55,11 +58,18 @@ public final class Node {
      * @param fanOut  writes the commands for all nodes
      */
     public Node(int index, NodeAddress address, NodeContext context, FanOut fanOut) {
+        this(index, address, context, fanOut, null);
+        fanOut.add(sender);
+    }
+
+    /** As above for a server of a cluster, which the cluster adds to the fan-out. */
+    Node(int index, NodeAddress address, NodeContext context, FanOut fanOut, ClusterMember member) {
         this.context = context;
+        this.member = member;
         this.options = context.options();
         this.fanOut = fanOut;
         this.view = new NodeView(index, address, context.clock(), context.listener());
-        this.sender = new CommandSender(view, context, fanOut);
+        this.sender = new CommandSender(view, context, fanOut, member);
         this.redelivery = new ReleaseRedelivery(view, context, sender);
         this.connector = new NodeConnector(address, context, this::newConnection, events);
         this.authenticator = new Authenticator(context, sender, view, events);
@@ -69,12 +79,12 @@ public final class Node {
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
         this.clock = new NodeClock(options.drift(), options.clockSampleMs() > 0);
         this.monitor = new NodeMonitor(context, sender, events);
-        fanOut.add(sender);
+        context.peers().add(this);
     }
 
     // ---- for the engine ---------------------------------------------------------------------------------------------
 
-    /** Starts to connect. */
+    @Override
     public void open() {
         connector.connect();
     }
@@ -89,7 +99,33 @@ public final class Node {
         return view;
     }
 
-    /** @return whether the node pushes changes of keys that an acquire registers */
+    @Override
+    public Node nodeFor(SlotKey key) {
+        return this;
+    }
+
+    @Override
+    public boolean isSilentFor(SlotKey key) {
+        return false;
+    }
+
+    /** The engine asks after a change of the state that settles a node. */
+    @Override
+    public boolean isSettled() {
+        return true;
+    }
+
+    @Override
+    public NodeView[] views() {
+        return new NodeView[]{view};
+    }
+
+    @Override
+    public long roundTripNs() {
+        return view.roundTripNs();
+    }
+
+    @Override
     public boolean hasWakeUps() {
         return sender.wakeUpProblem() == null;
     }
@@ -113,35 +149,25 @@ public final class Node {
         redelivery.retain(command, untilNs);
     }
 
-    /**
-     * The node's wall clock, as the last sample shows it; also while the node is not connected.
-     *
-     * @param nowNs monotonic time
-     * @return microseconds since the epoch, 0 before the first sample
-     */
+    @Override
     public long wallUs(long nowNs) {
         return clock.wallUs(nowNs);
     }
 
-    /**
-     * Whether the node may vote at a time. Only a quarantine that lasts longer is certain.
-     *
-     * @param timeNs monotonic time
-     * @return false if it is in quarantine until then
-     */
+    @Override
     public boolean mayVoteBy(long timeNs) {
         return state() != NodeState.QUARANTINED || firstContact.isPending()
                 || voteGuard.quarantineEndNs(nowNs()) - timeNs <= 0;
     }
 
-    /** Frees memory that was not needed since the last call. To be called at regular intervals. */
+    @Override
     public void trim() {
         if (connection != null) {
             connection.trim();
         }
     }
 
-    /** Sends only releases from now on. */
+    @Override
     public void drain() {
         voteGuard.stop();
         firstContact.stop();
@@ -153,7 +179,7 @@ public final class Node {
         }
     }
 
-    /** Closes the connection; the outcome of each request in flight is unknown. */
+    @Override
     public void close() {
         context.timers().stop(handshakeTimer);
         voteGuard.stop();
@@ -167,7 +193,7 @@ public final class Node {
         }
     }
 
-    /** As {@link #close}, if the loop has terminated and will not report the end of the connection. */
+    @Override
     public void end() {
         NodeConnection ended = connection;
         close();
@@ -188,6 +214,41 @@ public final class Node {
         return identity;
     }
 
+    // ---- for its cluster --------------------------------------------------------------------------------------------
+
+    CommandSender sender() {
+        return sender;
+    }
+
+    /** Moves the releases that this node could not be sent to other nodes. */
+    void moveUndelivered(Function<UndeliveredRelease, Node> newNode) {
+        redelivery.moveAll(release -> newNode.apply(release).redelivery);
+    }
+
+    /** Gets the outcome of a release that another server of the cluster has redirected here. */
+    void own(UndeliveredRelease release) {
+        release.moveTo(redelivery);
+    }
+
+    /** Keeps a release that another server of the cluster could not be sent, or has redirected. */
+    void adopt(UndeliveredRelease release) {
+        redelivery.adopt(release);
+    }
+
+    /** A check has shown the server's place in its cluster. */
+    void onMemberIdentity(MemberIdentity shown) {
+        if (!isConnected() || state() == NodeState.DRAINING
+                || !voteGuard.onMemberIdentity(shown, member.voter().silenceNs())) {
+            return;
+        }
+        if (voteGuard.objection() == null) {
+            leaveQuarantine();
+        } else {
+            quarantine(voteGuard.objection());
+            context.listener().onPromotion(view);
+        }
+    }
+
     // ---- handshake --------------------------------------------------------------------------------------------------
 
     private NodeConnection newConnection(TlsChannel tls) {
@@ -198,7 +259,8 @@ public final class Node {
         disconnect("the handshake took longer than " + options.handshakeTimeoutMs() + " ms");
     }
 
-    private void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities) {
+    private void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities,
+            MemberIdentity shown) {
         Node owner = identity.findOwner(runId);
         if (owner != null) {
             reject(ServerIdentity.problemOf(owner), REJECTED_DELAY_MS);
@@ -210,6 +272,9 @@ public final class Node {
         identity.adopt(runId, nowNs);
         rejectDuplicates();
         voteGuard.onHandshake(runId, uptimeSeconds);
+        if (member != null) {
+            voteGuard.onMemberIdentity(shown, member.voter().silenceNs());
+        }
         sender.onHandshake(capabilities);
         view.setWakeUpProblem(capabilities.wakeUpProblem());
         monitor.start(connection);
@@ -220,6 +285,9 @@ public final class Node {
         if (state() == NodeState.QUARANTINED) {
             firstContact.start(runId);
             startVoting();
+        }
+        if (member != null) {
+            member.voter().onHandshake(member, shown.nodeId());
         }
     }
 
@@ -444,8 +512,9 @@ public final class Node {
         }
 
         @Override
-        public void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities) {
-            Node.this.onHandshake(runId, uptimeSeconds, capabilities);
+        public void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities,
+                MemberIdentity shown) {
+            Node.this.onHandshake(runId, uptimeSeconds, capabilities, shown);
         }
 
         @Override

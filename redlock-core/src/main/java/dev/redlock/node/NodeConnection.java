@@ -23,8 +23,13 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     private static final RespLimits LIMITS = RespLimits.defaults()
             .bulkLengthMax(1 << 20)
             .replyBytesMax(4 << 20)
-            .elementCountMax(4096)
+            // A map of a cluster has up to 16384 ranges.
+            .elementCountMax(KeySlot.COUNT)
             .depthMax(16);
+
+    /** The redirected command has its own reply. */
+    private static final ValueRequest ASKING = new ValueRequest(reply -> {
+    });
 
     /** The first byte of the records that a server with TLS may send first. */
     private static final int TLS_ALERT = 21;
@@ -113,6 +118,19 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
             return false;
         }
         wakeUps.onRegister();
+        return addSecond(request, tag);
+    }
+
+    /**
+     * Adds a request for a slot that the server imports. The bytes of {@code ASKING} and of the request follow.
+     *
+     * @return false if there is no memory for it
+     */
+    boolean addWithAsking(InFlightRequest request, int tag) {
+        return add(ASKING, 0) && addSecond(request, tag);
+    }
+
+    private boolean addSecond(InFlightRequest request, int tag) {
         if (!add(request, tag)) {
             // The reply to the first command would be assigned to another request.
             fail("no memory for a request");

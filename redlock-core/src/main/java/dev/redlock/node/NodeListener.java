@@ -32,6 +32,21 @@ public interface NodeListener {
      */
     void onClockJump(NodeView node);
 
+    /**
+     * The server was a replica for some time and is a master again, so it may lack locks that it granted before: its
+     * votes no longer count.
+     *
+     * @param node the node
+     */
+    void onPromotion(NodeView node);
+
+    /**
+     * The client has learned the masters of a cluster.
+     *
+     * @param voterIndex which voter
+     */
+    void onSlotMap(int voterIndex);
+
     /** Bytes of a node have arrived; their replies follow. */
     void onReadStart();
 

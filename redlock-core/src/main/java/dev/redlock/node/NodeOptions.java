@@ -27,11 +27,13 @@ import dev.redlock.transport.TlsContexts;
  * @param areScriptsOptional  load no scripts on a node whose conditional commands suffice for plain locks
  * @param loginSource         the user's credentials provider; null if the addresses contain the credentials
  * @param tls                 TLS of the nodes that use it; null if none does
+ * @param clusterNodeTimeoutMs how long a deposed master of a cluster may serve clients, if the cluster does not tell
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,
         int reconnectDelayMsMin, int reconnectDelayMsMax, long maxTtlMs, RestartGuardMode guardMode, Drift drift,
         int clockSampleMs, int inFlightMax, int unsentBytesMax, String probeKey, String markKey,
         int releaseBatchMax, int undeliveredReleasesMax, String clientName, boolean areWakeUpsWanted,
-        boolean areScriptsOptional, LoginSource loginSource, TlsContexts tls) {
+        boolean areScriptsOptional, LoginSource loginSource, TlsContexts tls,
+        long clusterNodeTimeoutMs) {
 }

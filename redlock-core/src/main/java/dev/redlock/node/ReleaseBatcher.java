@@ -31,11 +31,16 @@ final class ReleaseBatcher {
     /** Adds a release for the nodes of a mask; returns the batch with it. */
     ReleaseBatch add(LockRequest request, long nodes) {
         if (pending == null) {
-            ReleaseBatch pooled = free.poll();
-            pending = pooled == null ? new ReleaseBatch(many) : pooled;
+            pending = newBatch();
         }
         pending.add(request, nodes);
         return pending;
+    }
+
+    /** An empty batch of the pool. */
+    ReleaseBatch newBatch() {
+        ReleaseBatch pooled = free.poll();
+        return pooled == null ? new ReleaseBatch(many) : pooled;
     }
 
     /** Takes the collected releases; null if there are none. */

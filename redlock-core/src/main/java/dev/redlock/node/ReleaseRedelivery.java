@@ -1,5 +1,7 @@
 package dev.redlock.node;
 
+import java.util.function.Function;
+
 /**
  * Keeps the releases that one node could not be sent, and sends them when the node is connected again. They go out
  * before any command that needs a vote.
@@ -26,6 +28,24 @@ final class ReleaseRedelivery {
         publishCounts();
     }
 
+    /** Keeps a release of another server of the cluster. */
+    void adopt(UndeliveredRelease release) {
+        release.moveTo(this);
+        queue.add(release);
+        publishCounts();
+    }
+
+    /** Moves all releases that wait to the ones that a function chooses. */
+    void moveAll(Function<UndeliveredRelease, ReleaseRedelivery> newOwner) {
+        for (int left = queue.length(); left > 0; left--) {
+            UndeliveredRelease release = queue.poll(nowNs());
+            if (release != null) {
+                newOwner.apply(release).adopt(release);
+            }
+        }
+        publishCounts();
+    }
+
     /** Sends as many as the connection accepts. */
     void sendAll() {
         while (sender.isConnected() && queue.length() > 0 && !sender.isCongested()) {
@@ -45,7 +65,10 @@ final class ReleaseRedelivery {
     }
 
     /** An error will most likely repeat, so the release is not sent again: the key expires. */
-    void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode) {
+    void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
+        if (redirect != null && sender.member().voter().redirect(sender, release, tag, redirect)) {
+            return;
+        }
         boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
         boolean isRejectedCommand = sender.isReplacedByScript(tag, failure);
         if ((isUnknownScript || isRejectedCommand) && sender.refusalOf(CommandKind.RELEASE) == VoteFailure.NONE

@@ -5,6 +5,7 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.resp.RespValueReader;
 import dev.redlock.resp.RespVisitor;
 import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
 
 /**
  * Assigns each reply of a connection to the oldest request in flight.
@@ -35,6 +36,8 @@ final class ReplyReader implements RespVisitor {
     private Scalar scalar = Scalar.NONE;
     private long integer;
     private VoteFailure failure;
+    /** The other server that an error of a cluster names; null if it names none. */
+    private SlotRedirect redirect;
     private String errorCode = "";
     private RespValue value;
     private int depth;
@@ -88,9 +91,17 @@ final class ReplyReader implements RespVisitor {
             errorCode = failure == VoteFailure.ERROR
                     ? VoteFailure.codeOf(buf, index, length, errorCode)
                     : failure.text();
+            redirect = sender.member() != null && (failure == VoteFailure.MOVED || failure == VoteFailure.ASK)
+                    ? redirectIn(buf, index, length)
+                    : null;
         } else {
             other.onSimpleError(buf, index, length);
         }
+    }
+
+    private static SlotRedirect redirectIn(ByteBuf buf, int index, int length) {
+        return SlotRedirect.parse(
+                buf.toString(index, Math.min(length, SlotRedirect.LENGTH_MAX + 1), StandardCharsets.ISO_8859_1));
     }
 
     @Override
@@ -121,7 +132,7 @@ final class ReplyReader implements RespVisitor {
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
             ring.removeHead();
-            sender.onError(request, tag, failure, errorCode);
+            sender.onError(request, tag, failure, errorCode, redirect);
         } else if (RequestRing.encodingOf(tag).isAnsweredByOk()) {
             if (reply != Scalar.OK && reply != Scalar.NULL) {
                 throw wrongType();
@@ -143,7 +154,7 @@ final class ReplyReader implements RespVisitor {
         scalar = Scalar.NONE;
         if (reply == Scalar.ERROR) {
             ring.removeHead();
-            release.onError(tag, failure, errorCode);
+            release.onError(tag, failure, errorCode, redirect);
         } else if (reply == Scalar.INTEGER) {
             ring.removeHead();
             release.onReply(integer);
@@ -162,7 +173,7 @@ final class ReplyReader implements RespVisitor {
         elementIndex = 0;
         if (reply == Scalar.ERROR) {
             ring.removeHead();
-            sender.onBatchError(releases, tag, failure, errorCode);
+            sender.onBatchError(releases, tag, failure, errorCode, redirect);
         } else if (count == sender.lengthOf(releases)) {
             ring.removeHead();
             sender.onBatchReply(releases, deleted);

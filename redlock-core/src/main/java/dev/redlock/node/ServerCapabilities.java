@@ -23,7 +23,7 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
      * them after the command's name and the user's permissions.
      */
     private static final Set<String> KNOWN_BUT_FAILED = Set.of("OOM", "MISCONF", "NOREPLICAS", "READONLY", "MASTERDOWN",
-            "WRONGTYPE");
+            "WRONGTYPE", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN");
     /** Part of the error about a forbidden key. The error about a forbidden command has "to run" instead. */
     private static final String KEY_FORBIDDEN = "permissions to access";
 

@@ -83,7 +83,7 @@ final class ServerIdentity {
     }
 
     private boolean isOther(Node peer) {
-        return peer != null && peer != node;
+        return peer != node;
     }
 
     private boolean isKept() {

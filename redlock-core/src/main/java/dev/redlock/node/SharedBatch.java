@@ -18,6 +18,8 @@ final class SharedBatch {
 
     private final DirectBuffers buffers;
     private final CommandSender[] senders;
+    /** The servers of each voter that is a cluster; null for other voters, and null without a cluster. */
+    private CommandSender[][] members;
     private ByteBuf batch;
     private ByteBuf timeCommand;
     private int lastNode = ANY_NODE;
@@ -26,6 +28,14 @@ final class SharedBatch {
     SharedBatch(DirectBuffers buffers, CommandSender[] senders) {
         this.buffers = buffers;
         this.senders = senders;
+    }
+
+    /** Sets the servers of a cluster, which have their own batches. */
+    void setMembers(int voterIndex, CommandSender[] newMembers) {
+        if (members == null) {
+            members = new CommandSender[senders.length][];
+        }
+        members[voterIndex] = newMembers;
     }
 
     boolean isLastNodeChosen() {
@@ -59,7 +69,9 @@ final class SharedBatch {
 
     /** Writes a node's part so far to its connection, so that a command of its own can follow. */
     void writeTo(CommandSender sender) {
-        if (batch != null) {
+        if (sender.member() != null) {
+            sender.writeOwn();
+        } else if (batch != null) {
             sender.skip(batch, batch.writerIndex(), batch.writerIndex());
         }
     }
@@ -75,21 +87,50 @@ final class SharedBatch {
         ByteBuf flushed = batch;
         if (flushed != null) {
             int end = flushed.writerIndex();
-            for (CommandSender sender : senders) {
-                sender.writeBatchEnd(flushed, end);
+            for (int i = 0; i < senders.length; i++) {
+                if (membersOf(i) == null) {
+                    senders[i].writeBatchEnd(flushed, end);
+                }
             }
             batch = null;
+        }
+        if (members != null) {
+            writeMembers();
         }
         int first = lastNode + 1;
         lastNode = ANY_NODE;
         for (int i = first; i < senders.length; i++) {
-            senders[i].flush();
+            flush(i);
         }
         for (int i = 0; i < first; i++) {
-            senders[i].flush();
+            flush(i);
         }
         if (flushed != null) {
             reuseOrRelease(flushed);
+        }
+    }
+
+    private CommandSender[] membersOf(int voterIndex) {
+        return members == null ? null : members[voterIndex];
+    }
+
+    private void writeMembers() {
+        for (CommandSender[] cluster : members) {
+            for (int i = 0; cluster != null && i < cluster.length; i++) {
+                cluster[i].writeOwn();
+            }
+        }
+    }
+
+    private void flush(int voterIndex) {
+        CommandSender[] cluster = membersOf(voterIndex);
+        if (cluster == null) {
+            senders[voterIndex].flush();
+            return;
+        }
+        for (CommandSender member : cluster) {
+            member.flush();
+            member.onFlushed();
         }
     }
 

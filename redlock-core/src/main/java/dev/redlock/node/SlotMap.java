@@ -17,7 +17,14 @@ import java.util.Set;
  */
 final class SlotMap {
 
-    /** A master of the cluster. The host is null if it is that of the server that replied. */
+    /**
+     * A master of the cluster.
+     *
+     * @param id   its id in the cluster
+     * @param host its host; null if it is that of the server that replied
+     * @param port its port
+     * @threading immutable
+     */
     record Master(String id, String host, int port) {
     }
 

@@ -7,9 +7,9 @@ import dev.redlock.quorum.Token;
  *
  * @threading event-loop-confined
  */
-final class UndeliveredRelease extends InFlightRequest {
+final class UndeliveredRelease extends InFlightRequest implements SlotKey {
 
-    private final ReleaseRedelivery redelivery;
+    private ReleaseRedelivery redelivery;
     private final byte[] resourceBulk;
     private final Token token;
     private final long untilNs;
@@ -30,6 +30,16 @@ final class UndeliveredRelease extends InFlightRequest {
         this.untilNs = untilNs;
     }
 
+    /** Another server of the cluster gets the release. */
+    void moveTo(ReleaseRedelivery other) {
+        redelivery = other;
+    }
+
+    @Override
+    public int slot() {
+        return KeySlot.ofBulk(resourceBulk);
+    }
+
     byte[] resourceBulk() {
         return resourceBulk;
     }
@@ -46,8 +56,8 @@ final class UndeliveredRelease extends InFlightRequest {
         redelivery.onReply(value);
     }
 
-    void onError(int tag, VoteFailure failure, String errorCode) {
-        redelivery.onError(this, tag, failure, errorCode);
+    void onError(int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
+        redelivery.onError(this, tag, failure, errorCode, redirect);
     }
 
     void onUnknown() {

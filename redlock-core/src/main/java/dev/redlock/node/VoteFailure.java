@@ -15,6 +15,8 @@ public enum VoteFailure {
     NOT_CONNECTED("not connected"),
     /** The restart guard or the clock watch keeps the node from voting; nothing was sent. */
     QUARANTINED("in quarantine"),
+    /** The slot of the key has another owner since a short time; nothing was sent. */
+    SLOT_MOVED("silent: the slot has a new owner"),
     /** Too many requests in flight or unsent bytes; nothing was sent. */
     BACK_PRESSURE("too much unanswered or unsent"),
     /** The connection was lost before the reply. */
@@ -23,6 +25,8 @@ public enum VoteFailure {
     SILENT("no answer within the node timeout"),
     /** The node granted, but its clock jumped before the round was decided. */
     CLOCK_JUMPED("granted, but its clock jumped"),
+    /** The node granted, but was a replica before the round was decided. */
+    PROMOTED("granted, but it was promoted again"),
     /** The node granted, but with a fencing counter further ahead than a counter can be. */
     FENCE_OUT_OF_RANGE("granted, but its fencing counter is out of range"),
     /** The node is loading its data set. */
@@ -43,6 +47,12 @@ public enum VoteFailure {
     MISCONF("MISCONF"),
     /** The node is part of a cluster and the key belongs to another one. */
     MOVED("MOVED"),
+    /** The slot of the key is being moved, and the key is at the other master; the redirection was not followed. */
+    ASK("ASK"),
+    /** The slot of the keys is being moved, and the keys are not at the same master. */
+    TRYAGAIN("TRYAGAIN"),
+    /** The keys of the command have different slots. */
+    CROSSSLOT("CROSSSLOT"),
     /** The node is part of a cluster that is down. */
     CLUSTERDOWN("CLUSTERDOWN"),
     /** The node refuses writes because it has too few replicas. */

@@ -8,7 +8,8 @@ import dev.redlock.time.DeadlineTimer;
  * Decides whether a connected node may vote. It may not
  * <ul>
  * <li>during a quarantine, which {@link RestartGuard} or a jump of the node's clock has started;
- * <li>while its clock cannot be read although clocks are watched.
+ * <li>while its clock cannot be read although clocks are watched;
+ * <li>while it is a replica of a cluster, and for a time after its promotion was found.
  * </ul>
  *
  * <p>A quarantine continues while the node is not connected. {@link FirstContact} may end that of the restart guard.
@@ -22,6 +23,9 @@ final class VoteGuard {
     private final RestartGuard restartGuard;
     private final DeadlineTimer restartTimer;
     private final DeadlineTimer jumpTimer;
+    private final DeadlineTimer promotionTimer;
+    private String replicationId;
+    private boolean isReplica;
     private long uptimeSeconds;
     /** Why the clock cannot be read; null if it can. */
     private String clockProblem;
@@ -32,12 +36,22 @@ final class VoteGuard {
         this.restartGuard = new RestartGuard(options.guardMode(), options.maxTtlMs(), options.drift());
         this.restartTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
         this.jumpTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
+        this.promotionTimer = new DeadlineTimer(nowNs -> onQuarantineEnd.run());
     }
 
     /** The reason why the node may not vote now; null if it may. */
     String objection() {
+        if (isReplica) {
+            return "the server is a replica of its cluster";
+        }
         long restartNs = leftNs(restartTimer);
         long jumpNs = leftNs(jumpTimer);
+        long promotionNs = leftNs(promotionTimer);
+        if (promotionNs > Math.max(restartNs, jumpNs)) {
+            return "in quarantine for " + (promotionNs / NS_PER_MS + 1)
+                    + " ms: the server was promoted from a replica and"
+                    + " may lack locks of its master";
+        }
         if (Math.max(restartNs, jumpNs) <= 0) {
             return clockProblem;
         }
@@ -50,7 +64,8 @@ final class VoteGuard {
 
     /** The monotonic time at which the last quarantine ends; the present time if there is none. */
     long quarantineEndNs(long nowNs) {
-        return nowNs + Math.max(0, Math.max(leftNs(restartTimer), leftNs(jumpTimer)));
+        long guardNs = Math.max(leftNs(restartTimer), leftNs(jumpTimer));
+        return nowNs + Math.max(0, Math.max(guardNs, leftNs(promotionTimer)));
     }
 
     /** Whether the restart guard keeps the node from voting. */
@@ -70,6 +85,23 @@ final class VoteGuard {
         if (guardNs > leftNs(restartTimer)) {
             context.timers().start(restartTimer, nowNs() + guardNs);
         }
+    }
+
+    /**
+     * A server of a cluster has shown its place. A promotion that the client has not seen before may have lost locks.
+     *
+     * @param silenceNs how long a promoted server must not vote
+     * @return true if this changes whether it may vote
+     */
+    boolean onMemberIdentity(MemberIdentity identity, long silenceNs) {
+        boolean isNewPromotion = identity.wasPromoted() && !identity.replicationId().equals(replicationId);
+        boolean isRoleChange = isReplica == identity.isMaster();
+        replicationId = identity.replicationId();
+        isReplica = !identity.isMaster();
+        if (isNewPromotion) {
+            context.timers().start(promotionTimer, nowNs() + silenceNs);
+        }
+        return isNewPromotion || isRoleChange;
     }
 
     /** The process may vote, whatever its uptime. */
@@ -108,6 +140,7 @@ final class VoteGuard {
     void stop() {
         context.timers().stop(restartTimer);
         context.timers().stop(jumpTimer);
+        context.timers().stop(promotionTimer);
     }
 
     private long leftNs(DeadlineTimer timer) {

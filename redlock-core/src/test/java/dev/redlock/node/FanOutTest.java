@@ -65,13 +65,12 @@ class FanOutTest {
 
     private FanOut fanOut() {
         NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
-                4096, null, null, 64, 0, null, false, false, null, null);
-        Node[] nodes = new Node[2];
+                4096, null, null, 64, 0, null, false, false, null, null, 15_000);
         NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
-        }), new SplittableRandom(1), options, null, nodes, new FreshGroup());
-        FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), nodes.length, 64);
-        for (int i = 0; i < nodes.length; i++) {
-            nodes[i] = new Node(i, null, context, created);
+        }), new SplittableRandom(1), options, null, new ArrayList<>(), new ArrayList<>(), new FreshGroup());
+        FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), 2, 64);
+        for (int i = 0; i < 2; i++) {
+            new Node(i, null, context, created);
         }
         return created;
     }

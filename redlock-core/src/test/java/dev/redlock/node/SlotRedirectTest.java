@@ -14,7 +14,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SlotRedirectTest {
 
     @ParameterizedTest
-    @CsvSource({"MOVED 3999 127.0.0.1:6381, false, 3999, 127.0.0.1, 6381", "ASK 0 node-1.example:1, true, 0, node-1.example, 1",
+    @CsvSource({"MOVED 3999 127.0.0.1:6381, false, 3999, 127.0.0.1, 6381",
+        "ASK 0 node-1.example:1, true, 0, node-1.example, 1",
         "MOVED 16383 ::1:65535, false, 16383, ::1, 65535", "MOVED 5 :6379, false, 5, , 6379"})
     void readsRedirections(String line, boolean isAsk, int slot, String host, int port) {
         assertEquals(new SlotRedirect(isAsk, slot, host, port), SlotRedirect.parse(line));

@@ -32,6 +32,11 @@ class StubRequest extends LockRequest {
     }
 
     @Override
+    public int slot() {
+        return KeySlot.ofBulk(resourceBulk);
+    }
+
+    @Override
     public boolean isRemainingTtlWanted() {
         return true;
     }

@@ -1,6 +1,7 @@
 package dev.redlock.quorum;
 
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.BitSet;
 
 /**
@@ -105,7 +106,7 @@ final class SlotSilenceSearch {
             visited.set(packed);
             open.add(packed);
             if (state[LEASES] > 0 && state[LEASES + 1] > 0) {
-                violation = java.util.Arrays.toString(state);
+                violation = Arrays.toString(state);
             }
         }
     }

@@ -63,6 +63,8 @@ public final class FakeRedis {
     private Kind claimedKind;
     private String permittedPrefix = "";
     private boolean isEachSetOptionTaken;
+    /** Null outside of a cluster. */
+    private FakeCluster.Member member;
     private final Map<String, Integer> commandCounts = new TreeMap<>();
     private final FakeTracking tracking = new FakeTracking();
     private LongSupplier activeExpiryMs = () -> ACTIVE_EXPIRY_MS;
@@ -105,6 +107,8 @@ public final class FakeRedis {
         private final FakeTracking.Subscriber subscriber;
         private boolean isResp3;
         private boolean isIn;
+        /** The next command is for a slot that the server imports. */
+        private boolean isAsking;
 
         private Session(String client, Consumer<RespValue> onPush) {
             this.client = client;
@@ -212,6 +216,12 @@ public final class FakeRedis {
     /** Sets a line of INFO: {@code redis_mode:cluster}, or {@code server_mode:cluster} on Valkey. */
     public void modeField(String newField) {
         modeField = newField;
+    }
+
+    /** Makes it a server of a cluster. */
+    void join(FakeCluster.Member newMember) {
+        member = newMember;
+        modeField = "redis_mode:cluster";
     }
 
     public void role(String newRole) {
@@ -455,12 +465,30 @@ public final class FakeRedis {
         if (isProbe(words)) {
             commandCounts.merge("probe", 1, Integer::sum);
         }
+        if (command.equals("ASKING")) {
+            commandCounts.merge("ASKING", 1, Integer::sum);
+            session.isAsking = true;
+            return OK;
+        }
+        boolean isAsking = session.isAsking;
+        session.isAsking = false;
+        List<String> keysOfCommand = member == null ? List.of() : keysOf(command, words);
+        String refusal = keysOfCommand.isEmpty() ? null : member.refusal(keysOfCommand, isAsking);
+        if (refusal != null) {
+            commandCounts.merge(refusal.substring(0, refusal.indexOf(' ')), isProbe(words) ? 0 : 1, Integer::sum);
+            return error(refusal);
+        }
         if (isKeyForbidden(command, words)) {
             return error("NOPERM No permissions to access a key");
         }
         return switch (command) {
             case "PING" -> RespValue.text(RespType.SIMPLE_STRING, "PONG");
             case "CLIENT" -> clientCommand(words);
+            case "CLUSTER", "CONFIG" -> {
+                commandCounts.merge(command + " " + words.get(1), 1, Integer::sum);
+                RespValue reply = member == null ? FakeCluster.noCluster() : member.execute(words);
+                yield reply == null ? error("ERR unknown subcommand '" + words.get(1) + "'") : reply;
+            }
             case "INFO" -> {
                 commandCounts.merge("INFO " + words.get(1), 1, Integer::sum);
                 yield info(session, words.get(1));
@@ -484,6 +512,16 @@ public final class FakeRedis {
                 yield OK;
             }
             default -> error("ERR unknown command '" + words.get(0) + "'");
+        };
+    }
+
+    /** The keys of a command that the server knows; a server redirects it before it checks the other arguments. */
+    private List<String> keysOf(String command, List<String> words) {
+        return switch (command) {
+            case "GET", "SET", "DEL", "PTTL" -> List.of(words.get(1));
+            case "DELEX", "DELIFEQ" -> command.equals(kind.conditionalDelete) ? List.of(words.get(1)) : List.of();
+            case "EVALSHA", "EVAL" -> words.subList(3, 3 + Integer.parseInt(words.get(2)));
+            default -> List.of();
         };
     }
 
@@ -578,7 +616,8 @@ public final class FakeRedis {
                     + runId + "\r\nuptime_in_seconds:" + (wallUs() / US_PER_S - startSeconds) + "\r\n";
             case "keyspace" -> "# Keyspace\r\n"
                     + (keys.isEmpty() ? "" : "db0:keys=" + keys.size() + ",expires=0,avg_ttl=0\r\n");
-            default -> "# Replication\r\nrole:" + role + "\r\nconnected_slaves:0\r\n";
+            default -> "# Replication\r\nrole:" + (member == null ? role : member.role())
+                    + "\r\nconnected_slaves:0\r\n" + (member == null ? "" : member.replication());
         };
         return session.isResp3 ? RespValue.verbatim("txt", latin(text)) : RespValue.bulk(text);
     }

@@ -60,12 +60,20 @@ class ClusterAddressTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {"redis-cluster://|seed 1 is empty", "redis-cluster://a:1,|seed 2 is empty",
         "redis-cluster://a:1,,b:2|seed 2 is empty", "redis-cluster://a:1,a:1|seed a:1 is given twice",
-        "redis-cluster://a:1/0|nothing may follow the port of seed 1", "redis-cluster://a:0|seed 1 of a cluster address",
+        "redis-cluster://a:1/0|nothing may follow the port of seed 1",
+        "redis-cluster://a:0|seed 1 of a cluster address",
         "redis-cluster://a:1,b:x|seed 2 of a cluster address", "redis-cluster://u@a:1|separated by a colon",
         "redis-cluster://a:1, b:2|seed 2 of a cluster address", "redis-cluster://::1|an IPv6 address needs brackets"})
     void rejectsMalformedAddresses(String text, String rule) {
         String message = assertThrows(IllegalArgumentException.class, () -> VoterAddress.parse(text)).getMessage();
         assertTrue(message.contains(rule), message);
+    }
+
+    @Test
+    void aClusterIsNoServer() {
+        String message = assertThrows(IllegalArgumentException.class, () -> NodeAddress.parse("redis-cluster://a:1"))
+                .getMessage();
+        assertTrue(message.contains("it names a cluster where one server is expected"), message);
     }
 
     @Test

@@ -3,11 +3,13 @@ package dev.redlock.loadtest.lock;
 import dev.redlock.CommandMode;
 import dev.redlock.LockContract;
 import dev.redlock.NodeAccess;
+import dev.redlock.RoutedAccess;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.TlsProvider;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.NodeUris;
+import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -15,7 +17,9 @@ import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
 import dev.redlock.transport.NettyTransport;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -88,6 +92,36 @@ class RealLockContractTest {
         @Override
         String addressOf(RedisNode node) {
             return "unix://" + node.unixSocket().orElseThrow();
+        }
+    }
+
+    /** Three clusters of three masters each. */
+    @Nested
+    class OnClusters extends OnRealNodes {
+        private static final int SHARDS = 3;
+        private static final int CLUSTERS = 3;
+        private final List<RedisCluster> clusters = new ArrayList<>();
+
+        OnClusters() {
+            super(RedisCluster.enabled(new RedisNodesContext().source(Source.PATH).count(SHARDS * CLUSTERS), 15_000),
+                    TransportKind.AUTO);
+        }
+
+        @BeforeAll
+        void formClusters() {
+            for (int i = 0; i < CLUSTERS; i++) {
+                clusters.add(RedisCluster.form(nodes().nodes().subList(i * SHARDS, (i + 1) * SHARDS), SHARDS));
+            }
+        }
+
+        @Override
+        protected String[] addresses() {
+            return clusters.stream().map(RedisCluster::address).toArray(String[]::new);
+        }
+
+        @Override
+        protected NodeAccess node(int index) {
+            return new RoutedAccess(key -> access(clusters.get(index).ownerOf(text(key))));
         }
     }
 
@@ -228,16 +262,20 @@ class RealLockContractTest {
 
         @Override
         protected NodeAccess node(int index) {
-            return new RealAccess(nodes.node(index));
+            return access(nodes.node(index));
+        }
+
+        /** The contract gives bytes, one char each; the connection takes text and sends it as UTF-8. */
+        static String text(String bytes) {
+            return new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+        }
+
+        static NodeAccess access(RedisNode node) {
+            return new RealAccess(node);
         }
 
         /** A look at a real node with commands that every client has. */
         private record RealAccess(RedisNode node) implements NodeAccess {
-            /** The contract gives bytes, one char each; the connection takes text and sends it as UTF-8. */
-            private static String text(String bytes) {
-                return new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
-            }
-
             @Override
             public String get(String key) {
                 Object hex = node.call("EVAL", HEX_OF_VALUE, "1", text(key));

@@ -36,7 +36,7 @@ class RefusedServersTest {
                 .config("cluster-config-file cluster.conf");
         try (RedisNodes nodes = RequiredNodes.start(cluster); Redlock redlock = connect(nodes, CommandMode.AUTO)) {
             NodeStatus node = redlock.nodes().get(0);
-            Await.until("refused", () -> String.valueOf(node.problem()).contains("cluster node"));
+            Await.until("refused", () -> String.valueOf(node.problem()).contains("redis-cluster://"));
             assertEquals(AcquireOutcome.Kind.NO_QUORUM, redlock.tryAcquire("orders", TTL).kind());
         }
     }

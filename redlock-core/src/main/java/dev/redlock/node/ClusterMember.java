@@ -1,0 +1,43 @@
+package dev.redlock.node;
+
+import dev.redlock.transport.NodeAddress;
+
+/**
+ * A server of a cluster and its connection.
+ *
+ * @threading event-loop-confined
+ */
+final class ClusterMember {
+
+    private final ClusterVoter voter;
+    private final Node node;
+    /** Its id in the cluster; null before the first handshake of a seed. */
+    String id;
+    /** Whether the last map has it as a master with slots. */
+    boolean isOwner;
+    /** Maps in a row that do not have it. */
+    int absentCount;
+
+    /** A server that is not connected yet. */
+    ClusterMember(ClusterVoter voter, int index, NodeAddress address, NodeContext context, FanOut fanOut) {
+        this.voter = voter;
+        this.node = new Node(index, address, context, fanOut, this);
+    }
+
+    ClusterVoter voter() {
+        return voter;
+    }
+
+    Node node() {
+        return node;
+    }
+
+    boolean isAt(NodeAddress address) {
+        return node.view().address().equals(address);
+    }
+
+    @Override
+    public String toString() {
+        return node.view().address().toString();
+    }
+}

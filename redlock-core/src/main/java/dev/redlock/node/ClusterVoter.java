@@ -1,0 +1,590 @@
+package dev.redlock.node;
+
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
+import dev.redlock.resp.RespValue;
+import dev.redlock.time.DeadlineTimer;
+import dev.redlock.transport.ClusterAddress;
+import dev.redlock.transport.NodeAddress;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * A voter that is a Redis or Valkey Cluster. It has a {@link Node} for each master, and routes each key to the master
+ * that owns the key's slot.
+ *
+ * <p>It learns the owners from {@code CLUSTER SLOTS}: at the start from a seed, then at regular intervals from any
+ * master, and soon after a sign of a change. A redirection changes the owner of its slot at once.
+ *
+ * <p>When the owner of a slot changes, the voter is silent for that slot until every lock that the former owner may
+ * have granted has expired: a failover loses writes, and a deposed master serves clients for the cluster's node
+ * timeout. {@code SlotSilenceSearch} visits all states of this rule.
+ *
+ * @threading event-loop-confined, except {@link #views}
+ */
+public final class ClusterVoter extends Voter {
+
+    /** A lossy change of an owner takes the node timeout, so the client sees the state in between. */
+    private static final long REFRESH_NS_MAX = 5_000 * NS_PER_MS;
+    private static final long REFRESH_SPACING_NS = 100 * NS_PER_MS;
+    private static final long REJECTED_DELAY_NS = 5_000 * NS_PER_MS;
+    private static final long CHECK_PERIOD_NS = 1_000 * NS_PER_MS;
+    /** A server that is missing in so many maps is closed. */
+    private static final int ABSENT_MAX = 3;
+    private static final long NODE_TIMEOUT_MS_MAX = 86_400_000;
+
+    private final int index;
+    private final ClusterAddress address;
+    private final NodeContext context;
+    private final FanOut fanOut;
+    /** Gets the commands of slots without a known owner: it never connects, so they fail. */
+    private final Node unrouted;
+    private final Node[] owners = new Node[KeySlot.COUNT];
+    private final List<ClusterMember> members = new ArrayList<>();
+    private final DeadlineTimer refreshTimer = new DeadlineTimer(nowNs -> refresh());
+    private final DeadlineTimer checkTimer = new DeadlineTimer(nowNs -> check());
+    /** Null until a change; then the end of the silence of each slot. */
+    private long[] silentUntilNs;
+    private long silenceEndNs;
+    private SlotMap map;
+    private long nodeTimeoutMs;
+    private int nextSource;
+    private boolean isRefreshing;
+    private long refreshedNs;
+    private boolean isClosing;
+    private volatile NodeView[] views = {};
+
+    /**
+     * A cluster that is not connected yet.
+     *
+     * @param index   the voter's place in configured order, 0 to 62
+     * @param address its seeds
+     * @param context the parts that all nodes share
+     * @param fanOut  writes the commands for all voters
+     */
+    public ClusterVoter(int index, ClusterAddress address, NodeContext context, FanOut fanOut) {
+        this.index = index;
+        this.address = address;
+        this.context = context;
+        this.fanOut = fanOut;
+        this.nodeTimeoutMs = context.options().clusterNodeTimeoutMs();
+        this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node();
+        context.peers().remove(unrouted);
+        context.clusters().add(this);
+        Arrays.fill(owners, unrouted);
+        fanOut.add(this, unrouted.sender());
+        addSeeds();
+    }
+
+    // ---- for the engine ---------------------------------------------------------------------------------------------
+
+    @Override
+    public void open() {
+        context.timers().start(checkTimer, nowNs() + CHECK_PERIOD_NS);
+        for (ClusterMember member : List.copyOf(members)) {
+            member.node().open();
+        }
+    }
+
+    @Override
+    public Node nodeFor(SlotKey key) {
+        return owners[key.slot()];
+    }
+
+    @Override
+    public boolean isSilentFor(SlotKey key) {
+        return silentUntilNs != null && silentUntilNs[key.slot()] - nowNs() > 0;
+    }
+
+    @Override
+    public boolean isSettled() {
+        for (ClusterMember member : members) {
+            if ((map == null || member.isOwner) && !isSettled(member.node())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private boolean isSettled(Node node) {
+        return switch (node.state()) {
+            case READY -> map != null;
+            case QUARANTINED -> map != null && node.view().quarantineLeftNs() > 0;
+            case WAITING, CLOSED -> true;
+            case CONNECTING, HANDSHAKING, DRAINING -> false;
+        };
+    }
+
+    @Override
+    public boolean hasWakeUps() {
+        for (ClusterMember member : members) {
+            if (member.isOwner && member.node().hasWakeUps()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public boolean mayVoteBy(long timeNs) {
+        boolean hasOwner = false;
+        for (ClusterMember member : members) {
+            if (member.isOwner && member.node().mayVoteBy(timeNs)) {
+                return true;
+            }
+            hasOwner |= member.isOwner;
+        }
+        return !hasOwner;
+    }
+
+    @Override
+    public long wallUs(long nowNs) {
+        long highestUs = 0;
+        for (ClusterMember member : members) {
+            highestUs = Math.max(highestUs, member.node().wallUs(nowNs));
+        }
+        return highestUs;
+    }
+
+    @Override
+    public long roundTripNs() {
+        long longestNs = 0;
+        for (ClusterMember member : members) {
+            longestNs = Math.max(longestNs, member.isOwner ? member.node().roundTripNs() : 0);
+        }
+        return longestNs;
+    }
+
+    /** The masters; the seeds until they are known. */
+    @Override
+    public NodeView[] views() {
+        return views;
+    }
+
+    @Override
+    public void trim() {
+        for (ClusterMember member : members) {
+            member.node().trim();
+        }
+    }
+
+    @Override
+    public void drain() {
+        stop();
+        for (ClusterMember member : List.copyOf(members)) {
+            member.node().drain();
+        }
+    }
+
+    @Override
+    public void close() {
+        stop();
+        for (ClusterMember member : List.copyOf(members)) {
+            member.node().close();
+        }
+    }
+
+    @Override
+    public void end() {
+        stop();
+        for (ClusterMember member : List.copyOf(members)) {
+            member.node().end();
+        }
+    }
+
+    private void stop() {
+        isClosing = true;
+        context.timers().stop(refreshTimer);
+        context.timers().stop(checkTimer);
+    }
+
+    // ---- members ----------------------------------------------------------------------------------------------------
+
+    private void addSeeds() {
+        for (NodeAddress seed : address.servers()) {
+            if (find(seed) == null) {
+                add(seed);
+            }
+        }
+    }
+
+    private ClusterMember add(NodeAddress server) {
+        ClusterMember member = new ClusterMember(this, index, server, context, fanOut);
+        members.add(member);
+        publish();
+        return member;
+    }
+
+    /** Closes a server that is no master of the cluster any more. Its slots have no known owner until the next map. */
+    private void remove(ClusterMember member) {
+        members.remove(member);
+        member.isOwner = false;
+        for (int slot = 0; slot < owners.length; slot++) {
+            if (owners[slot] == member.node()) {
+                setOwner(slot, unrouted, true);
+            }
+        }
+        publish();
+        member.node().close();
+        context.peers().remove(member.node());
+        member.node().moveUndelivered(this::nodeFor);
+    }
+
+    private void publish() {
+        fanOut.setMembers(index, members.stream().map(member -> member.node().sender()).toArray(CommandSender[]::new));
+        views = members.stream()
+                .filter(member -> map == null || member.isOwner)
+                .map(member -> member.node().view())
+                .toArray(NodeView[]::new);
+    }
+
+    private ClusterMember find(NodeAddress server) {
+        for (ClusterMember member : members) {
+            if (member.isAt(server)) {
+                return member;
+            }
+        }
+        return null;
+    }
+
+    private ClusterMember findId(String id) {
+        for (ClusterMember member : members) {
+            if (id.equals(member.id)) {
+                return member;
+            }
+        }
+        return null;
+    }
+
+    /** A server of the cluster has completed its handshake. */
+    void onHandshake(ClusterMember member, String id) {
+        if (isClosing || !members.contains(member)) {
+            return;
+        }
+        ClusterMember known = findId(id);
+        if (member.id != null && !member.id.equals(id) || known != null && known != member) {
+            // Another server has the address now, or two seeds are one server.
+            remove(member);
+        } else {
+            member.id = id;
+        }
+        scheduleRefresh(map == null ? 0 : REFRESH_SPACING_NS);
+    }
+
+    /** Checks the place of each server in the cluster, and connects to the seeds again if no server is connected. */
+    private void check() {
+        context.timers().start(checkTimer, nowNs() + CHECK_PERIOD_NS);
+        if (silentUntilNs != null && silenceEndNs - nowNs() <= 0) {
+            silentUntilNs = null;
+        }
+        boolean isAnyConnected = false;
+        for (ClusterMember member : List.copyOf(members)) {
+            if (member.node().isConnected()) {
+                isAnyConnected = true;
+                CommandSender sender = member.node().sender();
+                sender.sendValue(sender.newCommand("INFO", "replication"),
+                        new ValueRequest(reply -> onReplication(member, reply)));
+            }
+        }
+        if (!isAnyConnected) {
+            int before = members.size();
+            addSeeds();
+            for (ClusterMember added : List.copyOf(members.subList(before, members.size()))) {
+                added.node().open();
+            }
+        }
+    }
+
+    private void onReplication(ClusterMember member, RespValue reply) {
+        if (reply == null || reply.isError() || isClosing) {
+            return;
+        }
+        MemberIdentity identity = MemberIdentity.of(null, reply.asText());
+        if (identity != null) {
+            member.node().onMemberIdentity(identity);
+        }
+    }
+
+    // ---- the map ----------------------------------------------------------------------------------------------------
+
+    /** Asks for the map after a delay, unless it is asked for earlier. Signs of a change come in large numbers. */
+    private void scheduleRefresh(long delayNs) {
+        if (isClosing) {
+            return;
+        }
+        long jitterNs = delayNs == 0 ? 0 : context.random().nextLong(delayNs / 2 + 1);
+        long dueNs = nowNs() + delayNs + jitterNs;
+        if (!refreshTimer.isStarted() || refreshTimer.deadlineNs() - dueNs > 0) {
+            context.timers().start(refreshTimer, dueNs);
+        }
+    }
+
+    private void onSignOfChange() {
+        scheduleRefresh(Math.max(0, REFRESH_SPACING_NS - (nowNs() - refreshedNs)));
+    }
+
+    private void refresh() {
+        scheduleRefresh(Math.min(REFRESH_NS_MAX, nodeTimeoutMs * NS_PER_MS) * 2 / 3);
+        ClusterMember source = isRefreshing ? null : nextSource();
+        if (source == null) {
+            return;
+        }
+        CommandSender sender = source.node().sender();
+        refreshedNs = nowNs();
+        isRefreshing = sender.sendValue(sender.newCommand("CONFIG", "GET", "cluster-node-timeout"),
+                new ValueRequest(this::onNodeTimeout))
+                && sender.sendValue(sender.newCommand("CLUSTER", "SLOTS"),
+                        new ValueRequest(reply -> onSlots(source, reply)));
+    }
+
+    /** The next connected server, so that one with a wrong map is not asked alone. */
+    private ClusterMember nextSource() {
+        for (int i = 0; i < members.size(); i++) {
+            ClusterMember member = members.get((nextSource + i) % members.size());
+            if (member.node().isConnected() && member.id != null) {
+                nextSource = (nextSource + i + 1) % members.size();
+                return member;
+            }
+        }
+        return null;
+    }
+
+    /** Without the permission for CONFIG the configured time counts. */
+    private void onNodeTimeout(RespValue reply) {
+        if (reply == null || reply.isError() || reply.isNull()) {
+            return;
+        }
+        RespValue value = reply.find("cluster-node-timeout");
+        if (value == null && reply.elements().size() == 2) {
+            value = reply.elements().get(1);
+        }
+        String text = value == null || value.isNull() ? "" : value.asText();
+        if (text.matches("[0-9]{1,18}")) {
+            nodeTimeoutMs = Math.min(Long.parseLong(text), NODE_TIMEOUT_MS_MAX);
+        }
+    }
+
+    private void onSlots(ClusterMember source, RespValue reply) {
+        isRefreshing = false;
+        if (isClosing || reply == null || !members.contains(source)) {
+            onSignOfChange();
+            return;
+        }
+        if (reply.isError()) {
+            onMapProblem(source, "CLUSTER SLOTS failed: " + Handshake.codeOf(reply.asText()) + "; allow the command");
+            return;
+        }
+        try {
+            adopt(SlotMap.parse(reply), source);
+        } catch (IllegalArgumentException e) {
+            onMapProblem(source, "CLUSTER SLOTS has an unusable reply: " + e.getMessage());
+        }
+    }
+
+    private void onMapProblem(ClusterMember source, String problem) {
+        source.node().view().log(Level.WARNING, problem);
+        context.listener().onSlotMap(index);
+    }
+
+    private void adopt(SlotMap newMap, ClusterMember source) {
+        if (newMap.masters().isEmpty()) {
+            throw new IllegalArgumentException("no slot has a master");
+        }
+        ClusterVoter same = sameCluster(newMap);
+        if (same != null) {
+            forgetMap();
+            onMapProblem(source, "the address leads to the same cluster as voter " + same.index
+                    + ": a cluster has one vote, so configure each cluster once");
+            scheduleRefresh(REJECTED_DELAY_NS);
+            return;
+        }
+        NodeAddress[] addresses = new NodeAddress[newMap.masters().size()];
+        for (int i = 0; i < addresses.length; i++) {
+            SlotMap.Master master = newMap.masters().get(i);
+            addresses[i] = source.node().view().address().peer(master.host(), master.port());
+        }
+        boolean isFirst = map == null;
+        map = newMap;
+        List<ClusterMember> added = new ArrayList<>();
+        Node[] nodes = matchMembers(addresses, added);
+        removeAbsent(isFirst);
+        publish();
+        int changedCount = 0;
+        for (int slot = 0; slot < owners.length; slot++) {
+            int master = newMap.ownerOf(slot);
+            changedCount += setOwner(slot, master == SlotMap.NONE ? unrouted : nodes[master], !isFirst) ? 1 : 0;
+        }
+        if (!isFirst && changedCount > 0) {
+            logSilence(changedCount);
+        }
+        if (changedCount > 0) {
+            unrouted.moveUndelivered(this::nodeFor);
+            members.forEach(member -> member.node().moveUndelivered(this::nodeFor));
+        }
+        for (ClusterMember member : added) {
+            member.node().open();
+        }
+        context.listener().onSlotMap(index);
+    }
+
+    /** The node of each master of the map; new ones are added to the list. */
+    private Node[] matchMembers(NodeAddress[] addresses, List<ClusterMember> added) {
+        members.forEach(member -> member.isOwner = false);
+        Node[] nodes = new Node[addresses.length];
+        for (int i = 0; i < nodes.length; i++) {
+            String id = map.masters().get(i).id();
+            ClusterMember member = findId(id);
+            if (member == null) {
+                // A seed that has not completed its handshake, or a new master.
+                ClusterMember seed = find(addresses[i]);
+                boolean isSeed = seed != null && seed.id == null;
+                member = isSeed ? seed : add(addresses[i]);
+                if (!isSeed) {
+                    added.add(member);
+                }
+                member.id = id;
+            }
+            member.isOwner = true;
+            member.absentCount = 0;
+            nodes[i] = member.node();
+        }
+        return nodes;
+    }
+
+    /** One map may be out of date, so a master without slots stays for a while. Seeds have served their purpose. */
+    private void removeAbsent(boolean isFirst) {
+        for (ClusterMember member : List.copyOf(members)) {
+            if (!member.isOwner && (++member.absentCount >= ABSENT_MAX || isFirst)) {
+                remove(member);
+            }
+        }
+    }
+
+    private ClusterVoter sameCluster(SlotMap newMap) {
+        for (ClusterVoter other : context.clusters()) {
+            if (other != this && other.map != null && other.map.sharesNodeWith(newMap)) {
+                return other;
+            }
+        }
+        return null;
+    }
+
+    private void forgetMap() {
+        map = null;
+        for (int slot = 0; slot < owners.length; slot++) {
+            setOwner(slot, unrouted, true);
+        }
+        members.forEach(member -> member.isOwner = false);
+        publish();
+    }
+
+    // ---- the owners of slots ----------------------------------------------------------------------------------------
+
+    /** How long a slot with a new owner, and a promoted server, give no vote. */
+    long silenceNs() {
+        NodeOptions options = context.options();
+        // A request to a paused master is in its socket until the client closes the connection.
+        long servedMs = Math.max(nodeTimeoutMs, options.unansweredTimeoutMs() + options.clockSampleMs());
+        return RestartGuard.neededUptimeMs(options.maxTtlMs() + servedMs, options.drift()) * NS_PER_MS;
+    }
+
+    private boolean setOwner(int slot, Node owner, boolean isSilenced) {
+        if (owners[slot] == owner) {
+            return false;
+        }
+        owners[slot] = owner;
+        if (isSilenced) {
+            silence(slot);
+        }
+        return true;
+    }
+
+    private void silence(int slot) {
+        long nowNs = nowNs();
+        long endNs = nowNs + silenceNs();
+        if (silentUntilNs == null) {
+            silentUntilNs = new long[KeySlot.COUNT];
+            Arrays.fill(silentUntilNs, nowNs);
+            silenceEndNs = endNs;
+        }
+        silentUntilNs[slot] = endNs - silentUntilNs[slot] > 0 ? endNs : silentUntilNs[slot];
+        silenceEndNs = endNs - silenceEndNs > 0 ? endNs : silenceEndNs;
+    }
+
+    private void logSilence(int slotCount) {
+        unrouted.view()
+                .log(Level.INFO, slotCount + " slots have a new owner: the cluster does not vote for them in the next "
+                        + silenceNs() / NS_PER_MS + " ms");
+    }
+
+    // ---- redirections -----------------------------------------------------------------------------------------------
+
+    /**
+     * A server has redirected a command, once: the command follows, except a vote after {@code MOVED}, since the new
+     * owner is silent.
+     *
+     * @return false if the command is not sent again
+     */
+    boolean redirect(CommandSender from, LockRequest request, int tag, SlotRedirect redirect) {
+        CommandKind kind = RequestRing.kindOf(tag);
+        Node target = targetOf(from, request, tag, redirect);
+        // ASKING and the registration for a push exclude each other: each concerns the next command only.
+        boolean isSent = target != null && kind.isScript() && (redirect.isAsk() || !kind.isVote())
+                && !(redirect.isAsk() && kind.mayRegister() && request.isWakeUpWanted());
+        return isSent && target.sender()
+                .sendRedirected(request, kind, RequestRing.sequenceOf(tag), redirect.isAsk());
+    }
+
+    /** As above for a release that was kept; the new owner keeps it if it is not connected. */
+    boolean redirect(CommandSender from, UndeliveredRelease release, int tag, SlotRedirect redirect) {
+        Node target = targetOf(from, release, tag, redirect);
+        if (target == null) {
+            return false;
+        }
+        target.own(release);
+        if (!target.sender().sendRedirected(release, redirect.isAsk())) {
+            target.adopt(release);
+        }
+        return true;
+    }
+
+    private Node targetOf(CommandSender from, SlotKey key, int tag, SlotRedirect redirect) {
+        if (isClosing || redirect.slot() != key.slot()) {
+            return null;
+        }
+        Node named = named(from, redirect);
+        if (!redirect.isAsk()) {
+            onMoved(from, redirect.slot(), named);
+        }
+        boolean isFirst = !RequestRing.isSecondTry(tag);
+        return isFirst && named != null && named.sender() != from ? named : null;
+    }
+
+    private Node named(CommandSender from, SlotRedirect redirect) {
+        try {
+            ClusterMember member = find(from.member().node().view().address().peer(redirect.host(), redirect.port()));
+            return member == null ? null : member.node();
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
+    }
+
+    /** A former owner may redirect late: then the map is newer. */
+    private void onMoved(CommandSender from, int slot, Node named) {
+        if (owners[slot].sender() == from) {
+            setOwner(slot, named == null || named.sender() == from ? unrouted : named, true);
+        }
+        onSignOfChange();
+    }
+
+    private long nowNs() {
+        return context.clock().nanoTime();
+    }
+
+    @Override
+    public String toString() {
+        return "voter " + index + " (" + address + "), " + members.size() + " servers";
+    }
+}

@@ -1,0 +1,73 @@
+package dev.redlock.node;
+
+/**
+ * A part of the quorum with one vote: a {@link Node}, which is one master, or a {@link ClusterVoter}, whose vote for a
+ * key is that of the master that owns the key's slot.
+ *
+ * @threading event-loop-confined
+ */
+public abstract class Voter {
+
+    Voter() {
+        // The two kinds are in this package.
+    }
+
+    /** Starts to connect. */
+    public abstract void open();
+
+    /**
+     * The node that gets the commands of a key now. Also a node that is not connected.
+     *
+     * @param key the key
+     * @return the node
+     */
+    public abstract Node nodeFor(SlotKey key);
+
+    /**
+     * Whether the voter gives no vote for a key because the key's slot has another owner since a short time.
+     *
+     * @param key the key
+     * @return true if it gives none
+     */
+    public abstract boolean isSilentFor(SlotKey key);
+
+    /** @return whether each server has replied or failed once */
+    public abstract boolean isSettled();
+
+    /** @return whether a server pushes changes of keys that an acquire registers */
+    public abstract boolean hasWakeUps();
+
+    /**
+     * Whether the voter may vote at a time. Only a quarantine that lasts longer is certain.
+     *
+     * @param timeNs monotonic time
+     * @return false if it is in quarantine until then
+     */
+    public abstract boolean mayVoteBy(long timeNs);
+
+    /**
+     * The highest wall clock of its servers, as the last samples show it; also while they are not connected.
+     *
+     * @param nowNs monotonic time
+     * @return microseconds since the epoch, 0 before the first sample
+     */
+    public abstract long wallUs(long nowNs);
+
+    /** @return nanoseconds of the last clock sample's round trip, the longest of its servers; 0 before the first */
+    public abstract long roundTripNs();
+
+    /** @return the visible parts of its servers; any thread */
+    public abstract NodeView[] views();
+
+    /** Frees memory that was not needed since the last call. To be called at regular intervals. */
+    public abstract void trim();
+
+    /** Sends only releases from now on. */
+    public abstract void drain();
+
+    /** Closes the connections; the outcome of each request in flight is unknown. */
+    public abstract void close();
+
+    /** As {@link #close}, if the loop has terminated and will not report the end of the connections. */
+    public abstract void end();
+}

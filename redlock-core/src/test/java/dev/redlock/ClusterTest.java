@@ -1,0 +1,517 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.resp.RespType;
+import dev.redlock.resp.RespValue;
+import dev.redlock.sim.FakeCluster;
+import dev.redlock.sim.FakeRedis;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A cluster as one voter of three: nodes 0 and 1 are masters of their own, nodes 2 to 4 the masters of the cluster. */
+class ClusterTest extends VirtualTest {
+
+    private static final String CLUSTER = "redis-cluster://node-2:1";
+    private static final int SLOT = FakeCluster.slotOf("orders");
+    private static final long MAX_TTL_MS = 60_000;
+    /** With the drift of one percent and 2 ms, and a second for the rounding. */
+    private static final long SILENCE_MS = (MAX_TTL_MS + 15_000) * 101 / 100 + 2 + 1_000;
+
+    private FakeCluster cluster;
+    private FakeCluster.Member first;
+    private FakeCluster.Member second;
+    private FakeCluster.Member third;
+    private FakeCluster.Member spare;
+
+    private VirtualWorld.Client clusterWorld() {
+        startCluster();
+        return client(context());
+    }
+
+    private void startCluster() {
+        world = new VirtualWorld(6);
+        cluster = new FakeCluster();
+        first = join(2).own(0, 5_460);
+        second = join(3).own(5_461, 10_922);
+        third = join(4).own(10_923, 16_383);
+        spare = join(5);
+    }
+
+    private FakeCluster.Member join(int index) {
+        return cluster.add(node(index).redis(), "node-" + index, 1);
+    }
+
+    @Override
+    protected RedlockContext context() {
+        return new RedlockContext().nodes("node-0:1", "node-1:1", CLUSTER);
+    }
+
+    private RedlockContext clusterAlone() {
+        return new RedlockContext().nodes(CLUSTER);
+    }
+
+    private Lease lease(VirtualWorld.Client client, String resource) {
+        return acquired(get(client.redlock().acquireAsync(resource, options())));
+    }
+
+    private String resourceOf(FakeCluster.Member owner, int number) {
+        int first = owner == this.first ? 0 : owner == second ? 5_461 : 10_923;
+        for (int i = number * 1_000;; i++) {
+            int slot = FakeCluster.slotOf("r" + i);
+            if (slot >= first && slot <= first + 5_000) {
+                return "r" + i;
+            }
+        }
+    }
+
+    /** The vote of the cluster on a new lock, or the reason why there is none. The other nodes vote later. */
+    private String voteOfCluster(VirtualWorld.Client client) {
+        List.of(0, 1).forEach(i -> node(i).delay(() -> 1_000_000));
+        AcquireOutcome outcome = acquire(client, options());
+        if (outcome.isAcquired()) {
+            release(outcome.lease());
+        }
+        world.runMs(10);
+        List.of(0, 1).forEach(i -> node(i).delay(() -> 0));
+        return outcome.voteText(2);
+    }
+
+    // ---- routing ----------------------------------------------------------------------------------------------------
+
+    @Test
+    void eachKeyIsOnTheMasterThatOwnsItsSlot() {
+        VirtualWorld.Client client = clusterWorld();
+        for (FakeCluster.Member owner : List.of(first, second, third)) {
+            for (int i = 0; i < 3; i++) {
+                String resource = resourceOf(owner, i);
+                Lease lease = lease(client, resource);
+                world.runMs(1);
+                for (FakeCluster.Member member : List.of(first, second, third, spare)) {
+                    assertEquals(member == owner, member.redis().get(resource) != null,
+                            resource + " on " + member.redis());
+                }
+                assertNotNull(node(0).redis().get(resource));
+                assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+                assertEquals(ReleaseOutcome.RELEASED, release(lease));
+                world.runMs(1);
+                assertNull(owner.redis().get(resource));
+            }
+        }
+    }
+
+    @Test
+    void aClusterAloneGivesTheLock() {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone().restartGuard(RestartGuardMode.OFF));
+        Lease lease = lease(client, "orders");
+        assertNotNull(first.redis().get("orders"));
+        VirtualWorld.Client other = client(clusterAlone());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        lease(other, "orders");
+    }
+
+    @ParameterizedTest
+    @EnumSource(FakeRedis.Kind.class)
+    void fencingCountersAreInTheSlotOfTheLock(FakeRedis.Kind kind) {
+        startCluster();
+        world.nodes().forEach(node -> node.redis().kind(kind));
+        VirtualWorld.Client client = client(context());
+        long last = 0;
+        for (String resource : List.of("orders", "orders", "{a}b", "x{a}", "a{}b")) {
+            if (resource.equals("a{}b")) {
+                IllegalArgumentException e = assertThrows(IllegalArgumentException.class,
+                        () -> client.redlock().acquireAsync(resource, options().fenced()));
+                assertTrue(e.getMessage().contains("another slot"), e.getMessage());
+                continue;
+            }
+            Lease lease = acquired(get(client.redlock().acquireAsync(resource, options().fenced())));
+            assertTrue(lease.fencingToken() > (resource.equals("orders") ? last : 0));
+            last = lease.fencingToken();
+            release(lease);
+            world.runMs(1);
+        }
+        assertTrue(first.redis().counter("orders") > 0);
+        eachNode(node -> assertEquals(0, node.redis().commandCount("CROSSSLOT")));
+    }
+
+    @ParameterizedTest
+    @EnumSource(FakeRedis.Kind.class)
+    void releasesGoTogetherForEachSlotOnly(FakeRedis.Kind kind) {
+        startCluster();
+        world.nodes().forEach(node -> node.redis().kind(kind));
+        VirtualWorld.Client client = client(context());
+        List<Lease> leases = new ArrayList<>();
+        List<String> resources = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            resources.add("{orders}" + i);
+            resources.add(resourceOf(first, i));
+            resources.add(resourceOf(third, i));
+        }
+        resources.forEach(resource -> leases.add(lease(client, resource)));
+        world.runMs(1);
+        List<CompletableFuture<ReleaseOutcome>> released = new ArrayList<>();
+        client.call(() -> leases.forEach(lease -> released.add(lease.releaseAsync().toCompletableFuture())));
+        world.runMs(10);
+        released.forEach(future -> assertEquals(ReleaseOutcome.RELEASED, future.getNow(null)));
+        eachNode(node -> assertTrue(node.redis().keys().isEmpty(), () -> node + ": " + node.redis().keys()));
+        eachNode(node -> assertEquals(0, node.redis().commandCount("CROSSSLOT")));
+        boolean isNative = kind == FakeRedis.Kind.REDIS_8_4 || kind == FakeRedis.Kind.VALKEY_9;
+        assertEquals(isNative ? 0 : 1, first.redis().commandCount("release_many"), "one call for the keys of one slot");
+        assertEquals(isNative ? 0 : 10, first.redis().commandCount("release"));
+        assertEquals(isNative ? 0 : 1, node(0).redis().commandCount("release_many"), "one call for all keys");
+    }
+
+    @Test
+    void statusListsTheMastersOfTheCluster() {
+        VirtualWorld.Client client = clusterWorld();
+        List<NodeStatus> nodes = client.redlock().nodes();
+        assertEquals(List.of("node-0:1", "node-1:1", "node-2:1", "node-3:1", "node-4:1"),
+                nodes.stream().map(NodeStatus::address).toList());
+        assertEquals(List.of(0, 1, 2, 2, 2), nodes.stream().map(NodeStatus::index).toList());
+        nodes.forEach(node -> assertEquals(NodeState.READY, node.state(), node::toString));
+    }
+
+    @Test
+    void anySeedNamesTheMasters() {
+        startCluster();
+        node(2).crash();
+        spare.demote();
+        VirtualWorld.Client client = client(
+                new RedlockContext().nodes("node-0:1", "node-1:1", "redis-cluster://node-2:1,node-5:1"));
+        Lease lease = lease(client, resourceOf(second, 0));
+        world.runMs(1);
+        assertFalse(second.redis().keys().isEmpty());
+        release(lease);
+        assertEquals(4, client.redlock().nodes().stream().filter(node -> node.state() == NodeState.READY).count());
+    }
+
+    @Test
+    void aClusterWithoutAnyServerIsConnectedLater() {
+        startCluster();
+        List.of(2, 3, 4).forEach(i -> node(i).crash());
+        VirtualWorld.Client client = client(context());
+        assertTrue(voteOfCluster(client).contains("not connected"));
+        List.of(2, 3, 4).forEach(i -> node(i).restart(true));
+        world.runMs(3 * 60_000);
+        assertFalse(voteOfCluster(client).contains("not connected"));
+        assertTrue(first.redis().commandCount("SET NX") > 0);
+    }
+
+    // ---- slots that move --------------------------------------------------------------------------------------------
+
+    @Test
+    void aReleaseFollowsItsSlot() {
+        VirtualWorld.Client client = clusterWorld();
+        Lease lease = lease(client);
+        world.runMs(1);
+        cluster.move(SLOT, first, second);
+        assertNotNull(second.redis().get("orders"));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        world.runMs(1);
+        assertNull(second.redis().get("orders"));
+        assertEquals(1, first.redis().commandCount("MOVED"));
+    }
+
+    @Test
+    void aBatchOfReleasesFollowsItsSlot() {
+        VirtualWorld.Client client = clusterWorld();
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            leases.add(lease(client, "{orders}" + i));
+        }
+        world.runMs(1);
+        cluster.move(SLOT, first, second);
+        client.call(() -> leases.forEach(Lease::releaseAsync));
+        world.runMs(1);
+        assertTrue(second.redis().keys().isEmpty(), () -> "left " + second.redis().keys());
+        assertEquals(1, first.redis().commandCount("MOVED"));
+    }
+
+    @Test
+    void aSlotWithANewOwnerIsSilentUntilEachOldLockHasExpired() {
+        VirtualWorld.Client client = clusterWorld();
+        cluster.move(SLOT, first, second);
+        assertTrue(voteOfCluster(client).contains("MOVED"), "the first acquire finds the change");
+        long startMs = nowMs();
+        assertTrue(voteOfCluster(client).contains("silent"));
+        String other = resourceOf(first, 0);
+        lease(client, other);
+        world.runMs(1);
+        assertNotNull(first.redis().get(other), "other slots vote");
+        world.runMs(SILENCE_MS - (nowMs() - startMs) - 100);
+        assertTrue(voteOfCluster(client).contains("silent"));
+        world.runMs(200);
+        assertFalse(voteOfCluster(client).contains("silent"));
+        assertEquals(0, second.redis().commandCount("MOVED"));
+    }
+
+    @Test
+    void aChangeIsFoundWithoutACommand() {
+        VirtualWorld.Client client = clusterWorld();
+        cluster.move(SLOT, first, second);
+        world.runMs(6_000);
+        assertTrue(voteOfCluster(client).contains("silent"));
+        assertEquals(0, first.redis().commandCount("MOVED"), "no command met the former owner");
+    }
+
+    @Test
+    void theSilenceIncludesTheNodeTimeoutOfTheCluster() {
+        startCluster();
+        cluster.nodeTimeoutMs(100_000);
+        VirtualWorld.Client client = client(context());
+        cluster.move(SLOT, first, second);
+        voteOfCluster(client);
+        world.runMs(MAX_TTL_MS + 100_000);
+        assertTrue(voteOfCluster(client).contains("silent"));
+        world.runMs(4_000);
+        assertFalse(voteOfCluster(client).contains("silent"));
+    }
+
+    @Test
+    void theConfiguredNodeTimeoutCountsIfConfigIsForbidden() {
+        startCluster();
+        world.nodes().forEach(node -> node.redis().failNext("CONFIG", "NOPERM no", 1_000_000));
+        VirtualWorld.Client client = client(context().clusterNodeTimeout(Duration.ofSeconds(100)));
+        cluster.move(SLOT, first, second);
+        voteOfCluster(client);
+        world.runMs(MAX_TTL_MS + 100_000);
+        assertTrue(voteOfCluster(client).contains("silent"));
+    }
+
+    @ParameterizedTest
+    @EnumSource(FakeRedis.Kind.class)
+    void commandsFollowASlotOnItsWay(FakeRedis.Kind kind) {
+        startCluster();
+        world.nodes().forEach(node -> node.redis().kind(kind));
+        VirtualWorld.Client client = client(clusterAlone());
+        cluster.startMigration(SLOT, first, second);
+        Lease lease = lease(client, "orders");
+        assertNotNull(second.redis().get("orders"), "the source has no key, so the target gets it");
+        assertEquals(AcquireOutcome.Kind.CONTENDED,
+                get(client(clusterAlone()).redlock().acquireAsync("orders", options())).kind());
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        world.runMs(1);
+        assertNull(second.redis().get("orders"));
+        assertTrue(second.redis().commandCount("ASKING") >= 4);
+        assertEquals(0, first.redis().commandCount("MOVED"));
+    }
+
+    @Test
+    void aLockIsHeldWhileItsKeyMoves() {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone());
+        VirtualWorld.Client other = client(clusterAlone());
+        Lease lease = lease(client, "orders");
+        cluster.startMigration(SLOT, first, second);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
+        cluster.moveKeys(SLOT);
+        assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        cluster.endMigration(SLOT);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, acquire(other, options()).kind());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
+    @Test
+    void aBatchOfReleasesMeetsASlotOnItsWay() {
+        VirtualWorld.Client client = clusterWorld();
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            leases.add(lease(client, "{orders}" + i));
+        }
+        world.runMs(1);
+        cluster.startMigration(SLOT, first, second);
+        for (int i = 0; i < 3; i++) {
+            String key = "{orders}" + i;
+            second.redis().set(key, first.redis().get(key), 9_000);
+            first.redis().delete(key);
+        }
+        client.call(() -> leases.forEach(Lease::releaseAsync));
+        world.runMs(1);
+        assertTrue(first.redis().keys().isEmpty(), () -> "left " + first.redis().keys());
+        assertTrue(second.redis().keys().isEmpty(), () -> "left " + second.redis().keys());
+        assertEquals(1, first.redis().commandCount("TRYAGAIN"));
+        assertEquals(3, first.redis().commandCount("ASK"));
+    }
+
+    @Test
+    void redirectionsThatLoopEnd() {
+        VirtualWorld.Client client = clusterWorld();
+        Lease lease = lease(client);
+        first.believe(SLOT, second);
+        second.believe(SLOT, first);
+        third.believe(SLOT, second);
+        spare.believe(SLOT, second);
+        release(lease);
+        world.runMs(5_000);
+        int redirectedCount = first.redis().commandCount("MOVED") + second.redis().commandCount("MOVED");
+        assertTrue(redirectedCount < 100, redirectedCount + " redirections");
+        assertTrue(voteOfCluster(client).contains("silent"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"MOVED 99999 node-3:1", "MOVED 1 node-3:1", "MOVED", "MOVED 105 a b:1", "ASK 1 node-3:1",
+        "ASK 105 node-9:1", "MOVED 105 node-2:1", "ASK 105 :1", "TRYAGAIN later", "CLUSTERDOWN The cluster is down",
+        "CROSSSLOT no"})
+    void otherRedirectionsAreFailedVotes(String error) {
+        VirtualWorld.Client client = clusterWorld();
+        first.redis().failNext("SET", error, 1);
+        String votes = voteOfCluster(client);
+        assertTrue(votes.contains(error.split(" ")[0]), votes);
+        assertTrue(first.redis().keys().isEmpty());
+    }
+
+    @Test
+    void aClusterThatIsDownGivesFailedVotes() {
+        VirtualWorld.Client client = clusterWorld();
+        cluster.down(true);
+        String votes = voteOfCluster(client);
+        assertTrue(votes.contains("CLUSTERDOWN"), votes);
+        cluster.down(false);
+        assertFalse(voteOfCluster(client).contains("CLUSTERDOWN"));
+    }
+
+    // ---- failover ---------------------------------------------------------------------------------------------------
+
+    @Test
+    void aFailoverThatLosesALockGivesNoSecondHolder() {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone());
+        VirtualWorld.Client other = client(clusterAlone());
+        Lease lease = acquired(get(client.redlock()
+                .acquireAsync("orders", AcquireOptions.ofTtl(Duration.ofMillis(MAX_TTL_MS)).tryOnce())));
+        node(2).crash();
+        cluster.failOver(first, spare, false);
+        assertNull(spare.redis().get("orders"));
+        VirtualWorld.Client late = client(new RedlockContext().nodes("redis-cluster://node-3:1"));
+        while (lease.isHeld()) {
+            assertFalse(acquire(other, options()).isAcquired());
+            assertFalse(acquire(late, options()).isAcquired());
+            world.runMs(1_000);
+        }
+        world.runMs(SILENCE_MS);
+        lease(other, "orders");
+    }
+
+    @Test
+    void aClientThatStartsAfterAPromotionWaits() {
+        startCluster();
+        cluster.failOver(first, spare, true);
+        cluster.heal(first, spare);
+        VirtualWorld.Client client = client(
+                new RedlockContext().nodes("node-0:1", "node-1:1", "redis-cluster://node-3:1"));
+        assertTrue(voteOfCluster(client).contains("in quarantine"));
+        NodeStatus promoted = client.redlock()
+                .nodes()
+                .stream()
+                .filter(node -> node.address().equals("node-5:1"))
+                .findAny()
+                .orElseThrow();
+        assertTrue(promoted.problem().contains("promoted"), promoted.problem());
+        world.runMs(SILENCE_MS - 1_000);
+        assertTrue(voteOfCluster(client).contains("in quarantine"));
+        world.runMs(2_000);
+        assertFalse(voteOfCluster(client).contains("in quarantine"));
+        assertNull(promoted.problem());
+    }
+
+    @Test
+    void aMasterThatWasAReplicaForAMomentLosesItsVotes() {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone());
+        VirtualWorld.Client other = client(clusterAlone());
+        Lease lease = lease(client, "orders");
+        String inOtherShard = resourceOf(second, 0);
+        Lease untouched = lease(client, inOtherShard);
+        first.demote();
+        first.redis().loseData();
+        first.promote();
+        world.runMs(1_500);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertTrue(untouched.isHeld(), "the votes of other masters count");
+        assertFalse(acquire(other, options()).isAcquired());
+        world.runMs(SILENCE_MS);
+        lease(other, "orders");
+    }
+
+    @Test
+    void theFormerOwnerOfAllSlotsIsClosed() {
+        VirtualWorld.Client client = clusterWorld();
+        spare.own(0, 5_460);
+        world.runMs(20_000);
+        assertEquals(List.of("node-0:1", "node-1:1", "node-3:1", "node-4:1", "node-5:1"),
+                client.redlock().nodes().stream().map(NodeStatus::address).sorted().toList());
+        assertEquals(0, node(2).connectionCount());
+    }
+
+    @Test
+    void aReleaseForALostMasterGoesToTheNextOwner() {
+        VirtualWorld.Client client = clusterWorld();
+        Lease lease = lease(client);
+        world.runMs(1);
+        node(2).crash();
+        release(lease);
+        assertNotNull(first.redis().get("orders"));
+        cluster.failOver(first, spare, true);
+        assertNotNull(spare.redis().get("orders"), "the replica has the key");
+        world.runMs(6_000);
+        assertNull(spare.redis().get("orders"), "deleted before it expires");
+    }
+
+    // ---- one vote for each cluster ----------------------------------------------------------------------------------
+
+    @Test
+    void oneClusterHasOneVote() {
+        startCluster();
+        VirtualWorld.Client client = client(
+                new RedlockContext().nodes("node-0:1", "redis-cluster://node-2:1", "redis-cluster://node-3:1"));
+        world.runMs(10_000);
+        AcquireOutcome outcome = acquire(client, options());
+        assertTrue(outcome.isAcquired());
+        assertEquals(2, outcome.grantedCount());
+        node(0).crash();
+        assertFalse(acquire(client, options()).isAcquired(), "a cluster and itself are no quorum");
+    }
+
+    @Test
+    void addressesAreOfTheRightKind() {
+        startCluster();
+        VirtualWorld.Client client = client(
+                new RedlockContext().nodes("node-2:1", "redis-cluster://node-0:1", "node-1:1"));
+        assertTrue(status(client, 0).problem().contains("write redis-cluster://"), status(client, 0).problem());
+        assertTrue(status(client, 1).problem().contains("without redis-cluster://"), status(client, 1).problem());
+        RedlockContext context = new RedlockContext();
+        assertThrows(IllegalArgumentException.class, () -> context.nodes("redis-cluster://a:1,b:1", "b:1"));
+        assertThrows(IllegalArgumentException.class, () -> context.clusterNodeTimeout(Duration.ofMillis(99)));
+    }
+
+    // ---- hostile servers --------------------------------------------------------------------------------------------
+
+    @Test
+    void aWrongMapIsReportedAndAskedForAgain() {
+        startCluster();
+        for (RespValue reply : List.of(RespValue.integer(1), RespValue.array(),
+                RespValue.text(RespType.SIMPLE_ERROR, "NOPERM no"),
+                RespValue.array(RespValue.array(RespValue.integer(0), RespValue.integer(99_999), RespValue.array())))) {
+            first.redis().answer("CLUSTER SLOTS", reply);
+            VirtualWorld.Client client = client(context());
+            assertTrue(voteOfCluster(client).contains("not connected"));
+            world.runMs(6_000);
+        }
+    }
+}

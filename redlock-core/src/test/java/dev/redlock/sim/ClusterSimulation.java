@@ -1,0 +1,324 @@
+package dev.redlock.sim;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.RedlockContext;
+import dev.redlock.RestartGuardMode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+
+/**
+ * One run with clusters among the voters, in virtual time: slots move, masters fail over and lose writes, deposed
+ * masters serve clients for the node timeout, servers have wrong maps, connections break. After every event at most one
+ * client holds each lock. The same seed gives the same run.
+ */
+final class ClusterSimulation {
+
+    private static final long MS = 1_000_000;
+    private static final int VOTERS = 3;
+    private static final int NODE_TIMEOUT_MS = 1_000;
+    private static final int RESOURCES = 3;
+    private static final int SERVERS = 3;
+
+    /** What a client that breaks the rule has: locks of 100 ms, and so a silence that is shorter than other locks. */
+    enum Silence {
+        ALL_OBEY, ONE_IGNORES
+    }
+
+    private final SplittableRandom random;
+    private final VirtualWorld world;
+    private final List<Cluster> clusters = new ArrayList<>();
+    private final List<FakeNode> single = new ArrayList<>();
+    private final String[] addresses = new String[VOTERS];
+    private final List<Worker> workers = new ArrayList<>();
+    private final List<VirtualWorld.Client> clients = new ArrayList<>();
+    private final List<String> violations = new ArrayList<>();
+    private final Map<String, Integer> counts = new TreeMap<>();
+    private final int ttlMsMax;
+    private final int faultPeriodMs;
+    private boolean isOver;
+
+    /** Two masters with slots and a replica of the first one; the roles change. */
+    private final class Cluster {
+        private final FakeCluster model = new FakeCluster();
+        private final FakeCluster.Member[] members = new FakeCluster.Member[SERVERS];
+        private final FakeNode[] nodes = new FakeNode[SERVERS];
+        /** The indexes of the masters and of the replica. */
+        private int first;
+        private int second = 1;
+        private int replica = 2;
+        private boolean isBusy;
+
+        Cluster(int firstNode) {
+            model.nodeTimeoutMs(NODE_TIMEOUT_MS);
+            for (int i = 0; i < SERVERS; i++) {
+                nodes[i] = world.node(firstNode + i);
+                members[i] = model.add(nodes[i].redis(), "node-" + (firstNode + i), 1);
+            }
+            members[0].own(0, 8_191);
+            members[1].own(8_192, 16_383);
+            members[2].demote();
+        }
+
+        private FakeCluster.Member ownerOf(int slot) {
+            for (int i : new int[]{first, second}) {
+                if (members[i].owns(slot)) {
+                    return members[i];
+                }
+            }
+            throw new IllegalStateException("no owner of " + slot);
+        }
+
+        void moveSlot(int slot) {
+            if (isBusy) {
+                return;
+            }
+            isBusy = true;
+            count("MOVE");
+            FakeCluster.Member from = ownerOf(slot);
+            FakeCluster.Member to = from == members[first] ? members[second] : members[first];
+            model.startMigration(slot, from, to);
+            int keysMs = random.nextInt(500);
+            after(keysMs, () -> model.moveKeys(slot));
+            after(keysMs + random.nextInt(500), () -> {
+                model.moveKeys(slot);
+                model.endMigration(slot);
+                isBusy = false;
+            });
+        }
+
+        /** The first master is lost or cut off from the others, which promote its replica. */
+        void failOver() {
+            if (isBusy) {
+                return;
+            }
+            isBusy = true;
+            count("FAILOVER");
+            int deposed = first;
+            model.failOver(members[deposed], members[replica], random.nextBoolean());
+            first = replica;
+            replica = deposed;
+            if (random.nextInt(3) == 0) {
+                nodes[deposed].crash();
+            }
+            after(random.nextInt(NODE_TIMEOUT_MS), () -> {
+                model.heal(members[deposed], members[first]);
+                if (!nodes[deposed].isUp()) {
+                    nodes[deposed].restart(false);
+                }
+                // An operator may promote it again when it is in step.
+                after(2_000 + random.nextInt(3_000), () -> isBusy = false);
+            });
+        }
+
+        /** A server without the slot names a wrong owner for a while. */
+        void confuse(int slot) {
+            if (isBusy) {
+                return;
+            }
+            isBusy = true;
+            count("WRONG_MAP");
+            FakeCluster.Member owner = ownerOf(slot);
+            FakeCluster.Member other = owner == members[first] ? members[second] : members[first];
+            other.believe(slot, members[replica]);
+            members[replica].believe(slot, other);
+            after(random.nextInt(2_000), () -> {
+                other.believe(slot, owner);
+                members[replica].believe(slot, owner);
+                isBusy = false;
+            });
+        }
+
+        void down() {
+            count("DOWN");
+            model.down(true);
+            after(random.nextInt(1_000), () -> model.down(false));
+        }
+    }
+
+    /** Acquires one lock again and again, holds it, and sometimes extends it. */
+    private final class Worker {
+        private final VirtualWorld.Client client;
+        private final String resource;
+        private final int ttlMs;
+        private Lease lease;
+
+        Worker(VirtualWorld.Client client, String resource, int ttlMs) {
+            this.client = client;
+            this.resource = resource;
+            this.ttlMs = ttlMs;
+        }
+
+        void acquire() {
+            if (isOver) {
+                return;
+            }
+            AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs)).waitUpTo(Duration.ofMillis(300));
+            client.call(() -> client.redlock().acquireAsync(resource, options).thenAccept(this::onOutcome));
+        }
+
+        private void onOutcome(AcquireOutcome outcome) {
+            count(outcome.kind().name());
+            if (outcome.isAcquired()) {
+                lease = outcome.lease();
+                after(random.nextInt(ttlMs), random.nextBoolean() ? this::extend : this::release);
+            } else {
+                after(1 + random.nextInt(100), this::acquire);
+            }
+        }
+
+        private void extend() {
+            client.call(() -> lease.extendAsync(Duration.ofMillis(ttlMs)).thenAccept(extended -> {
+                count("EXTEND_" + extended);
+                after(random.nextInt(ttlMs), this::release);
+            }));
+        }
+
+        private void release() {
+            client.call(() -> lease.releaseAsync().thenAccept(released -> {
+                count("RELEASE_" + released);
+                after(1 + random.nextInt(50), this::acquire);
+            }));
+        }
+
+        boolean isInside() {
+            return lease != null && lease.isHeld();
+        }
+
+        @Override
+        public String toString() {
+            return client.name() + " of " + resource;
+        }
+    }
+
+    ClusterSimulation(long seed, Silence silence) {
+        this.random = new SplittableRandom(seed);
+        int clusterCount = 1 + random.nextInt(VOTERS);
+        this.ttlMsMax = silence == Silence.ONE_IGNORES ? 20_000 : 3_000;
+        this.faultPeriodMs = 200 + random.nextInt(2_000);
+        this.world = new VirtualWorld(clusterCount * SERVERS + VOTERS - clusterCount);
+        setUpVoters(clusterCount);
+        for (FakeNode node : world.nodes()) {
+            node.redis().kind(FakeRedis.Kind.values()[random.nextInt(FakeRedis.Kind.values().length)]);
+            usualDelay(node);
+        }
+        for (int i = 0; i < 3; i++) {
+            boolean isIgnoring = silence == Silence.ONE_IGNORES && i == 0;
+            addClient("client-" + i, isIgnoring ? 100 : ttlMsMax, isIgnoring);
+        }
+        world.observer(this::check);
+    }
+
+    private void setUpVoters(int clusterCount) {
+        for (int i = 0; i < VOTERS; i++) {
+            if (i < clusterCount) {
+                clusters.add(new Cluster(i * SERVERS));
+                addresses[i] = "redis-cluster://node-" + i * SERVERS + ":1,node-" + (i * SERVERS + 1) + ":1";
+            } else {
+                int index = clusterCount * SERVERS + i - clusterCount;
+                single.add(world.node(index));
+                addresses[i] = "node-" + index + ":1";
+            }
+        }
+    }
+
+    private void usualDelay(FakeNode node) {
+        node.delay(() -> 10_000 + random.nextInt(2_000) * 1_000L);
+    }
+
+    private void addClient(String name, int ttlMs, boolean isIgnoring) {
+        RedlockContext context = new RedlockContext().nodes(addresses)
+                .maxTtl(Duration.ofMillis(ttlMs))
+                .restartGuard(RestartGuardMode.OFF);
+        if (isIgnoring) {
+            context.unansweredTimeoutMs(100).clockSampleMs(0);
+        }
+        VirtualWorld.Client client = world.newClient(name, context, random.nextLong());
+        clients.add(client);
+        for (int r = 0; r < RESOURCES; r++) {
+            workers.add(new Worker(client, "resource-" + r,
+                    isIgnoring ? ttlMs : ttlMs / 3 + random.nextInt(ttlMs * 2 / 3)));
+        }
+    }
+
+    private void count(String what) {
+        counts.merge(what, 1, Integer::sum);
+    }
+
+    private void after(int ms, Runnable task) {
+        world.after(ms * MS, () -> {
+            if (!isOver) {
+                task.run();
+            }
+        });
+    }
+
+    private void check() {
+        for (int i = 0; i < workers.size(); i++) {
+            for (int j = 0; j < i; j++) {
+                Worker one = workers.get(j);
+                Worker other = workers.get(i);
+                if (one.resource.equals(other.resource) && one.isInside() && other.isInside()) {
+                    violations.add("at " + world.nowNs() / MS + " ms: " + one + " and " + other);
+                }
+            }
+        }
+    }
+
+    private void scheduleFault() {
+        after(faultPeriodMs / 2 + random.nextInt(faultPeriodMs), () -> {
+            Cluster cluster = clusters.get(random.nextInt(clusters.size()));
+            int slot = FakeCluster.slotOf("resource-" + random.nextInt(RESOURCES));
+            switch (random.nextInt(8)) {
+                case 0, 1 -> cluster.moveSlot(slot);
+                case 2, 3 -> cluster.failOver();
+                case 4 -> cluster.confuse(slot);
+                case 5 -> cluster.down();
+                case 6 -> world.node(random.nextInt(world.nodes().size())).breakConnections();
+                default -> {
+                    FakeNode node = world.node(random.nextInt(world.nodes().size()));
+                    node.delay(() -> random.nextInt(100_000) * 1_000L);
+                    after(1_000, () -> usualDelay(node));
+                }
+            }
+            scheduleFault();
+        });
+    }
+
+    /** Runs for a time, and then without faults until no key is left. */
+    ClusterSimulation run(int workMs) {
+        world.runMs(200);
+        workers.forEach(Worker::acquire);
+        scheduleFault();
+        world.runMs(workMs);
+        isOver = true;
+        clusters.forEach(cluster -> cluster.model.down(false));
+        world.runMs(2L * ttlMsMax + 5_000);
+        for (VirtualWorld.Client client : clients) {
+            if (client.engine().claimsOut() != 0 && client.engine().heldCount() == 0) {
+                violations.add(client.name() + " has " + client.engine().claimsOut() + " claims outside their pool");
+            }
+        }
+        world.end();
+        return this;
+    }
+
+    List<String> violations() {
+        return violations;
+    }
+
+    Map<String, Integer> counts() {
+        return counts;
+    }
+
+    @Override
+    public String toString() {
+        return Arrays.toString(addresses) + " " + counts;
+    }
+}
