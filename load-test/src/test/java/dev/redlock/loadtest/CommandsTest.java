@@ -168,6 +168,13 @@ class CommandsTest {
     }
 
     @Test
+    void nodesThatAreClustersAreMeasured() throws IOException {
+        JsonNode root = run("throughput", "--nodes", "1,3", "--cluster-shards", "2", "--outstanding", "4", "--duration",
+                "500ms", "--warmup", "50ms", "--jvm-warmup", "0ms");
+        assertTrue(root.at("/series/1/tally/cycles").asLong() > 0, root::toString);
+    }
+
+    @Test
     void keysAndRepetitionsAndDriversMakeSeriesThatTakeTurns() throws IOException {
         JsonNode root = run("latency", "--nodes", "1", "--driver", "redlock@nio,set-nx", "--repetitions", "2",
                 "--outstanding", "2", "--keys", "20", "--hot-share", "0.2", "--duration", "300ms", "--warmup", "0ms",

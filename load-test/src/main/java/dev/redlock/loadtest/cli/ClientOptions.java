@@ -121,6 +121,9 @@ public final class ClientOptions {
         if (nodes.isTls()) {
             asked.put(DriverOption.TLS, nodes.isTlsOptional() ? "--tls" : "a rediss:// address");
         }
+        if (nodes.clusterShards() > 0) {
+            asked.put(DriverOption.CLUSTERS, "--cluster-shards");
+        }
         return asked;
     }
 
@@ -128,10 +131,11 @@ public final class ClientOptions {
         return drivers.stream().map(Drivers::named).toList();
     }
 
-    /** The options of a client; the last one is null for nodes without TLS. */
-    public SessionSpec session(List<NodeAddress> addresses, boolean isFresh, SessionSpec.Tls tls) {
+    /** The options of a client; TLS is null for nodes without it, and the list is empty for single masters. */
+    public SessionSpec session(List<NodeAddress> addresses, boolean isFresh, SessionSpec.Tls tls,
+            List<String> clusters) {
         return new SessionSpec(addresses, isFresh, transport, eventLoops, idlePolicy, commands,
-                handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers), thrifty, tls);
+                handOvers == null ? OptionalInt.empty() : OptionalInt.of(handOvers), thrifty, tls, clusters);
     }
 
     public int clients() {

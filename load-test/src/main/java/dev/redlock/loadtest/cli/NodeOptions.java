@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.cli;
 
+import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.Source;
 import dev.redlock.transport.NodeAddress;
@@ -16,6 +17,10 @@ import picocli.CommandLine.Option;
  * @threading caller-confined
  */
 public final class NodeOptions {
+    private static final int SHARDS_MAX = 20;
+    /** The default of the servers. */
+    private static final int CLUSTER_NODE_TIMEOUT_MS = 15_000;
+
     @Option(names = "--nodes", split = ",", paramLabel = "N",
             description = "Node counts to measure, 1 to 63 (default: ${DEFAULT-VALUE}; with --addresses, as many of "
                     + "these as there are addresses for).")
@@ -45,6 +50,10 @@ public final class NodeOptions {
                     + "redlock@plain connects without, redlock@tls-jdk and redlock@tls-openssl choose the "
                     + "implementation.")
     private boolean tls;
+
+    @Option(names = "--cluster-shards", paramLabel = "N",
+            description = "Start each node as a cluster of this many masters, 1 to 20 (default: single masters).")
+    private int clusterShards;
 
     @Option(names = "--delay", split = ",", paramLabel = "[NODE=]TIME",
             description = "Time that a proxy on this machine adds to every request and again to its reply: "
@@ -79,6 +88,7 @@ public final class NodeOptions {
         Options.require(line, !unixSockets || source != Source.CONTAINER,
                 "--unix-sockets: nodes in containers have none; choose --source path or embedded");
         checkTls(line);
+        checkClusters(line);
         checkDelays(line);
     }
 
@@ -88,6 +98,20 @@ public final class NodeOptions {
         Options.require(line, !tls || !unixSockets, "--tls and --unix-sockets exclude each other");
         Options.require(line, !tls || source != Source.CONTAINER,
                 "--tls: nodes in containers have none; choose --source path");
+    }
+
+    private void checkClusters(CommandLine line) {
+        if (!line.getParseResult().hasMatchedOption("--cluster-shards")) {
+            return;
+        }
+        Options.requireRange(line, "--cluster-shards", clusterShards, 1, SHARDS_MAX);
+        Options.require(line, clusterShards * countMax() <= RedisNodesContext.COUNT_MAX, "--cluster-shards "
+                + clusterShards + " with " + countMax() + " nodes: at most " + RedisNodesContext.COUNT_MAX
+                + " servers are started");
+        Options.require(line, servers.texts().isEmpty(), "--cluster-shards is for nodes that load-test starts");
+        Options.require(line, !unixSockets && !tls && source != Source.CONTAINER,
+                "--cluster-shards excludes --unix-sockets, --tls and --source container: the servers report their own"
+                        + " addresses");
     }
 
     private void checkDelays(CommandLine line) {
@@ -100,6 +124,8 @@ public final class NodeOptions {
         NodeDelays parsed = NodeDelays.parse(texts);
         Options.require(line, parsed.indexMax() < countMax(), option + " names node " + parsed.indexMax()
                 + ": there are " + countMax() + ", counted from 0");
+        Options.require(line, parsed.isNone() || clusterShards == 0,
+                option + " and --cluster-shards exclude each other: the servers report their own addresses");
         Options.require(line, parsed.isNone() || !isUnix(),
                 option + " needs nodes on TCP: the proxy does not support Unix sockets");
         Options.require(line, parsed.isNone() || !isTls(), (tls ? "--tls" : "a rediss:// address") + " and " + option
@@ -127,10 +153,13 @@ public final class NodeOptions {
     public RedisNodesContext context() {
         RedisNodesContext context = new RedisNodesContext().addresses(servers.texts())
                 .clientTls(servers.tlsFiles())
-                .count(countMax())
+                .count(countMax() * Math.max(1, clusterShards))
                 .unixSocket(unixSockets)
                 .tls(tls)
                 .pin(pin.pin());
+        if (clusterShards > 0) {
+            RedisCluster.enabled(context, CLUSTER_NODE_TIMEOUT_MS);
+        }
         return source == null ? context : context.source(source);
     }
 
@@ -147,6 +176,11 @@ public final class NodeOptions {
     /** Whether nodes have an address with TLS and one without. */
     boolean isTlsOptional() {
         return tls;
+    }
+
+    /** The masters of each node that is a cluster; 0 for single masters. */
+    public int clusterShards() {
+        return clusterShards;
     }
 
     public boolean isUnixSockets() {

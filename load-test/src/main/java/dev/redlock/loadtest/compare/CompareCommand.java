@@ -2,6 +2,7 @@ package dev.redlock.loadtest.compare;
 
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
+import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.cli.TlsFileOptions;
 import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockDriver;
@@ -58,6 +59,8 @@ public final class CompareCommand extends LabCommand {
 
     @Override
     protected void check(CommandLine line) {
+        Options.require(line, nodeOptions().clusterShards() == 0,
+                "--cluster-shards: compare measures over single masters; use throughput or latency");
         List<String> arguments = new ArrayList<>();
         for (OptionSpec option : line.getParseResult().matchedOptions()) {
             if (OWN_OPTIONS.contains(option.longestName())) {

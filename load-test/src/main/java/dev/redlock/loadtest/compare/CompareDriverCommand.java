@@ -88,7 +88,7 @@ public final class CompareDriverCommand implements Callable<Integer> {
         Clients clients = new Clients();
         try {
             for (int i = 0; i < clientOptions.clients(); i++) {
-                clients.add(driver.open(clientOptions.session(addresses, task.fresh(), tls)));
+                clients.add(driver.open(clientOptions.session(addresses, task.fresh(), tls, List.of())));
             }
             return clients;
         } catch (IOException | InterruptedException | RuntimeException e) {

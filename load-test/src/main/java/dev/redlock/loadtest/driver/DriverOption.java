@@ -26,5 +26,7 @@ public enum DriverOption {
     /** Nodes on Unix sockets. */
     UNIX_SOCKET,
     /** Nodes with TLS. */
-    TLS
+    TLS,
+    /** Clusters as nodes. */
+    CLUSTERS
 }

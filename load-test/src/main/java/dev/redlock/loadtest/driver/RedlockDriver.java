@@ -192,7 +192,9 @@ public final class RedlockDriver implements LockDriver {
     public LockSession open(SessionSpec spec) throws IOException, InterruptedException {
         boolean isTls = spec.tls() != null && tls != TlsChoice.PLAIN;
         List<NodeAddress> nodes = isTls ? spec.tls().nodes() : spec.nodes();
-        String[] addresses = nodes.stream().map(NodeUris::of).toArray(String[]::new);
+        String[] addresses = spec.clusters().isEmpty()
+                ? nodes.stream().map(NodeUris::of).toArray(String[]::new)
+                : spec.clusters().toArray(String[]::new);
         RedlockContext context = new RedlockContext().nodes(addresses)
                 .nodeTimeout(NODE_TIMEOUT)
                 .commands(commands == CommandMode.AUTO ? spec.commands() : commands)

@@ -20,14 +20,16 @@ import java.util.OptionalInt;
  * @param handOvers  the number of handoffs in a row between its own waiters, 0 without a bound; empty for its default
  * @param isThrifty  whether it asks a quorum of nodes first
  * @param tls        the same nodes with TLS; null if they have none
+ * @param clusters   the addresses of the clusters that the nodes belong to; empty if they are single masters
  * @threading immutable
  */
 public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKind transport, int eventLoops,
-        IdlePolicy idlePolicy, CommandMode commands, OptionalInt handOvers, boolean isThrifty,
-        Tls tls) {
-    /** Copies the list. */
+        IdlePolicy idlePolicy, CommandMode commands, OptionalInt handOvers, boolean isThrifty, Tls tls,
+        List<String> clusters) {
+    /** Copies the lists. */
     public SessionSpec {
         nodes = List.copyOf(nodes);
+        clusters = List.copyOf(clusters);
     }
 
     /**
@@ -39,7 +41,7 @@ public record SessionSpec(List<NodeAddress> nodes, boolean isFresh, TransportKin
      */
     public static SessionSpec of(List<NodeAddress> nodes, boolean isFresh) {
         return new SessionSpec(nodes, isFresh, TransportKind.AUTO, 1, IdlePolicy.BLOCK, CommandMode.AUTO,
-                OptionalInt.empty(), false, null);
+                OptionalInt.empty(), false, null, List.of());
     }
 
     /** The addresses with TLS, if there are any, or the others. */

@@ -10,6 +10,7 @@ import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.faults.FaultProxy;
 import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.loadtest.nodes.NodeUris;
+import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.result.Interval;
@@ -47,6 +48,7 @@ public final class Lab implements AutoCloseable {
     private final LoadOptions loadOptions;
     private final RedisNodes nodes;
     private List<NodeAddress> addresses;
+    private final List<String> clusters = new ArrayList<>();
     private final List<FaultProxy> proxies = new ArrayList<>();
     private final RunFolder folder;
     private final Progress progress;
@@ -71,6 +73,20 @@ public final class Lab implements AutoCloseable {
         this.progress = progress;
         this.nodes = nodes;
         this.addresses = reach(nodeOptions.delays());
+        formClusters(nodeOptions.clusterShards());
+    }
+
+    /** Makes each run of so many servers a cluster, whose first server stands for it in the list of nodes. */
+    private void formClusters(int shards) {
+        if (shards == 0) {
+            return;
+        }
+        List<NodeAddress> firsts = new ArrayList<>();
+        for (int i = 0; i < nodes.size(); i += shards) {
+            clusters.add(RedisCluster.form(nodes.nodes().subList(i, i + shards), shards).address());
+            firsts.add(addresses.get(i));
+        }
+        addresses = firsts;
     }
 
     /** The addresses of all nodes behind these delays. Proxies live until the lab is closed. */
@@ -110,7 +126,7 @@ public final class Lab implements AutoCloseable {
             for (int i = 0; i < clientCount; i++) {
                 clients.add(driver.open(
                         clientOptions.session(addresses.subList(0, nodeCount), nodeOptions.isFresh(),
-                                tls(nodeCount))));
+                                tls(nodeCount), clusters.subList(0, Math.min(nodeCount, clusters.size())))));
             }
             return clients;
         } catch (IOException | InterruptedException | RuntimeException e) {

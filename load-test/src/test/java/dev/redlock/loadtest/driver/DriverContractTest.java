@@ -310,7 +310,7 @@ class DriverContractTest {
 
         private void cycles(CommandMode commands, int count) throws Exception {
             SessionSpec spec = new SessionSpec(addresses(nodes), true, TransportKind.AUTO, 1, IdlePolicy.BLOCK,
-                    commands, OptionalInt.empty(), false, null);
+                    commands, OptionalInt.empty(), false, null, List.of());
             try (LockSession session = driver.open(spec)) {
                 cycle(new BlockingLock(session, freshResource(), TTL, LIMIT));
                 nodes.node(0).call("CONFIG", "RESETSTAT");
