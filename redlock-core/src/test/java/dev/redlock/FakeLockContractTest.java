@@ -117,6 +117,14 @@ class FakeLockContractTest {
         }
     }
 
+    @Nested
+    class OnClustersWithThriftyQuorums extends OnClustersOfMixedServers {
+        @Override
+        protected boolean isThrifty() {
+            return true;
+        }
+    }
+
     /** Starts nodes of the given kinds, in turn, for all tests of the contract. */
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     abstract static class OnModelNodes extends LockContract {

@@ -210,7 +210,8 @@ final class ClusterSimulation {
         }
         for (int i = 0; i < 3; i++) {
             boolean isIgnoring = silence == Silence.ONE_IGNORES && i == 0;
-            addClient("client-" + i, isIgnoring ? 100 : ttlMsMax, isIgnoring);
+            boolean isThrifty = silence == Silence.ALL_OBEY && (seed + i) % 2 == 0;
+            addClient("client-" + i, isIgnoring ? 100 : ttlMsMax, isIgnoring, isThrifty);
         }
         world.observer(this::check);
     }
@@ -232,8 +233,9 @@ final class ClusterSimulation {
         node.delay(() -> 10_000 + random.nextInt(2_000) * 1_000L);
     }
 
-    private void addClient(String name, int ttlMs, boolean isIgnoring) {
+    private void addClient(String name, int ttlMs, boolean isIgnoring, boolean isThrifty) {
         RedlockContext context = new RedlockContext().nodes(addresses)
+                .thriftyQuorums(isThrifty)
                 .maxTtl(Duration.ofMillis(ttlMs))
                 .restartGuard(RestartGuardMode.OFF);
         if (isIgnoring) {
