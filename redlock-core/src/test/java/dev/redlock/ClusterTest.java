@@ -259,6 +259,78 @@ class ClusterTest extends VirtualTest {
         assertEquals(0, second.redis().commandCount("MOVED"));
     }
 
+    /** The client learns of the new owner by the first reply; the second one belongs to the time before. */
+    @Test
+    void anExtensionDoesNotFollowASlotThatIsSilent() {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone());
+        Lease lease = lease(client, "orders");
+        cluster.startMigration(SLOT, first, second);
+        cluster.moveKeys(SLOT);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "at the other master");
+        int askingCount = second.redis().commandCount("ASKING");
+        first.redis().failNext("SET", "MOVED " + SLOT + " node-3:1", 1);
+        List<CompletableFuture<ExtendOutcome>> extending = new ArrayList<>();
+        client.call(() -> {
+            client.redlock().acquireAsync("{orders}1", options());
+            extending.add(lease.extendAsync(TTL).toCompletableFuture());
+        });
+        world.runMs(1);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extending.get(0).getNow(null));
+        assertEquals(askingCount, second.redis().commandCount("ASKING"));
+        assertTrue(first.redis().commandCount("ASK") > 0);
+    }
+
+    @Test
+    void aGrantOfTheFormerOwnerThatArrivesInTheSilenceDoesNotCount() {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone());
+        first.redis().failNext("SET", "MOVED " + SLOT + " node-3:1", 1);
+        List<CompletableFuture<AcquireOutcome>> acquiring = new ArrayList<>();
+        client.call(() -> {
+            for (String resource : List.of("{orders}1", "{orders}2")) {
+                acquiring.add(client.redlock().acquireAsync(resource, options()).toCompletableFuture());
+            }
+        });
+        world.runMs(1);
+        AcquireOutcome outcome = acquiring.get(1).getNow(null);
+        assertFalse(outcome.isAcquired());
+        assertTrue(outcome.voteText(0).contains("silent"), outcome.voteText(0));
+        assertEquals(1, first.redis().commandCount("SET NX"), "the second one is granted");
+        world.runMs(10);
+        assertTrue(first.redis().keys().isEmpty(), "the rollback has followed the redirection");
+    }
+
+    @Test
+    void aClockJumpOfTheFormerOwnerRevokesItsVotes() {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone());
+        Lease lease = lease(client, "orders");
+        Lease untouched = lease(client, resourceOf(third, 0));
+        first.redis().clockJump(5_000);
+        cluster.move(SLOT, first, second);
+        first.redis().failNext("SET", "MOVED " + SLOT + " node-3:1", 1);
+        assertFalse(get(client.redlock().acquireAsync("{orders}1", options())).isAcquired());
+        assertTrue(lease.isHeld());
+        world.runMs(1_500);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertTrue(untouched.isHeld());
+    }
+
+    @Test
+    void aReleaseIsSentAgainWhenTheClusterIsUp() {
+        startCluster();
+        VirtualWorld.Client client = client(clusterAlone());
+        Lease lease = lease(client, "orders");
+        cluster.down(true);
+        release(lease);
+        world.runMs(3_000);
+        cluster.down(false);
+        assertNotNull(first.redis().get("orders"));
+        world.runMs(1_100);
+        assertNull(first.redis().get("orders"), "deleted before it expires");
+    }
+
     @Test
     void aChangeIsFoundWithoutACommand() {
         VirtualWorld.Client client = clusterWorld();

@@ -2,7 +2,6 @@ package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
-import dev.redlock.NodeState;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.LockRequest;
 import dev.redlock.node.VoteFailure;
@@ -267,10 +266,12 @@ final class AcquireOperation {
     private void vote(Claim claim, int nodeIndex, Vote answer, VoteFailure answerFailure) {
         Vote vote = answer;
         VoteFailure failure = answerFailure;
-        if (answer == Vote.GRANTED && conductor.node(nodeIndex, claim).state() == NodeState.QUARANTINED) {
+        if (answer == Vote.GRANTED && !conductor.voter(nodeIndex).isGrantCounted(claim)) {
             // After a clock jump of the node, the granted key may have expired early.
             vote = Vote.UNKNOWN;
-            failure = VoteFailure.CLOCK_JUMPED;
+            failure = conductor.voter(nodeIndex).isSilentFor(claim)
+                    ? VoteFailure.SLOT_MOVED
+                    : VoteFailure.CLOCK_JUMPED;
             claim.recordFailure(nodeIndex, failure);
         }
         conductor.telemetry().onVote(claim, nodeIndex, vote, failure);

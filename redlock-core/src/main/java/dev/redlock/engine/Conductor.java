@@ -213,9 +213,9 @@ final class Conductor implements NodeListener {
         keeper.revoke(node, LossCause.PROMOTED);
     }
 
-    /** Whether a node gives the vote for the key of a claim. */
+    /** Whether a node gives the vote for the key of a claim, or may have given it before a change of the owner. */
     boolean isNodeOf(Claim claim, NodeView node) {
-        return node(node.index(), claim).view() == node;
+        return node(node.index(), claim).view() == node || voters[node.index()].isSilentFor(claim);
     }
 
     @Override

@@ -1,7 +1,6 @@
 package dev.redlock.engine;
 
 import dev.redlock.ExtendOutcome;
-import dev.redlock.NodeState;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
@@ -139,7 +138,7 @@ final class ExtendOperation {
 
     /** Returns whether a renewed key certainly lasts for the ttl. */
     private boolean isProof(Claim claim, int nodeIndex) {
-        return conductor.node(nodeIndex, claim).state() != NodeState.QUARANTINED
+        return conductor.voter(nodeIndex).isGrantCounted(claim)
                 && !claim.lateExtensions.mayShorten(nodeIndex, claim.ttlMs);
     }
 

@@ -99,6 +99,11 @@ public final class ClusterVoter extends Voter {
     }
 
     @Override
+    public boolean isGrantCounted(SlotKey key) {
+        return !isSilentFor(key) && nodeFor(key).isGrantCounted(key);
+    }
+
+    @Override
     public boolean isSettled() {
         for (ClusterMember member : members) {
             if ((map == null || member.isOwner) && !isSettled(member.node())) {
@@ -286,6 +291,7 @@ public final class ClusterVoter extends Voter {
                 CommandSender sender = member.node().sender();
                 sender.sendValue(sender.newCommand("INFO", "replication"),
                         new ValueRequest(reply -> onReplication(member, reply)));
+                member.node().redeliver();
             }
         }
         if (!isAnyConnected) {
@@ -522,8 +528,8 @@ public final class ClusterVoter extends Voter {
     // ---- redirections -----------------------------------------------------------------------------------------------
 
     /**
-     * A server has redirected a command, once: the command follows, except a vote after {@code MOVED}, since the new
-     * owner is silent.
+     * A server has redirected a command, once: the command follows, except a vote for a slot that is silent, as it is
+     * after {@code MOVED}.
      *
      * @return false if the command is not sent again
      */
@@ -531,7 +537,8 @@ public final class ClusterVoter extends Voter {
         CommandKind kind = RequestRing.kindOf(tag);
         Node target = targetOf(from, request, tag, redirect);
         // ASKING and the registration for a push exclude each other: each concerns the next command only.
-        boolean isSent = target != null && kind.isScript() && (redirect.isAsk() || !kind.isVote())
+        boolean isFollowed = !kind.isVote() || redirect.isAsk() && !isSilentFor(request);
+        boolean isSent = target != null && kind.isScript() && isFollowed
                 && !(redirect.isAsk() && kind.mayRegister() && request.isWakeUpWanted());
         return isSent && target.sender()
                 .sendRedirected(request, kind, RequestRing.sequenceOf(tag), redirect.isAsk());

@@ -109,6 +109,11 @@ public final class Node extends Voter {
         return false;
     }
 
+    @Override
+    public boolean isGrantCounted(SlotKey key) {
+        return state() != NodeState.QUARANTINED;
+    }
+
     /** The engine asks after a change of the state that settles a node. */
     @Override
     public boolean isSettled() {
@@ -233,6 +238,13 @@ public final class Node extends Voter {
     /** Keeps a release that another server of the cluster could not be sent, or has redirected. */
     void adopt(UndeliveredRelease release) {
         redelivery.adopt(release);
+    }
+
+    /** Sends the releases that an error of the cluster has stopped. */
+    void redeliver() {
+        if (isConnected()) {
+            redelivery.sendAll();
+        }
     }
 
     /** A check has shown the server's place in its cluster. */

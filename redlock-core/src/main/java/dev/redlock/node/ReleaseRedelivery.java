@@ -64,9 +64,16 @@ final class ReleaseRedelivery {
         sender.logHealth(recovery);
     }
 
-    /** An error will most likely repeat, so the release is not sent again: the key expires. */
+    /**
+     * An error will most likely repeat, so the release is not sent again: the key expires. The errors of a slot on its
+     * way are an exception.
+     */
     void onError(UndeliveredRelease release, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
         if (redirect != null && sender.member().voter().redirect(sender, release, tag, redirect)) {
+            return;
+        }
+        if (redirect != null || sender.member() != null && failure.isOfSlot()) {
+            onUnknown(release);
             return;
         }
         boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);

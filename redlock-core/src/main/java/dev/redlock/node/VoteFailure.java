@@ -15,7 +15,7 @@ public enum VoteFailure {
     NOT_CONNECTED("not connected"),
     /** The restart guard or the clock watch keeps the node from voting; nothing was sent. */
     QUARANTINED("in quarantine"),
-    /** The slot of the key has another owner since a short time; nothing was sent. */
+    /** The slot of the key has another owner since a short time; nothing was sent, or the reply came later. */
     SLOT_MOVED("silent: the slot has a new owner"),
     /** Too many requests in flight or unsent bytes; nothing was sent. */
     BACK_PRESSURE("too much unanswered or unsent"),
@@ -88,6 +88,11 @@ public enum VoteFailure {
      */
     public static VoteFailure of(int ordinal) {
         return VALUES[ordinal];
+    }
+
+    /** Whether a cluster that moves or repairs a slot ends the error by itself. */
+    boolean isOfSlot() {
+        return this == MOVED || this == ASK || this == TRYAGAIN || this == CLUSTERDOWN;
     }
 
     /** The kind of an error reply: its first word, or that of the error inside a script error. */

@@ -31,6 +31,15 @@ public abstract class Voter {
      */
     public abstract boolean isSilentFor(SlotKey key);
 
+    /**
+     * Whether a grant that arrives now counts. It may come from the former owner of the key's slot, or be older than the
+     * reason for a quarantine.
+     *
+     * @param key the key
+     * @return false if its key may expire early, or is not where other clients look
+     */
+    public abstract boolean isGrantCounted(SlotKey key);
+
     /** @return whether each server has replied or failed once */
     public abstract boolean isSettled();
 

@@ -45,6 +45,8 @@ public final class RedisCluster {
         return context.config("cluster-enabled yes")
                 .config("cluster-config-file nodes.conf")
                 .config("cluster-node-timeout " + nodeTimeoutMs)
+                // Otherwise a replica waits for 5 s in case others come.
+                .config("repl-diskless-sync-delay 0")
                 // A replica that has lost its master for long may be promoted too.
                 .config("cluster-replica-validity-factor 0");
     }

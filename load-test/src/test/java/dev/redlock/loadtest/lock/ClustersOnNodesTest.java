@@ -36,9 +36,9 @@ import org.junit.jupiter.api.Timeout;
 class ClustersOnNodesTest {
 
     private static final int MASTERS = 3;
-    private static final int NODE_TIMEOUT_MS = 2_000;
-    private static final Duration TTL = Duration.ofSeconds(2);
-    private static final Duration MAX_TTL = Duration.ofSeconds(3);
+    private static final int NODE_TIMEOUT_MS = 1_500;
+    private static final Duration TTL = Duration.ofSeconds(1);
+    private static final Duration MAX_TTL = Duration.ofSeconds(1);
 
     private RedisNodes single;
     private RedisNodes nodes;
@@ -71,6 +71,8 @@ class ClustersOnNodesTest {
         Redlock client = Redlock.connect(new RedlockContext().nodes(single.addresses())
                 .nodes(cluster.address())
                 .maxTtl(MAX_TTL)
+                .unansweredTimeoutMs(1_000)
+                .clockSampleMs(500)
                 .nodeTimeout(Duration.ofMillis(500))
                 .restartGuard(RestartGuardMode.OFF));
         clients.add(client);
