@@ -228,6 +228,10 @@ public final class RedlockMetrics implements MeterBinder {
             }
             addCount("redlock.rollbacks", Tags.empty(), client -> client.counters().rolledBackCount(),
                     "Attempts that were rolled back");
+            addCount("redlock.attempts.hedged", Tags.empty(), client -> client.counters().hedgedAttemptCount(),
+                    "Attempts that asked more nodes than at first");
+            addCount("redlock.commands", Tags.empty(), client -> client.counters().commandCount(),
+                    "Commands of locks, one for each node");
             addCount("redlock.fence.raises", Tags.empty(), client -> client.counters().raisedCount(),
                     "Fenced attempts that took a second round trip");
             addCount("redlock.extensions", Tags.empty(), client -> client.counters().extendedCount(),

@@ -99,6 +99,8 @@ class RedlockMetricsTest extends VirtualTest {
         assertValue(1, lines, "redlock_acquire_waiting{client=\"shop\"}");
         assertValue(1, lines, "redlock_leases_held{client=\"shop\"}");
         assertValue(1, lines, "redlock_releases_total{client=\"shop\",outcome=\"RELEASED\"}");
+        assertValue(client.redlock().counters().commandCount(), lines, "redlock_commands_total{client=\"shop\"}");
+        assertTrue(client.redlock().counters().commandCount() >= 9, "two locks and a release over three nodes");
         assertTrue(lines.get("redlock_attempts_failed_total{client=\"shop\",reason=\"CONTENDED\"}") >= 1,
                 lines::toString);
         get(waiting);

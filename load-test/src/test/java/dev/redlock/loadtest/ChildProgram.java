@@ -33,13 +33,19 @@ final class ChildProgram implements AutoCloseable {
     }
 
     static ChildProgram start(String... args) throws IOException, InterruptedException {
+        return start(Map.of(), Arrays.asList(args));
+    }
+
+    static ChildProgram start(Map<String, String> environment, List<String> args)
+            throws IOException, InterruptedException {
         Path folder = Files.createTempDirectory("load-test-child-");
         Path out = folder.resolve("stdout");
         List<String> command = new ArrayList<>(interruptible());
         command.addAll(java(folder));
-        command.addAll(Arrays.asList(args));
-        return new ChildProgram(folder, out,
-                new ProcessBuilder(command).directory(folder.toFile()).redirectOutput(out.toFile()).start());
+        command.addAll(args);
+        ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile()).redirectOutput(out.toFile());
+        builder.environment().putAll(environment);
+        return new ChildProgram(folder, out, builder.start());
     }
 
     /** Most children live for seconds: the fast compiler and the small collector save a third of their CPU time. */

@@ -18,8 +18,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
+import javax.crypto.Cipher;
+import javax.crypto.EncryptedPrivateKeyInfo;
+import javax.crypto.SecretKeyFactory;
+import javax.crypto.spec.PBEKeySpec;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -31,6 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 class TlsCommandsTest {
 
     private static final String KEY = "orders/1";
+    private static final String KEY_PASSWORD = "0p3n-s3same";
 
     @TempDir
     static Path folder;
@@ -102,6 +109,42 @@ class TlsCommandsTest {
         String id = out.toString().replaceFirst("(?s).*\\b([0-9a-f]{8})\\b.*", "$1");
         assertEquals(0, run(overTls("locks", "break", KEY, id, "--yes")), () -> out + "\n" + err);
         assertTrue(nodes.nodes().stream().allMatch(node -> node.call("EXISTS", KEY).equals(0L)));
+    }
+
+    /** The password of an encrypted key comes from the environment, which only a process of its own can have. */
+    @Test
+    void theKeyOfTheClientMayBeEncrypted() throws Exception {
+        ClientTls plain = nodes.tls();
+        ClientTls encrypted = new ClientTls(plain.authorities(), plain.certificate(), encrypted(plain.key()));
+        List<String> list = withFiles(encrypted, "locks", "list", "none/");
+        list.addAll(List.of("--addresses", servers()));
+        assertListing(0, "No keys with this prefix on 3 of 3 nodes.", Map.of(ClientTls.KEY_PASSWORD, KEY_PASSWORD),
+                list);
+        assertListing(2, "check " + ClientTls.KEY_PASSWORD, Map.of(ClientTls.KEY_PASSWORD, "another-" + KEY_PASSWORD),
+                list);
+        assertListing(2, "set " + ClientTls.KEY_PASSWORD, Map.of(), list);
+    }
+
+    private static void assertListing(int code, String message, Map<String, String> environment, List<String> args)
+            throws Exception {
+        try (ChildProgram program = ChildProgram.start(environment, args)) {
+            int actual = program.awaitExit();
+            String printed = program.out() + program.err();
+            assertEquals(code, actual, printed);
+            assertTrue(printed.contains(message), printed);
+            assertFalse(printed.contains(KEY_PASSWORD), "a password was printed");
+        }
+    }
+
+    private static Path encrypted(Path key) throws Exception {
+        String base64 = Files.readString(key).replaceAll("-----[^-]+-----|\\s", "");
+        Cipher cipher = Cipher.getInstance("PBEWithSHA1AndDESede");
+        cipher.init(Cipher.ENCRYPT_MODE, SecretKeyFactory.getInstance("PBEWithSHA1AndDESede")
+                .generateSecret(new PBEKeySpec(KEY_PASSWORD.toCharArray())));
+        byte[] content = new EncryptedPrivateKeyInfo(cipher.getParameters(),
+                cipher.doFinal(Base64.getDecoder().decode(base64))).getEncoded();
+        return Files.writeString(folder.resolve("encrypted.key"), "-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
+                + Base64.getMimeEncoder().encodeToString(content) + "\n-----END ENCRYPTED PRIVATE KEY-----\n");
     }
 
     /** Some nodes with TLS and some without, as during a migration. */

@@ -86,6 +86,7 @@ public record ClientTls(List<Path> authorities, Path certificate, Path key) {
                 .replace("TlsOptions.clientCertificate", "--tls-cert and --tls-key")
                 .replace("TlsOptions.protocols, or tls-protocols", "tls-protocols")
                 .replace("check the password in TlsOptions", "check " + KEY_PASSWORD)
+                .replace("check its password", "check " + KEY_PASSWORD)
                 .replace("the path in TlsOptions", "the path");
     }
 
