@@ -14,6 +14,7 @@ import dev.redlock.node.LoginSource;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.quorum.ClockAllowance;
 import dev.redlock.quorum.Drift;
+import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Token;
 import dev.redlock.resp.SafeText;
@@ -24,6 +25,7 @@ import io.netty.channel.EventLoop;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -49,6 +51,8 @@ public final class RedlockContext {
     private static final String DEFAULT_NAME = "redlock";
 
     private final List<VoterAddress> nodes = new ArrayList<>();
+    /** Empty without a change of the list. */
+    private final List<VoterAddress> nextNodes = new ArrayList<>();
     private List<EventLoop> eventLoops = List.of();
     private String keyPrefix = "";
     private String clientName = DEFAULT_NAME;
@@ -112,20 +116,50 @@ public final class RedlockContext {
      */
     public RedlockContext nodes(String... addresses) {
         checkOpen();
-        Objects.requireNonNull(addresses, "node addresses are null");
-        for (int i = 0; i < addresses.length; i++) {
-            VoterAddress address = parse(addresses, i);
-            checkNotGiven(address);
-            nodes.add(address);
-        }
-        if (nodes.size() > Quorum.NODES_MAX) {
-            throw new IllegalArgumentException(nodes.size() + " nodes are too many: at most " + Quorum.NODES_MAX);
-        }
+        addAll(addresses, nodes);
         return this;
     }
 
-    private void checkNotGiven(VoterAddress address) {
-        for (VoterAddress given : nodes) {
+    /**
+     * Adds the nodes of the list that replaces the present one, all of them, also those that stay. With both lists, a
+     * lock needs a majority of each, so clients that know only one of the lists exclude it. To change the list while
+     * clients run:
+     * <ol>
+     * <li>Start all clients again with {@code nodes} and {@code nextNodes}, in any order and over any time.
+     * <li>When no client with the old list alone is left, wait {@link #maxTtl} and the allowed drift.
+     * <li>Start all clients again with the next list as {@code nodes}.
+     * </ol>
+     *
+     * <p>A new node votes when it has been up for {@code maxTtl}, so start it before.
+     *
+     * @param addresses as for {@link #nodes}; a node that stays has the address that it has there
+     * @return this
+     * @throws IllegalArgumentException if an address is malformed or given twice, or there are too many
+     */
+    public RedlockContext nextNodes(String... addresses) {
+        checkOpen();
+        addAll(addresses, nextNodes);
+        return this;
+    }
+
+    private static void addAll(String[] addresses, List<VoterAddress> list) {
+        Objects.requireNonNull(addresses, "node addresses are null");
+        for (int i = 0; i < addresses.length; i++) {
+            VoterAddress address = parse(addresses, i);
+            checkNotGiven(address, list);
+            list.add(address);
+        }
+        checkCount(list.size());
+    }
+
+    private static void checkCount(int count) {
+        if (count > Quorum.NODES_MAX) {
+            throw new IllegalArgumentException(count + " nodes are too many: at most " + Quorum.NODES_MAX);
+        }
+    }
+
+    private static void checkNotGiven(VoterAddress address, List<VoterAddress> list) {
+        for (VoterAddress given : list) {
             for (NodeAddress server : address.servers()) {
                 if (given.servers().contains(server)) {
                     throw new IllegalArgumentException("node address " + server
@@ -133,6 +167,44 @@ public final class RedlockContext {
                 }
             }
         }
+    }
+
+    /** The nodes of both lists, each once, those of the present list first. */
+    private List<VoterAddress> allNodes() {
+        List<VoterAddress> all = new ArrayList<>(nodes);
+        for (VoterAddress next : nextNodes) {
+            if (indexOf(next, nodes) < 0) {
+                all.add(next);
+            }
+        }
+        return all;
+    }
+
+    private Majority majority() {
+        if (nextNodes.isEmpty()) {
+            return Majority.of(nodes.size());
+        }
+        List<VoterAddress> all = allNodes();
+        checkCount(all.size());
+        long nextMask = 0;
+        for (VoterAddress next : nextNodes) {
+            nextMask |= 1L << indexOf(next, all);
+        }
+        return Majority.ofBoth(Quorum.allOf(nodes.size()), nextMask);
+    }
+
+    /** The place of a node that has a server of an address; -1 if there is none. */
+    private static int indexOf(VoterAddress address, List<VoterAddress> list) {
+        for (int i = 0; i < list.size(); i++) {
+            if (!Collections.disjoint(list.get(i).servers(), address.servers())) {
+                if (list.get(i).isCluster() != address.isCluster()) {
+                    throw new IllegalArgumentException("node " + address + " is a cluster in one of nodes and nextNodes"
+                            + " only: write it in the same way in both");
+                }
+                return i;
+            }
+        }
+        return -1;
     }
 
     /** An error shows little of an address, because it may contain a password; so it has the address's number. */
@@ -162,14 +234,14 @@ public final class RedlockContext {
 
     /** The TLS of the nodes that use it; null if none does. */
     private TlsContexts tlsContexts() {
-        if (nodes.stream().noneMatch(VoterAddress::isTls)) {
+        if (allNodes().stream().noneMatch(VoterAddress::isTls)) {
             return null;
         }
         return new TlsContexts((tls == null ? TlsOptions.defaults() : tls).spec());
     }
 
     private void checkTls() {
-        if (tls != null && nodes.stream().noneMatch(VoterAddress::isTls)) {
+        if (tls != null && allNodes().stream().noneMatch(VoterAddress::isTls)) {
             throw new IllegalArgumentException("TLS options are set and no node address asks for TLS: write rediss://"
                     + nodes.get(0).servers().get(0).toString().replaceFirst("^unix:.*", "host:port")
                     + ", or remove tls(...)");
@@ -766,7 +838,7 @@ public final class RedlockContext {
         checkNameInValues();
         checkThrifty();
         isConcluded = true;
-        return new ClientConfig(nodes, nodeOptions(), terms,
+        return new ClientConfig(allNodes(), majority(), nodeOptions(), terms,
                 new Limits(inFlightMax, waitersMax, localHandoffsMax, autoExtendedLeasesMax, wakeUpKeysMax()),
                 new LoopOptions(eventLoops, eventLoopCount, idlePolicy, transport), isThrifty, commandMode, retryPolicy,
                 keyPrefix, resourceLengthMax, defaultWaitNs, closeTimeoutNs, spinNs, isNameInValues ? clientName : null,
@@ -774,7 +846,7 @@ public final class RedlockContext {
     }
 
     private void checkCredentials() {
-        for (VoterAddress node : nodes) {
+        for (VoterAddress node : allNodes()) {
             if (credentials != null && node.hasPassword()) {
                 throw new IllegalArgumentException("node address " + node + " contains a password, and credentials() is"
                         + " set: a node has one source of credentials; remove the password from the address, or do not"
@@ -839,8 +911,8 @@ public final class RedlockContext {
      * between its masters.
      */
     private boolean isMarkUsed() {
-        return restartGuard == RestartGuardMode.FRESH_GROUP && nodes.size() > 1
-                && nodes.stream().noneMatch(VoterAddress::isCluster);
+        return restartGuard == RestartGuardMode.FRESH_GROUP && allNodes().size() > 1
+                && allNodes().stream().noneMatch(VoterAddress::isCluster);
     }
 
     private LoginSource loginSource() {
@@ -864,6 +936,7 @@ public final class RedlockContext {
 
     @Override
     public String toString() {
-        return "RedlockContext{nodes=" + nodes + ", maxTtlMs=" + maxTtlMs + ", restartGuard=" + restartGuard + "}";
+        return "RedlockContext{nodes=" + nodes + (nextNodes.isEmpty() ? "" : ", nextNodes=" + nextNodes) + ", maxTtlMs="
+                + maxTtlMs + ", restartGuard=" + restartGuard + "}";
     }
 }

@@ -2,7 +2,6 @@ package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.node.VoteFailure;
-import dev.redlock.quorum.Quorum;
 
 /**
  * Holds the outcome of an acquisition: its kind, and the votes of the last attempt. The event loop writes it before the
@@ -82,15 +81,14 @@ abstract class AcquireResult extends RequestMailbox implements AcquireOutcome {
     }
 
     private String noQuorumAdvice() {
-        int quarantinedCount = 0;
+        long quarantinedMask = 0;
         for (long mask = failedMask; mask != 0; mask &= mask - 1) {
             VoteFailure failure = VoteFailure.of(failures[Long.numberOfTrailingZeros(mask)]);
-            quarantinedCount += failure == VoteFailure.QUARANTINED ? 1 : 0;
+            quarantinedMask |= failure == VoteFailure.QUARANTINED ? Long.lowestOneBit(mask) : 0;
         }
-        int nodeCount = engine.nodeCount();
-        return nodeCount - quarantinedCount >= Quorum.sizeOf(nodeCount)
+        return engine.isQuorumWithout(quarantinedMask)
                 ? Kind.NO_QUORUM.advice()
-                : engine.quarantineAdvice(quarantinedCount);
+                : engine.quarantineAdvice(Long.bitCount(quarantinedMask));
     }
 
     @Override

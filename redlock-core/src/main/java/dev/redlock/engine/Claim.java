@@ -122,11 +122,11 @@ final class Claim extends LockRequest {
     Claim(Conductor conductor, int nodeCount) {
         this.conductor = conductor;
         this.token = new Token(conductor.tokenLabel());
-        this.acquireRound = new Round(nodeCount);
-        this.extendRound = new Round(nodeCount);
-        this.releaseRound = new Round(nodeCount);
-        this.raiseRound = new Round(nodeCount);
-        this.fence = new FenceRule(nodeCount);
+        this.acquireRound = new Round(conductor.majority());
+        this.extendRound = new Round(conductor.majority());
+        this.releaseRound = new Round(conductor.majority());
+        this.raiseRound = new Round(conductor.majority());
+        this.fence = new FenceRule(conductor.majority());
         this.failures = new byte[nodeCount];
         this.roundTimer = new DeadlineTimer(this::onRoundTimeout);
         this.extendTimer = new DeadlineTimer(nowNs -> conductor.extendOperation().onTimeout(this));

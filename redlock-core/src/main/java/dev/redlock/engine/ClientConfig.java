@@ -4,12 +4,14 @@ import dev.redlock.CommandMode;
 import dev.redlock.RetryPolicy;
 import dev.redlock.node.NodeOptions;
 import dev.redlock.transport.VoterAddress;
+import dev.redlock.quorum.Majority;
 import java.util.List;
 
 /**
  * The configuration of a client, validated and complete.
  *
  * @param nodes             addresses in configured order
+ * @param majority          the nodes whose votes win
  * @param nodeOptions       options of each connection
  * @param terms             rules for leases
  * @param limits            bounds for each event loop
@@ -26,7 +28,8 @@ import java.util.List;
  * @param telemetry         options of the flight recorder
  * @threading               immutable
  */
-public record ClientConfig(List<VoterAddress> nodes, NodeOptions nodeOptions, LeaseTerms terms, Limits limits,
+public record ClientConfig(List<VoterAddress> nodes, Majority majority, NodeOptions nodeOptions, LeaseTerms terms,
+        Limits limits,
         LoopOptions loops, boolean isThrifty, CommandMode commandMode, RetryPolicy retryPolicy, String keyPrefix,
         int resourceLengthMax, long defaultWaitNs, long closeTimeoutNs, long spinNs, String nameInValues,
         TelemetryOptions telemetry) {

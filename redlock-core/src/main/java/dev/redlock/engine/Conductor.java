@@ -12,6 +12,7 @@ import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.node.Voter;
+import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
@@ -100,7 +101,8 @@ final class Conductor implements NodeListener {
         }
         this.fenceGuard = new FenceGuard(this);
         this.doorkeeper = new Doorkeeper(voters);
-        this.firstVoters = new FirstVoters(voters, doorkeeper, config.isThrifty() ? random.nextInt(voters.length) : 0);
+        this.firstVoters = new FirstVoters(voters, majority(), doorkeeper,
+                config.isThrifty() ? random.nextInt(voters.length) : 0);
         this.shutdown = new Shutdown(this, loop);
         this.nextTurn = new NextTurn(loop, shutdown);
         this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random));
@@ -304,6 +306,11 @@ final class Conductor implements NodeListener {
         return voters[index].nodeFor(claim);
     }
 
+    /** The nodes whose votes win. */
+    Majority majority() {
+        return config.majority();
+    }
+
     int nodeCount() {
         return voters.length;
     }
@@ -343,11 +350,11 @@ final class Conductor implements NodeListener {
 
     /** Whether enough nodes for a quorum may vote at a time; those in quarantine until then do not. */
     boolean isQuorumPossibleBy(long timeNs) {
-        int count = 0;
-        for (Voter voter : voters) {
-            count += voter.mayVoteBy(timeNs) ? 1 : 0;
+        long mask = 0;
+        for (int i = 0; i < voters.length; i++) {
+            mask |= voters[i].mayVoteBy(timeNs) ? 1L << i : 0;
         }
-        return count >= Quorum.sizeOf(voters.length);
+        return majority().isReachedBy(mask);
     }
 
     FanOut fanOut() {

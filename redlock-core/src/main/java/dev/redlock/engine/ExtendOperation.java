@@ -104,7 +104,7 @@ final class ExtendOperation {
 
     /** Whether too few nodes held the key until the round. A key from before may expire with the validity before it. */
     private boolean isInterrupted(Claim claim) {
-        return Long.bitCount(claim.continuousMask) < claim.extendRound.quorum()
+        return !conductor.majority().isReachedBy(claim.continuousMask)
                 && claim.validBeforeExtensionNs - conductor.nowNs() > 0;
     }
 

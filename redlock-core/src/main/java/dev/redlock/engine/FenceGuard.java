@@ -4,7 +4,6 @@ import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.FenceRule;
-import dev.redlock.quorum.Quorum;
 
 /**
  * Rejects fencing counters that are out of range, so that a faulty node does not raise the counters of the others. It
@@ -34,8 +33,7 @@ final class FenceGuard {
         for (int i = 0; i < wallUs.length; i++) {
             wallUs[i] = conductor.voter(i).wallUs(nowNs);
         }
-        return FenceRule.clockLimit(
-                FenceRule.reachedBy(wallUs, Quorum.allOf(wallUs.length), FenceRule.supportOf(wallUs.length)));
+        return FenceRule.clockLimit(conductor.majority(), wallUs);
     }
 
     /** Revokes the grants of an attempt whose counters are out of range. */

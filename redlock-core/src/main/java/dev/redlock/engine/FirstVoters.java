@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.NodeState;
 import dev.redlock.node.Voter;
+import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;
 
 /**
@@ -27,17 +28,17 @@ final class FirstVoters {
 
     private final Voter[] voters;
     private final Doorkeeper doorkeeper;
-    private final int quorum;
+    private final Majority majority;
     private final int[] weights;
     private final long[] delaysNs;
     /** Different clients start with different nodes. */
     private final int offset;
     private long lateMask;
 
-    FirstVoters(Voter[] voters, Doorkeeper doorkeeper, int offset) {
+    FirstVoters(Voter[] voters, Majority majority, Doorkeeper doorkeeper, int offset) {
         this.voters = voters;
         this.doorkeeper = doorkeeper;
-        this.quorum = Quorum.sizeOf(voters.length);
+        this.majority = majority;
         this.weights = new int[voters.length];
         this.delaysNs = new long[voters.length];
         this.offset = offset;
@@ -70,13 +71,24 @@ final class FirstVoters {
             boolean isVoting = voters[i].nodeFor(key).state() == NodeState.READY && !voters[i].isSilentFor(key);
             mask |= isVoting ? 1L << i : 0;
         }
-        if (Long.bitCount(mask) < quorum) {
-            return Quorum.allOf(voters.length);
+        return majority.isReachedBy(mask) ? smallestOf(mask) : Quorum.allOf(voters.length);
+    }
+
+    /** Leaves out one node after the other, those that are late first, while the rest is a quorum. */
+    private long smallestOf(long voting) {
+        long needed = 0;
+        long late = voting & lateMask;
+        for (long left = voting; left != 0;) {
+            long node = 1L << lastOf((left & late) == 0 ? left : left & late);
+            left &= ~node;
+            if (!majority.isReachedBy(needed | left)) {
+                if (!majority.isJoint()) {
+                    return left | node;
+                }
+                needed |= node;
+            }
         }
-        while (Long.bitCount(mask) > quorum) {
-            mask &= ~(1L << lastOf((mask & lateMask) == 0 ? mask : mask & lateMask));
-        }
-        return mask;
+        return needed;
     }
 
     /** The node of a mask that is the last in the order. */

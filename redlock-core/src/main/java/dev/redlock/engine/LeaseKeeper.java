@@ -8,7 +8,6 @@ import dev.redlock.LeaseState;
 import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
-import dev.redlock.quorum.Quorum;
 
 /**
  * Tracks held leases. It ends them with their validity, extends them automatically within their limits, and revokes the
@@ -274,7 +273,7 @@ final class LeaseKeeper {
             conductor.telemetry().onHolderDropped(claim, nodeIndex, cause);
         }
         claim.holderMask &= ~(1L << nodeIndex);
-        if (Long.bitCount(claim.holderMask) < Quorum.sizeOf(conductor.nodeCount())) {
+        if (!conductor.majority().isReachedBy(claim.holderMask)) {
             loseGuarded(claim, cause, nodeIndex);
         }
     }

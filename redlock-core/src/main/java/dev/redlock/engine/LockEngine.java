@@ -9,7 +9,6 @@ import dev.redlock.TransportKind;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.Voter;
-import dev.redlock.quorum.Quorum;
 import dev.redlock.quorum.SeedSource;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.telemetry.AcquireTimes;
@@ -191,13 +190,34 @@ public final class LockEngine {
     /** Advice if a quorum was out of reach because of a number of nodes in quarantine. */
     String quarantineAdvice(int count) {
         long[] leftNs = quarantineLeftNs();
-        Arrays.sort(leftNs);
-        long quorumNs = leftNs[Quorum.sizeOf(leftNs.length) - 1];
+        long quorumNs = quorumAfterNs(leftNs);
         return "too few nodes vote: " + count + " of " + leftNs.length + " were in quarantine, and "
                 + (quorumNs == 0
                         ? "a quorum may vote now: try again"
                         : "a quorum may vote in "
                                 + millisOf(quorumNs) + " ms: wait for longer, or see RedlockContext.restartGuard");
+    }
+
+    /** The shortest of these times after which a quorum votes. */
+    private long quorumAfterNs(long[] leftNs) {
+        return Arrays.stream(leftNs)
+                .filter(ns -> config.majority().isReachedBy(maskOf(leftNs, ns)))
+                .min()
+                .orElse(Long.MAX_VALUE);
+    }
+
+    /** The nodes that vote after a time. */
+    private static long maskOf(long[] leftNs, long ns) {
+        long mask = 0;
+        for (int i = 0; i < leftNs.length; i++) {
+            mask |= leftNs[i] <= ns ? 1L << i : 0;
+        }
+        return mask;
+    }
+
+    /** Whether a quorum can do without some nodes. */
+    boolean isQuorumWithout(long nodes) {
+        return !config.majority().isPreventedBy(nodes);
     }
 
     /** Rounded up: after so many milliseconds the time is over. */

@@ -16,6 +16,9 @@ package dev.redlock.quorum;
  * than t on at least s + q - N of its nodes, and its k-th largest value is greater than t. Both need counters that
  * never decrease. Neither needs a clock, and neither depends on which grants are left out of a decision.
  *
+ * <p>With two lists of nodes, q values are a {@link Majority} of both: the deciding sets of two grants share a node of
+ * the list that both clients know, and the proof is that of this list.
+ *
  * <p>Leaving grants out limits how far one node can push the others. A value is out of range if it is above {@link
  * #limit}: more than an hour ahead of the nodes' clocks, and more than a correct node can have reported. The client
  * neither raises to such a value nor returns it.
@@ -41,9 +44,7 @@ public final class FenceRule {
     private static final long LEAD = 1_024;
     private static final long US_PER_S = 1_000_000;
 
-    private final int quorum;
-    /** One node more than may be faulty. */
-    private final int support;
+    private final Majority majority;
     private final long lead;
     private final long[] values;
     private long granted;
@@ -53,28 +54,17 @@ public final class FenceRule {
     /**
      * A rule over a fixed set of nodes, with no grant yet.
      *
-     * @param nodeCount configured nodes, 1 to {@link Quorum#NODES_MAX}
+     * @param majority the nodes that decide a token
      */
-    public FenceRule(int nodeCount) {
-        this(nodeCount, LEAD);
+    public FenceRule(Majority majority) {
+        this(majority, LEAD);
     }
 
     /** For tests: with another lead. */
-    FenceRule(int nodeCount, long lead) {
-        this.quorum = Quorum.sizeOf(nodeCount);
-        this.support = supportOf(nodeCount);
+    FenceRule(Majority majority, long lead) {
+        this.majority = majority;
         this.lead = lead;
-        this.values = new long[nodeCount];
-    }
-
-    /**
-     * The number of nodes of which at least one is correct: one more than the nodes outside a quorum.
-     *
-     * @param nodeCount configured nodes, 1 to {@link Quorum#NODES_MAX}
-     * @return the number, at most a quorum
-     */
-    public static int supportOf(int nodeCount) {
-        return nodeCount - Quorum.sizeOf(nodeCount) + 1;
+        this.values = new long[majority.nodeCount()];
     }
 
     /**
@@ -85,7 +75,7 @@ public final class FenceRule {
      * @param count  the number of nodes that must reach it
      * @return the number, 0 if there are fewer nodes
      */
-    public static long reachedBy(long[] values, long mask, int count) {
+    static long reachedBy(long[] values, long mask, int count) {
         long greatest = 0;
         for (long left = mask; left != 0; left &= left - 1) {
             long value = values[Long.numberOfTrailingZeros(left)];
@@ -96,6 +86,18 @@ public final class FenceRule {
             greatest = reaching >= count ? Math.max(greatest, value) : greatest;
         }
         return greatest;
+    }
+
+    /**
+     * The highest value that the clocks of the nodes allow. Enough of them have reached the clock that counts, so that
+     * at least one of these is right.
+     *
+     * @param majority the nodes that decide a token
+     * @param wallUs   the clock of each node, microseconds since the epoch; 0 if unknown
+     * @return the limit, 0 if it is unknown
+     */
+    public static long clockLimit(Majority majority, long[] wallUs) {
+        return clockLimit(majority.supported(wallUs, Quorum.allOf(majority.nodeCount())));
     }
 
     /**
@@ -162,7 +164,7 @@ public final class FenceRule {
      * @return the limit
      */
     public long limit(long clockLimit) {
-        long supported = reachedBy(values, granted, support);
+        long supported = majority.supported(values, granted);
         return supported == 0 ? clockLimit : Math.max(clockLimit, supported + lead);
     }
 
@@ -200,7 +202,7 @@ public final class FenceRule {
         // If q nodes have a value, fewer than k nodes can have more, so it is the k-th largest: no sorting is needed.
         for (long left = granted; left != 0; left &= left - 1) {
             long value = values[Long.numberOfTrailingZeros(left)];
-            if (Long.bitCount(nodesAt(value)) >= quorum) {
+            if (majority.isReachedBy(nodesAt(value))) {
                 return value;
             }
         }

@@ -11,7 +11,7 @@ package dev.redlock.quorum;
 public final class Round {
 
     private final int nodeCount;
-    private final int quorum;
+    private final Majority majority;
     private long granted;
     private long refused;
     private long failed;
@@ -20,11 +20,11 @@ public final class Round {
     /**
      * A round over a fixed set of nodes, with no vote yet.
      *
-     * @param nodeCount configured nodes, 1 to {@link Quorum#NODES_MAX}
+     * @param majority the nodes that win
      */
-    public Round(int nodeCount) {
-        this.nodeCount = nodeCount;
-        this.quorum = Quorum.sizeOf(nodeCount);
+    public Round(Majority majority) {
+        this.nodeCount = majority.nodeCount();
+        this.majority = majority;
     }
 
     /** Forgets every vote. */
@@ -107,14 +107,14 @@ public final class Round {
      * @return the decision
      */
     public Decision decision() {
-        if (Long.bitCount(granted) >= quorum) {
+        if (majority.isReachedBy(granted)) {
             return Decision.WON;
         }
-        int silent = Long.bitCount(failed | unknown);
-        if (silent > nodeCount - quorum) {
+        long silent = failed | unknown;
+        if (majority.isPreventedBy(silent)) {
             return Decision.NO_QUORUM;
         }
-        return silent + Long.bitCount(refused) > nodeCount - quorum ? Decision.CONTENDED : Decision.OPEN;
+        return majority.isPreventedBy(silent | refused) ? Decision.CONTENDED : Decision.OPEN;
     }
 
     /**
@@ -123,7 +123,7 @@ public final class Round {
      * @return true if no quorum of grants can exist
      */
     public boolean isRefusedForCertain() {
-        return Long.bitCount(refused) > nodeCount - quorum;
+        return majority.isPreventedBy(refused);
     }
 
     /** @return nodes that granted, as a mask */
@@ -156,11 +156,6 @@ public final class Round {
         return nodeCount;
     }
 
-    /** @return grants needed to win */
-    public int quorum() {
-        return quorum;
-    }
-
     private long voted() {
         return granted | refused | failed | unknown;
     }
@@ -169,6 +164,6 @@ public final class Round {
     public String toString() {
         return "Round{granted=" + Long.bitCount(granted) + ", refused=" + Long.bitCount(refused) + ", failed="
                 + Long.bitCount(failed) + ", unknown=" + Long.bitCount(unknown) + ", pending="
-                + Long.bitCount(pending()) + ", quorum=" + quorum + "}";
+                + Long.bitCount(pending()) + ", needed=" + majority + "}";
     }
 }

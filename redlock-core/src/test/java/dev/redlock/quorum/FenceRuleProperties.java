@@ -62,8 +62,8 @@ class FenceRuleProperties {
             @ForAll @IntRange(min = 1, max = 4) int span) {
         Random random = new Random(seed);
         long[] values = values(nodeCount, span, random);
-        FenceRule rule = new FenceRule(nodeCount);
-        FenceRule other = new FenceRule(nodeCount);
+        FenceRule rule = new FenceRule(Majority.of(nodeCount));
+        FenceRule other = new FenceRule(Majority.of(nodeCount));
         List<Integer> order = grantingNodes(values, random);
         for (int i = 0; i < order.size(); i++) {
             rule.onGrant(order.get(i), values[order.get(i)]);
@@ -81,8 +81,8 @@ class FenceRuleProperties {
             @ForAll long seed, @ForAll @IntRange(min = 1, max = 4) int span) {
         Random random = new Random(seed);
         long[] values = values(nodeCount, span, random);
-        FenceRule once = new FenceRule(nodeCount);
-        FenceRule twice = new FenceRule(nodeCount);
+        FenceRule once = new FenceRule(Majority.of(nodeCount));
+        FenceRule twice = new FenceRule(Majority.of(nodeCount));
         grantingNodes(values, random).forEach(node -> once.onGrant(node, values[node]));
         List<Integer> again = grantingNodes(values, random);
         again.addAll(again);
@@ -99,7 +99,7 @@ class FenceRuleProperties {
             @ForAll @IntRange(min = 1, max = 4) int span) {
         Random random = new Random(seed);
         long[] values = values(nodeCount, span, random);
-        FenceRule rule = new FenceRule(nodeCount);
+        FenceRule rule = new FenceRule(Majority.of(nodeCount));
         grantingNodes(values, random).forEach(node -> rule.onGrant(node, values[node]));
         long raiseTo = rule.highest();
         long lagging = rule.lagging();
@@ -146,7 +146,7 @@ class FenceRuleProperties {
     void aFaultyMinorityNeitherExcludesTheOthersNorPushesThemBeyondTheClock(
             @ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount, @ForAll long seed) {
         Random random = new Random(seed);
-        FenceRule rule = new FenceRule(nodeCount);
+        FenceRule rule = new FenceRule(Majority.of(nodeCount));
         long clock = 1 + random.nextInt(1_000_000);
         long good = grantAll(rule, nodeCount, 1, clock - 1, random);
         assertEquals(0, rule.dropOutOfRange(clock) & good, "a good one was left out");
@@ -158,7 +158,7 @@ class FenceRuleProperties {
     @Property
     void aFaultyMinorityDoesNotExcludeNodesBeyondTheClock(
             @ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount, @ForAll long seed) {
-        FenceRule rule = new FenceRule(nodeCount);
+        FenceRule rule = new FenceRule(Majority.of(nodeCount));
         long good = grantAll(rule, nodeCount, 5_000_000, 1_024, new Random(seed));
         assertEquals(0, rule.dropOutOfRange(50) & good, "a good one was left out");
         assertTrue(rule.highest() <= 5_000_000 + 2 * 1_024, () -> rule.highest() + " was passed on");
@@ -168,7 +168,7 @@ class FenceRuleProperties {
     void theValueOfAQuorumIsNeverOutOfRange(
             @ForAll @IntRange(min = 1, max = NODES_MAX) int nodeCount, @ForAll long seed,
             @ForAll @LongRange(min = 0) long clock) {
-        FenceRule rule = new FenceRule(nodeCount);
+        FenceRule rule = new FenceRule(Majority.of(nodeCount));
         grantAll(rule, nodeCount, 1L << 52, 1, new Random(seed));
         long token = rule.agreed();
         long standing = rule.nodesAt(token);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,7 +32,7 @@ class FenceRuleTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6})
     void agreesIfAQuorumHasTheRankedValue(int nodeCount) {
-        FenceRule rule = new FenceRule(nodeCount);
+        FenceRule rule = new FenceRule(Majority.of(nodeCount));
         int assignments = (int) Math.pow(VALUES, nodeCount);
         for (int assignment = 0; assignment < assignments; assignment++) {
             rule.reset();
@@ -56,7 +57,7 @@ class FenceRuleTest {
 
     @Test
     void aRaisedNodeHasTheRaisedValue() {
-        FenceRule rule = new FenceRule(3);
+        FenceRule rule = new FenceRule(Majority.of(3));
         rule.onGrant(0, 5);
         rule.onGrant(1, 9);
         rule.onGrant(2, 7);
@@ -71,7 +72,7 @@ class FenceRuleTest {
 
     @Test
     void aSeenValueCountsForTheHighestOnly() {
-        FenceRule rule = new FenceRule(3);
+        FenceRule rule = new FenceRule(Majority.of(3));
         rule.onGrant(0, 5);
         rule.recordSeen(8);
         rule.recordSeen(6);
@@ -85,7 +86,27 @@ class FenceRuleTest {
     @ParameterizedTest
     @CsvSource({"1,1", "2,1", "3,2", "4,2", "5,3", "6,3", "7,4", "63,32"})
     void supportIsOneNodeMoreThanMayBeFaulty(int nodeCount, int support) {
-        assertEquals(support, FenceRule.supportOf(nodeCount));
+        long[] values = new long[nodeCount];
+        Arrays.fill(values, 1);
+        Arrays.fill(values, 0, support - 1, 9);
+        assertEquals(1, Majority.of(nodeCount).supported(values, Quorum.allOf(nodeCount)));
+        values[support - 1] = 9;
+        assertEquals(9, Majority.of(nodeCount).supported(values, Quorum.allOf(nodeCount)));
+    }
+
+    /** Nodes 0 to 2, and then nodes 2 to 4: a token needs two of each. */
+    @Test
+    void aTokenNeedsAMajorityOfEachList() {
+        FenceRule rule = new FenceRule(Majority.ofBoth(0b00111, 0b11100));
+        for (int i = 0; i < 3; i++) {
+            rule.onGrant(i, 7);
+        }
+        assertEquals(FenceRule.NONE, rule.agreed());
+        rule.onGrant(3, 5);
+        assertEquals(FenceRule.NONE, rule.agreed());
+        assertEquals(0b01000, rule.lagging());
+        rule.onRaised(3, 7);
+        assertEquals(7, rule.agreed());
     }
 
     @ParameterizedTest
@@ -106,7 +127,7 @@ class FenceRuleTest {
 
     @Test
     void aValueIsInRangeUpToTheClockLimitOrTheLeadOverAMajority() {
-        FenceRule rule = new FenceRule(3);
+        FenceRule rule = new FenceRule(Majority.of(3));
         assertEquals(50, rule.limit(50), "no grant");
         rule.onGrant(2, 900_000);
         assertEquals(50, rule.limit(50), "one node has no say");
@@ -124,7 +145,7 @@ class FenceRuleTest {
 
     @Test
     void aLateValueRemainsTheHighest() {
-        FenceRule rule = new FenceRule(3);
+        FenceRule rule = new FenceRule(Majority.of(3));
         rule.onGrant(0, 5);
         rule.onGrant(1, 90_000);
         rule.recordSeen(40);

@@ -148,7 +148,7 @@ final class FenceSearch {
         // Each grant counts once and leads once, and the one that is looked at counts once more.
         this.laterClock = clock <= 0 ? clock : clock + CLOCK_SKEW + (LEAD + 1) * grantCount + 1;
         assert laterClock < VALUE_MAX : "there are values beyond each clock";
-        this.fence = new FenceRule(NODES, bound == Bound.CLOCK_ALONE ? -VALUE_MASK : LEAD);
+        this.fence = new FenceRule(Majority.of(NODES), bound == Bound.CLOCK_ALONE ? -VALUE_MASK : LEAD);
         this.columnLength = NODE_HEAD + PER_GRANT * grantCount;
         this.length = GRANT_LENGTH * grantCount + NODES * columnLength;
     }

@@ -23,7 +23,7 @@ final class OverlappingGrants {
     private final class Grant {
         private final int id = startedCount++;
         private final long greatestBefore = greatestToken;
-        private final FenceRule fence = new FenceRule(nodeCount);
+        private final FenceRule fence = new FenceRule(Majority.of(nodeCount));
         private final long[] values = new long[nodeCount];
         private Phase phase = Phase.ACQUIRING;
         private long raiseTo;

@@ -15,11 +15,16 @@ final class RoundOracle {
     private static final byte CAN_LOSE = 2;
 
     private final int nodeCount;
+    private final long first;
+    private final long second;
     private final int[] weight;
     private final byte[] ends;
 
-    RoundOracle(int nodeCount) {
+    /** An oracle for the majorities of two lists of nodes, which may be the same. */
+    RoundOracle(int nodeCount, long first, long second) {
         this.nodeCount = nodeCount;
+        this.first = first;
+        this.second = second;
         this.weight = new int[nodeCount + 1];
         weight[0] = 1;
         for (int i = 0; i < nodeCount; i++) {
@@ -90,12 +95,17 @@ final class RoundOracle {
         return isWon(state) ? CAN_WIN : CAN_LOSE;
     }
 
-    /** All votes are in: more than half of the nodes granted. */
+    /** All votes are in: more than half of the nodes of each list granted. */
     private boolean isWon(int state) {
-        int grants = 0;
+        return isWon(state, first) && isWon(state, second);
+    }
+
+    private boolean isWon(int state, long list) {
+        int surplus = 0;
         for (int i = 0; i < nodeCount; i++) {
-            grants += digit(state, i) == Vote.GRANTED.ordinal() ? 1 : 0;
+            int sign = digit(state, i) == Vote.GRANTED.ordinal() ? 1 : -1;
+            surplus += (list & 1L << i) != 0 ? sign : 0;
         }
-        return grants > nodeCount - grants;
+        return surplus > 0;
     }
 }

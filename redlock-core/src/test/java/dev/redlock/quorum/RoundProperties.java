@@ -21,7 +21,7 @@ class RoundProperties {
         int[] order = shuffled(nodeCount, random);
         int[] weights = {random.nextInt(1, 20), random.nextInt(0, 10), random.nextInt(0, 5),
             random.nextInt(0, 5)};
-        Round round = new Round(nodeCount);
+        Round round = new Round(Majority.of(nodeCount));
         int[] counts = new int[VOTES.length];
         Decision before = round.decision();
         assertEquals(Decision.OPEN, before);
@@ -75,7 +75,7 @@ class RoundProperties {
     @Property(tries = 500)
     void aTimeoutMakesEveryPendingVoteUnknown(@ForAll @IntRange(min = 1, max = 63) int nodeCount,
             @ForAll long granting) {
-        Round round = new Round(nodeCount);
+        Round round = new Round(Majority.of(nodeCount));
         long mask = granting & Quorum.allOf(nodeCount);
         for (int node = 0; node < nodeCount; node++) {
             if ((mask & 1L << node) != 0) {
@@ -92,7 +92,7 @@ class RoundProperties {
 
     @Example
     void theLargestRoundUsesEveryBitButTheSign() {
-        Round round = new Round(63);
+        Round round = new Round(Majority.of(63));
         assertEquals(Long.MAX_VALUE, round.pending());
         assertTrue(round.onVote(62, Vote.GRANTED));
         assertEquals(1L << 62, round.granted());

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every order of every vote, for up to seven nodes, against {@link RoundOracle}. */
@@ -24,8 +25,11 @@ class RoundTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7})
     void decidesAtTheFirstVoteThatMakesItCertain(int nodeCount) {
-        RoundOracle oracle = new RoundOracle(nodeCount);
-        Round round = new Round(nodeCount);
+        long all = Quorum.allOf(nodeCount);
+        decides(new RoundOracle(nodeCount, all, all), new Round(Majority.of(nodeCount)), nodeCount);
+    }
+
+    private static void decides(RoundOracle oracle, Round round, int nodeCount) {
         for (int state = 0; state < oracle.stateCount(); state++) {
             Decision expected = oracle.decision(state);
             play(round, oracle, state, -1);
@@ -43,10 +47,21 @@ class RoundTest {
         }
     }
 
+    /** As above for the majorities of two lists. */
+    @ParameterizedTest
+    @CsvSource({"0b0111, 0b1011", "0b00111, 0b11111", "0b11111, 0b00111", "0b0011, 0b1100", "0b00111, 0b111001",
+        "0b1, 0b111"})
+    void decidesOnTwoListsAtTheFirstVoteThatMakesItCertain(String present, String next) {
+        long first = Long.parseLong(present.substring(2), 2);
+        long second = Long.parseLong(next.substring(2), 2);
+        int nodeCount = Long.bitCount(first | second);
+        decides(new RoundOracle(nodeCount, first, second), new Round(Majority.ofBoth(first, second)), nodeCount);
+    }
+
     /** Nodes without the key are refusals: a release of three of five nodes needs all three. */
     @Test
     void nodesThatWereNotAskedAreRefusals() {
-        Round round = new Round(5);
+        Round round = new Round(Majority.of(5));
         round.onNotAsked(0b11000);
         assertEquals(Decision.OPEN, round.decision());
         assertEquals(0b111, round.pending());
@@ -65,7 +80,7 @@ class RoundTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7})
     void decidesTheSameInEveryOrder(int nodeCount) {
-        RoundOracle oracle = new RoundOracle(nodeCount);
+        RoundOracle oracle = new RoundOracle(nodeCount, Quorum.allOf(nodeCount), Quorum.allOf(nodeCount));
         Decision[] decisions = new Decision[oracle.stateCount()];
         Arrays.setAll(decisions, oracle::decision);
         long orders = IntStream.range(0, nodeCount * VOTES.length)
@@ -93,7 +108,7 @@ class RoundTest {
             this.oracle = oracle;
             this.decisions = decisions;
             this.nodeCount = nodeCount;
-            this.round = new Round(nodeCount);
+            this.round = new Round(Majority.of(nodeCount));
             this.nodes = new int[nodeCount];
             this.votes = new Vote[nodeCount];
         }
@@ -174,7 +189,7 @@ class RoundTest {
 
     @Test
     void aSecondVoteOfANodeIsIgnored() {
-        Round round = new Round(3);
+        Round round = new Round(Majority.of(3));
         assertTrue(round.onVote(1, Vote.REFUSED));
         for (Vote vote : VOTES) {
             assertFalse(round.onVote(1, vote), "second vote " + vote);
@@ -186,7 +201,7 @@ class RoundTest {
 
     @Test
     void aTimeoutMakesPendingVotesUnknown() {
-        Round round = new Round(5);
+        Round round = new Round(Majority.of(5));
         round.onVote(0, Vote.GRANTED);
         round.onVote(3, Vote.FAILED);
         round.onTimeout();
@@ -199,7 +214,7 @@ class RoundTest {
 
     @Test
     void aLateVoteReplacesOnlyAnUnknownVote() {
-        Round round = new Round(3);
+        Round round = new Round(Majority.of(3));
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.FAILED);
         round.onTimeout();
@@ -215,7 +230,7 @@ class RoundTest {
 
     @Test
     void aRevokedGrantStaysUnknown() {
-        Round round = new Round(3);
+        Round round = new Round(Majority.of(3));
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.GRANTED);
         assertEquals(Decision.WON, round.decision());
@@ -231,7 +246,7 @@ class RoundTest {
 
     @Test
     void revokingANodeWithoutAGrantChangesNothing() {
-        Round round = new Round(5);
+        Round round = new Round(Majority.of(5));
         round.onVote(0, Vote.REFUSED);
         round.onVote(1, Vote.FAILED);
         for (int node = 0; node < 5; node++) {
@@ -245,7 +260,7 @@ class RoundTest {
 
     @Test
     void onlyRefusalsMakeALossFinal() {
-        Round round = new Round(5);
+        Round round = new Round(Majority.of(5));
         round.onVote(0, Vote.REFUSED);
         round.onVote(1, Vote.REFUSED);
         round.onVote(2, Vote.UNKNOWN);
@@ -257,7 +272,7 @@ class RoundTest {
 
     @Test
     void resetClearsEveryVote() {
-        Round round = new Round(4);
+        Round round = new Round(Majority.of(4));
         for (int node = 0; node < 4; node++) {
             round.onVote(node, VOTES[node]);
         }
@@ -269,28 +284,26 @@ class RoundTest {
     }
 
     @Test
-    void returnsNodeCountAndQuorum() {
-        assertEquals(5, new Round(5).nodeCount());
-        assertEquals(3, new Round(5).quorum());
-        assertEquals(4, new Round(6).quorum());
-        assertThrows(IllegalArgumentException.class, () -> new Round(0));
-        assertThrows(IllegalArgumentException.class, () -> new Round(64));
+    void returnsNodeCount() {
+        assertEquals(5, new Round(Majority.of(5)).nodeCount());
+        assertThrows(IllegalArgumentException.class, () -> new Round(Majority.of(0)));
+        assertThrows(IllegalArgumentException.class, () -> new Round(Majority.of(64)));
     }
 
     @Test
     void toStringCountsTheVotes() {
-        Round round = new Round(7);
+        Round round = new Round(Majority.of(7));
         round.onVote(0, Vote.GRANTED);
         round.onVote(1, Vote.GRANTED);
         round.onVote(2, Vote.REFUSED);
         round.onVote(3, Vote.FAILED);
         round.onVote(4, Vote.UNKNOWN);
-        assertEquals("Round{granted=2, refused=1, failed=1, unknown=1, pending=2, quorum=4}", round.toString());
+        assertEquals("Round{granted=2, refused=1, failed=1, unknown=1, pending=2, needed=4 of 7}", round.toString());
     }
 
     @Test
     void rejectsVotesOfNodesOutsideTheRound() {
-        Round round = new Round(3);
+        Round round = new Round(Majority.of(3));
         assertThrows(AssertionError.class, () -> round.onVote(3, Vote.GRANTED));
         assertThrows(AssertionError.class, () -> round.onVote(-1, Vote.GRANTED));
         assertTrue(round.onVote(0, Vote.FAILED));

@@ -1,6 +1,7 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.quorum.FenceRule;
+import dev.redlock.quorum.Majority;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -46,7 +47,7 @@ public class FenceRuleBenchmark {
     /** Both ways must find the same token. */
     @Setup
     public void check() {
-        rule = new FenceRule(nodeCount);
+        rule = new FenceRule(Majority.of(nodeCount));
         if (counted() != VALUE || baselineSorted() != VALUE) {
             throw new IllegalStateException("expected " + VALUE + ": " + counted() + ", " + baselineSorted());
         }

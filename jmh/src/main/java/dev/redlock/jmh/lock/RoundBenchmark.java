@@ -1,6 +1,7 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.quorum.Decision;
+import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Round;
 import dev.redlock.quorum.Vote;
 import java.util.EnumMap;
@@ -44,7 +45,7 @@ public class RoundBenchmark {
     /** Both ways must decide the same. */
     @Setup
     public void check() {
-        round = new Round(nodeCount);
+        round = new Round(Majority.of(nodeCount));
         if (bitMasks() != Decision.WON || baselineMap() != Decision.WON) {
             throw new IllegalStateException("the round is lost: " + bitMasks() + ", " + baselineMap());
         }

@@ -1,0 +1,108 @@
+package dev.redlock.quorum;
+
+/**
+ * The nodes whose votes win: a majority of one list of nodes, or a majority of each of two lists. Two lists are joint
+ * while clients change from the first to the second: each of their majorities shares a node with each majority of
+ * either list, so no client of one list needs to know the other.
+ *
+ * <p>The nodes of both lists have one numbering; a node in both lists votes in both.
+ *
+ * @threading immutable
+ */
+public final class Majority {
+
+    private final int nodeCount;
+    private final long first;
+    private final int firstSize;
+    /** 0 if there is one list. */
+    private final long second;
+    private final int secondSize;
+
+    private Majority(long first, long second) {
+        this.nodeCount = Long.bitCount(first | second);
+        this.first = first;
+        this.firstSize = Quorum.sizeOf(Long.bitCount(first));
+        this.second = second;
+        this.secondSize = second == 0 ? 0 : Quorum.sizeOf(Long.bitCount(second));
+    }
+
+    /**
+     * The majority of one list.
+     *
+     * @param nodeCount its nodes, 1 to {@link Quorum#NODES_MAX}
+     * @return the majority
+     */
+    public static Majority of(int nodeCount) {
+        return new Majority(Quorum.allOf(nodeCount), 0);
+    }
+
+    /**
+     * A majority of each of two lists, which together have the nodes 0 to n - 1.
+     *
+     * @param first  the nodes of the one list, node i as bit i
+     * @param second the nodes of the other list
+     * @return the majority
+     * @throws IllegalArgumentException if a list is empty, or a number has no node
+     */
+    public static Majority ofBoth(long first, long second) {
+        long all = first | second;
+        if (first == 0 || second == 0 || all != Quorum.allOf(Long.bitCount(all))) {
+            throw new IllegalArgumentException("lists " + Long.toBinaryString(first) + " and "
+                    + Long.toBinaryString(second) + " are no lists of numbered nodes");
+        }
+        return new Majority(first, second);
+    }
+
+    /**
+     * Whether a set of nodes is enough.
+     *
+     * @param nodes the nodes, as a mask
+     * @return true if they are a majority of each list
+     */
+    public boolean isReachedBy(long nodes) {
+        return Long.bitCount(nodes & first) >= firstSize
+                && (second == 0 || Long.bitCount(nodes & second) >= secondSize);
+    }
+
+    /**
+     * Whether the other nodes are not enough.
+     *
+     * @param nodes the nodes that do not grant, as a mask
+     * @return true if no majority can do without them
+     */
+    public boolean isPreventedBy(long nodes) {
+        return !isReachedBy(~nodes);
+    }
+
+    /**
+     * The greatest number of an array that a correct node has reached, if fewer nodes than a majority of each list are
+     * wrong.
+     *
+     * @param values a number for each node
+     * @param mask   the nodes that count
+     * @return the number, 0 if there are too few nodes
+     */
+    long supported(long[] values, long mask) {
+        long supported = FenceRule.reachedBy(values, mask & first, Long.bitCount(first) - firstSize + 1);
+        return second == 0
+                ? supported
+                : Math.max(supported,
+                        FenceRule.reachedBy(values, mask & second, Long.bitCount(second) - secondSize + 1));
+    }
+
+    /** @return whether there are two lists */
+    public boolean isJoint() {
+        return second != 0;
+    }
+
+    /** @return the nodes of both lists together */
+    public int nodeCount() {
+        return nodeCount;
+    }
+
+    @Override
+    public String toString() {
+        return firstSize + " of " + Long.bitCount(first)
+                + (second == 0 ? "" : " and " + secondSize + " of " + Long.bitCount(second));
+    }
+}

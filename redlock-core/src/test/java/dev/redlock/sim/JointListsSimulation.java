@@ -1,0 +1,275 @@
+package dev.redlock.sim;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.RedlockContext;
+import dev.redlock.RestartGuardMode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+
+/**
+ * One run in virtual time in which the list of nodes changes while clients lock: each client is killed or closed, and
+ * another one starts in its place with the lists of the next step. Nodes are cut off from some clients, slow and paused.
+ * After every event at most one lease of each lock is valid, those of killed clients included. The same seed gives the
+ * same run.
+ */
+final class JointListsSimulation {
+
+    private static final long MS = 1_000_000;
+    private static final int TTL_MS_MAX = 3_000;
+    /** The longest ttl, with the drift of one percent and 2 ms. */
+    private static final int WAIT_MS = TTL_MS_MAX * 101 / 100 + 2;
+    private static final int SEATS = 3;
+    private static final int RESOURCES = 2;
+    private static final int START_MS = 3_000;
+    private static final int SEAT_MS = 1_500;
+
+    /** How the list is changed. */
+    enum Procedure {
+        /** As the documentation says. */
+        THREE_STEPS,
+        /** Wrong: from one list to the other. */
+        WITHOUT_BOTH_LISTS,
+        /** Wrong: the second rollout overtakes the first one. */
+        OVERLAPPING,
+        /** Wrong: the second rollout follows the first one at once. */
+        WITHOUT_THE_WAIT
+    }
+
+    private static final int[][][] CHANGES = {{{0, 1, 2}, {0, 1, 3}}, {{0, 1, 2}, {0, 1, 2, 3, 4}},
+        {{0, 1, 2, 3, 4}, {0, 1, 2}}, {{0, 1, 2}, {2, 3, 4}}};
+
+    private final SplittableRandom random;
+    private final VirtualWorld world = new VirtualWorld(5);
+    private final String[] present;
+    private final String[] next;
+    private final Seat[] seats = new Seat[SEATS];
+    private final List<Worker> workers = new ArrayList<>();
+    private final List<String> violations = new ArrayList<>();
+    private final Map<String, Integer> counts = new TreeMap<>();
+    private int clientCount;
+    private boolean isOver;
+
+    /** The place of a client. */
+    private final class Seat {
+        private VirtualWorld.Client client;
+        private final List<Worker> own = new ArrayList<>();
+
+        void start(RedlockContext context) {
+            if (client != null) {
+                own.forEach(worker -> worker.isEnded = true);
+                own.clear();
+                if (random.nextBoolean()) {
+                    client.kill();
+                } else {
+                    client.engine().close(Duration.ofMillis(100));
+                }
+            }
+            client = world.newClient("client-" + clientCount++, context.maxTtl(Duration.ofMillis(TTL_MS_MAX))
+                    .thriftyQuorums(random.nextBoolean())
+                    .restartGuard(RestartGuardMode.OFF), random.nextLong());
+            for (int r = 0; r < RESOURCES; r++) {
+                Worker worker = new Worker(client, "resource-" + r);
+                own.add(worker);
+                workers.add(worker);
+                after(100, worker::acquire);
+            }
+        }
+    }
+
+    /** Acquires one lock again and again, holds it, and sometimes extends it. */
+    private final class Worker {
+        private final VirtualWorld.Client client;
+        private final String resource;
+        private final int ttlMs = TTL_MS_MAX / 2 + random.nextInt(TTL_MS_MAX / 2);
+        private Lease lease;
+        private boolean isEnded;
+
+        Worker(VirtualWorld.Client client, String resource) {
+            this.client = client;
+            this.resource = resource;
+        }
+
+        private void run(Runnable task) {
+            if (!isOver && !isEnded) {
+                client.call(task);
+            }
+        }
+
+        void acquire() {
+            AcquireOptions options = AcquireOptions.ofTtl(Duration.ofMillis(ttlMs)).waitUpTo(Duration.ofMillis(200));
+            run(() -> client.redlock().acquireAsync(resource, options).thenAccept(this::onOutcome));
+        }
+
+        private void onOutcome(AcquireOutcome outcome) {
+            count(outcome.kind().name());
+            if (outcome.isAcquired()) {
+                lease = outcome.lease();
+                after(random.nextInt(ttlMs), random.nextBoolean() ? this::extend : this::release);
+            } else {
+                after(1 + random.nextInt(100), this::acquire);
+            }
+        }
+
+        private void extend() {
+            run(() -> lease.extendAsync(Duration.ofMillis(ttlMs)).thenAccept(extended -> {
+                count("EXTEND_" + extended);
+                after(random.nextInt(ttlMs), this::release);
+            }));
+        }
+
+        private void release() {
+            run(() -> lease.releaseAsync().thenAccept(released -> {
+                count("RELEASE_" + released);
+                after(1 + random.nextInt(50), this::acquire);
+            }));
+        }
+
+        boolean isInside() {
+            return lease != null && lease.isHeld();
+        }
+
+        @Override
+        public String toString() {
+            return client.name() + " of " + resource;
+        }
+    }
+
+    JointListsSimulation(long seed, Procedure procedure) {
+        this.random = new SplittableRandom(seed);
+        int[][] change = CHANGES[(int) (seed % CHANGES.length)];
+        this.present = addresses(change[0]);
+        this.next = addresses(change[1]);
+        for (FakeNode node : world.nodes()) {
+            node.redis().kind(FakeRedis.Kind.values()[random.nextInt(FakeRedis.Kind.values().length)]);
+            usualDelay(node);
+        }
+        for (int i = 0; i < SEATS; i++) {
+            seats[i] = new Seat();
+            seats[i].start(old());
+        }
+        schedule(procedure);
+        world.observer(this::check);
+    }
+
+    private static String[] addresses(int[] nodes) {
+        String[] addresses = new String[nodes.length];
+        for (int i = 0; i < nodes.length; i++) {
+            addresses[i] = "node-" + nodes[i] + ":1";
+        }
+        return addresses;
+    }
+
+    private RedlockContext old() {
+        return new RedlockContext().nodes(present);
+    }
+
+    private RedlockContext both() {
+        return new RedlockContext().nodes(present).nextNodes(next);
+    }
+
+    private RedlockContext onlyNext() {
+        return new RedlockContext().nodes(next);
+    }
+
+    private void schedule(Procedure procedure) {
+        int firstEndMs = START_MS + (SEATS - 1) * SEAT_MS;
+        int secondMs = switch (procedure) {
+            case THREE_STEPS -> firstEndMs + WAIT_MS;
+            case WITHOUT_BOTH_LISTS -> START_MS;
+            case OVERLAPPING -> START_MS + SEAT_MS / 2;
+            case WITHOUT_THE_WAIT -> firstEndMs + 10;
+        };
+        for (int i = 0; i < SEATS; i++) {
+            Seat seat = seats[i];
+            if (procedure != Procedure.WITHOUT_BOTH_LISTS) {
+                after(START_MS + i * SEAT_MS, () -> seat.start(both()));
+            }
+            after(secondMs + i * SEAT_MS, () -> seat.start(onlyNext()));
+        }
+    }
+
+    private void usualDelay(FakeNode node) {
+        node.delay(() -> 10_000 + random.nextInt(2_000) * 1_000L);
+    }
+
+    private void count(String what) {
+        counts.merge(what, 1, Integer::sum);
+    }
+
+    private void after(int ms, Runnable task) {
+        world.after(ms * MS, () -> {
+            if (!isOver) {
+                task.run();
+            }
+        });
+    }
+
+    private void check() {
+        for (int i = 0; i < workers.size(); i++) {
+            for (int j = 0; j < i; j++) {
+                Worker one = workers.get(j);
+                Worker other = workers.get(i);
+                if (one.resource.equals(other.resource) && one.isInside() && other.isInside()) {
+                    violations.add("at " + world.nowNs() / MS + " ms: " + one + " and " + other);
+                }
+            }
+        }
+    }
+
+    private void scheduleFault() {
+        after(100 + random.nextInt(400), () -> {
+            FakeNode node = world.node(random.nextInt(world.nodes().size()));
+            switch (random.nextInt(6)) {
+                case 0 -> node.breakConnections();
+                case 1 -> {
+                    node.delay(() -> random.nextInt(100_000) * 1_000L);
+                    after(1_000, () -> usualDelay(node));
+                }
+                default -> cutOff(node);
+            }
+            scheduleFault();
+        });
+    }
+
+    private void cutOff(FakeNode node) {
+        count("CUT_OFF");
+        int seat = random.nextInt(SEATS);
+        node.cutOff(link -> seats[seat].client.isNamed(link));
+        after(500 + random.nextInt(2_000), () -> node.cutOff(link -> false));
+    }
+
+    /** Runs all steps, and then without faults until no key is left. */
+    JointListsSimulation run() {
+        scheduleFault();
+        world.runMs(START_MS + 2 * SEATS * SEAT_MS + WAIT_MS + 4_000);
+        isOver = true;
+        world.nodes().forEach(node -> node.cutOff(link -> false));
+        world.runMs(2L * TTL_MS_MAX + 2_000);
+        for (FakeNode node : world.nodes()) {
+            if (!node.redis().keys().isEmpty()) {
+                violations.add("keys left on " + node + ": " + node.redis().keys());
+            }
+        }
+        world.end();
+        return this;
+    }
+
+    List<String> violations() {
+        return violations;
+    }
+
+    Map<String, Integer> counts() {
+        return counts;
+    }
+
+    @Override
+    public String toString() {
+        return String.join(",", present) + " to " + String.join(",", next) + " " + counts;
+    }
+}
