@@ -97,8 +97,8 @@ public final class AcquireOptions {
 
     /**
      * Extends the lease automatically, each time a third of the ttl has passed, until it is released or the process
-     * dies. The event loop extends it, so a holder whose thread hangs keeps the lock;
-     * {@link #autoExtend(Duration)} sets a limit.
+     * dies. A client with many leases extends some of them earlier, so that not all are due together. The event loop
+     * extends it, so a holder whose thread hangs keeps the lock; {@link #autoExtend(Duration)} sets a limit.
      *
      * @return the changed options
      */

@@ -69,7 +69,7 @@ final class Conductor implements NodeListener {
     private final WatchOperation watchOperation = new WatchOperation(this);
     private final ExtendOperation extendOperation = new ExtendOperation(this);
     private final ReleaseOperation releaseOperation = new ReleaseOperation(this);
-    private final LeaseKeeper keeper = new LeaseKeeper(this);
+    private final LeaseKeeper keeper;
     private final LossWatch lossWatch = new LossWatch(this);
     private final FenceGuard fenceGuard;
     private final Doorkeeper doorkeeper;
@@ -103,6 +103,7 @@ final class Conductor implements NodeListener {
         this.doorkeeper = new Doorkeeper(voters);
         this.firstVoters = new FirstVoters(voters, majority(), doorkeeper,
                 config.isThrifty() ? random.nextInt(voters.length) : 0);
+        this.keeper = new LeaseKeeper(this, new RenewalSpread(random));
         this.shutdown = new Shutdown(this, loop);
         this.nextTurn = new NextTurn(loop, shutdown);
         this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random));

@@ -23,10 +23,12 @@ final class LeaseKeeper {
     private static final int EXTEND_AGAIN_DIVISOR = 10;
 
     private final Conductor conductor;
+    private final RenewalSpread spread;
     private LeaseHandle firstHeld;
 
-    LeaseKeeper(Conductor conductor) {
+    LeaseKeeper(Conductor conductor, RenewalSpread spread) {
         this.conductor = conductor;
+        this.spread = spread;
     }
 
     int heldCount() {
@@ -43,7 +45,9 @@ final class LeaseKeeper {
         lease.acquiredNs = nowNs;
         lease.setValidUntilNs(claim.validUntilNs);
         track(lease, claim);
-        scheduleNext(claim, nowNs, lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR);
+        boolean isExtended = mayExtend(lease, nowNs);
+        long intervalNs = lease.ttlMs * NS_PER_MS / EXTEND_AFTER_DIVISOR;
+        scheduleNext(claim, nowNs, isExtended ? spread.firstInNs(nowNs, intervalNs, heldCount()) : intervalNs);
         if (lease.isLossWatched) {
             conductor.lossWatch().start(claim);
         }
@@ -81,8 +85,9 @@ final class LeaseKeeper {
                 kept = LeaseHandle.keeping(lease);
                 track(kept, claim);
                 conductor.scheduler().onKept();
+                long nowNs = conductor.nowNs();
                 // An extension may be due at once.
-                scheduleNext(claim, conductor.nowNs(), 0);
+                scheduleNext(claim, nowNs, Math.max(0, untilThirdNs(kept, nowNs)));
             }
         } finally {
             if (kept == null) {
@@ -122,11 +127,17 @@ final class LeaseKeeper {
     private void scheduleNext(Claim claim, long nowNs, long extendInNs) {
         LeaseHandle lease = claim.lease;
         long leftNs = lease.validUntilNs() - nowNs;
-        // A caller may have extended beyond the ttl: an automatic extension by the ttl would shorten the validity.
-        long ttlNs = lease.ttlMs * NS_PER_MS;
-        long dueInNs = Math.max(extendInNs, leftNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR));
+        // If a caller has extended beyond the ttl, an automatic extension by the ttl would shorten the validity.
+        boolean isBeyondTtl = conductor.config().terms().validUntilNs(nowNs, lease.ttlMs) - lease.validUntilNs() < 0;
+        long dueInNs = isBeyondTtl ? Math.max(extendInNs, untilThirdNs(lease, nowNs)) : extendInNs;
         boolean isExtensionFirst = mayExtend(lease, nowNs) && dueInNs < leftNs;
         startHoldTimer(claim, nowNs + (isExtensionFirst ? dueInNs : leftNs));
+    }
+
+    /** Time until a third of the ttl has passed, as seen from the end of the validity. */
+    private static long untilThirdNs(LeaseHandle lease, long nowNs) {
+        long ttlNs = lease.ttlMs * NS_PER_MS;
+        return lease.validUntilNs() - nowNs - (ttlNs - ttlNs / EXTEND_AFTER_DIVISOR);
     }
 
     private void startHoldTimer(Claim claim, long atNs) {
@@ -199,7 +210,8 @@ final class LeaseKeeper {
             lease.extensionCount++;
         }
         int divisor = isSuccess ? EXTEND_AFTER_DIVISOR : EXTEND_AGAIN_DIVISOR;
-        scheduleNext(claim, nowNs, Math.max(NS_PER_MS, lease.ttlMs * NS_PER_MS / divisor));
+        long intervalNs = lease.ttlMs * NS_PER_MS / divisor;
+        scheduleNext(claim, nowNs, Math.max(NS_PER_MS, spread.nextInNs(nowNs, intervalNs, heldCount())));
         conductor.lossWatch().onExtended(claim);
         if (isManual) {
             lease.completeExtend(outcome);

@@ -10,7 +10,8 @@ import java.util.function.LongConsumer;
  * its node timeout, costs some twenty scheduled tasks per second and not one per lock.
  *
  * <p>Deadlines of a millisecond would take a new alarm each millisecond, and each one is an object. So with such
- * timers the alarm is one periodic task, the tick, as long as deadlines are near. A tick may be {@link #TICK_NS} late.
+ * timers, and with thousands of them, the alarm is one periodic task, the tick, as long as deadlines are near. A tick
+ * may be {@link #TICK_NS} late.
  *
  * @threading event-loop-confined
  */
@@ -43,6 +44,8 @@ public final class LoopTimers {
     private static final long TICK_NS = 500_000;
     private static final long NEAR_NS = 2_000_000;
     private static final int IDLE_TICKS_MAX = 100;
+    /** So many timers take an alarm every few milliseconds, however far their deadlines are. */
+    private static final int TICKED_TIMERS_MIN = 4096;
 
     private final NanoClock clock;
     private final Scheduler scheduler;
@@ -107,7 +110,7 @@ public final class LoopTimers {
             // The timers that this poll did not reach are due at once.
             setAlarm(nowNs);
             onThrown.accept(thrown);
-        } else if (mayTick && isNear(nowNs)) {
+        } else if ((mayTick || wheel.startedCount() >= TICKED_TIMERS_MIN) && isNear(nowNs)) {
             idleTickCount = 0;
             tickCancellation = scheduler.scheduleEach(tickTask, TICK_NS);
         } else if (wheel.startedCount() > 0) {

@@ -3,14 +3,15 @@ package dev.redlock.time;
 /**
  * Timers for near and far deadlines. Start and stop are O(1) and allocate nothing.
  *
- * <p>There are two wheels of 512 spokes:
+ * <p>There are two wheels:
  * <ul>
- * <li>The fine wheel has a spoke for each tick of 2^20 ns, about a millisecond: half a second in all.
- * <li>The coarse wheel has a spoke for each of the next 512 half seconds. Its timers move to the fine wheel when their
- * half second starts. So lease expiries that are seconds away cost the node timeouts nothing.
+ * <li>The fine wheel has 64 spokes, one for each tick of 2^20 ns, about a millisecond: 67 ms in all.
+ * <li>The coarse wheel has 1024 spokes, one for each revolution of the fine wheel: 68 s in all. Its timers move to the
+ * fine wheel when their 67 ms start. So lease expiries that are seconds away cost the node timeouts nothing, and of a
+ * hundred thousand timers only some hundreds move at a time.
  * </ul>
  *
- * <p>A timer that is more than four minutes away stays in the coarse wheel for another revolution.
+ * <p>A timer that is further away stays in the coarse wheel for another revolution.
  *
  * <p>Most timers of a lock are stopped long before their deadlines. So a stopped timer keeps its place until the wheel
  * reaches it, and a timer that is started again for a later time keeps its place until then. Both are a few plain
@@ -24,10 +25,12 @@ package dev.redlock.time;
 public final class TimerWheel {
 
     private static final int FINE_SHIFT = 20;
-    private static final int SPOKES_SHIFT = 9;
-    private static final int COARSE_SHIFT = FINE_SHIFT + SPOKES_SHIFT;
-    private static final int SPOKES = 1 << SPOKES_SHIFT;
-    private static final int SPOKE_MASK = SPOKES - 1;
+    private static final int FINE_SPOKES_SHIFT = 6;
+    private static final int COARSE_SHIFT = FINE_SHIFT + FINE_SPOKES_SHIFT;
+    private static final int FINE_SPOKES = 1 << FINE_SPOKES_SHIFT;
+    private static final int FINE_MASK = FINE_SPOKES - 1;
+    private static final int COARSE_SPOKES = 1024;
+    private static final int COARSE_MASK = COARSE_SPOKES - 1;
     /** Later than any deadline, and small enough to add a time without wrapping. */
     private static final long FAR_NS = Long.MAX_VALUE / 2;
 
@@ -48,8 +51,8 @@ public final class TimerWheel {
 
     private final StartListener startListener;
     private final long originNs;
-    private final long[] fineUsed = new long[SPOKES / Long.SIZE];
-    private final long[] coarseUsed = new long[SPOKES / Long.SIZE];
+    private final long[] fineUsed = new long[FINE_SPOKES / Long.SIZE];
+    private final long[] coarseUsed = new long[COARSE_SPOKES / Long.SIZE];
     private final TimerList[] fine = newSpokes(fineUsed);
     private final TimerList[] coarse = newSpokes(coarseUsed);
     private final TimerList due = new TimerList(new long[1], 0);
@@ -114,13 +117,13 @@ public final class TimerWheel {
      */
     public int poll(long nowNs) {
         long nowTick = Math.max(fineTick, Math.max(0, nowNs - originNs) >> FINE_SHIFT);
-        long firstTick = Math.max(fineTick, nowTick - SPOKE_MASK);
-        long firstCoarseTick = (fineTick >> SPOKES_SHIFT) + 1;
+        long firstTick = Math.max(fineTick, nowTick - FINE_MASK);
+        long firstCoarseTick = (fineTick >> FINE_SPOKES_SHIFT) + 1;
         fineTick = nowTick;
-        cascade(firstCoarseTick, nowTick >> SPOKES_SHIFT);
+        cascade(firstCoarseTick, nowTick >> FINE_SPOKES_SHIFT);
         // All spokes first: if a handler throws, no timer may remain in a spoke that the wheel has passed.
         for (long tick = firstTick; tick <= nowTick; tick++) {
-            fine[(int) tick & SPOKE_MASK].drainTo(due);
+            fine[(int) tick & FINE_MASK].drainTo(due);
         }
         return expireDue(nowNs);
     }
@@ -135,15 +138,15 @@ public final class TimerWheel {
         if (!due.isEmpty()) {
             return earliest(due);
         }
-        int fineSpoke = firstUsed(fineUsed, (int) fineTick & SPOKE_MASK);
-        long coarseTick = (fineTick >> SPOKES_SHIFT) + 1;
-        int coarseSpoke = firstUsed(coarseUsed, (int) coarseTick & SPOKE_MASK);
+        int fineSpoke = firstUsed(fineUsed, (int) fineTick & FINE_MASK);
+        long coarseTick = (fineTick >> FINE_SPOKES_SHIFT) + 1;
+        int coarseSpoke = firstUsed(coarseUsed, (int) coarseTick & COARSE_MASK);
         long wakeNs = FAR_NS;
         if (fineSpoke >= 0) {
             wakeNs = earliest(fine[fineSpoke]) - originNs;
         }
         if (coarseSpoke >= 0) {
-            wakeNs = Math.min(wakeNs, coarseTick + (coarseSpoke - coarseTick & SPOKE_MASK) << COARSE_SHIFT);
+            wakeNs = Math.min(wakeNs, coarseTick + (coarseSpoke - coarseTick & COARSE_MASK) << COARSE_SHIFT);
         }
         return originNs + wakeNs;
     }
@@ -161,20 +164,20 @@ public final class TimerWheel {
     private void place(DeadlineTimer timer) {
         timer.placedNs = timer.deadlineNs;
         long tick = Math.max(Math.max(0, timer.deadlineNs - originNs) >> FINE_SHIFT, fineTick);
-        if (tick - fineTick < SPOKES) {
-            fine[(int) tick & SPOKE_MASK].append(timer);
+        if (tick - fineTick < FINE_SPOKES) {
+            fine[(int) tick & FINE_MASK].append(timer);
         } else {
             // A timer that is a revolution away is reached early and placed again.
-            coarse[(int) (tick >> SPOKES_SHIFT) & SPOKE_MASK].append(timer);
+            coarse[(int) (tick >> FINE_SPOKES_SHIFT) & COARSE_MASK].append(timer);
         }
     }
 
     /**
-     * Moves the timers of the half seconds that have started to the fine wheel, or back if they are a revolution away.
+     * Moves the timers of the coarse spokes that have started to the fine wheel, or back if they are a revolution away.
      */
     private void cascade(long firstTick, long lastTick) {
-        for (long tick = Math.max(firstTick, lastTick - SPOKE_MASK); tick <= lastTick; tick++) {
-            coarse[(int) tick & SPOKE_MASK].drainTo(due);
+        for (long tick = Math.max(firstTick, lastTick - COARSE_MASK); tick <= lastTick; tick++) {
+            coarse[(int) tick & COARSE_MASK].drainTo(due);
         }
         for (DeadlineTimer timer = due.head(); timer != null; timer = due.head()) {
             due.remove(timer);
@@ -218,8 +221,8 @@ public final class TimerWheel {
     }
 
     private static TimerList[] newSpokes(long[] used) {
-        TimerList[] spokes = new TimerList[SPOKES];
-        for (int i = 0; i < SPOKES; i++) {
+        TimerList[] spokes = new TimerList[used.length * Long.SIZE];
+        for (int i = 0; i < spokes.length; i++) {
             spokes[i] = new TimerList(used, i);
         }
         return spokes;

@@ -14,6 +14,7 @@ class LoopTimersTest {
     private static final long MS = 1_000_000;
     private static final long TICK_NS = 500_000;
 
+    private int createdPerSecond;
     private final List<Throwable> thrown = new ArrayList<>();
     private final Tasks tasks = new Tasks();
     private final LoopTimers timers = new LoopTimers(() -> tasks.nowNs, tasks, nowNs -> {
@@ -62,6 +63,37 @@ class LoopTimersTest {
                 }
             }
         }
+    }
+
+    /** Timers that are far away, of which one is due each millisecond. */
+    private void runFarTimers(LoopTimers untilNow, int count) {
+        for (int i = 0; i < count; i++) {
+            renew(untilNow, tasks.nowNs + i * MS);
+        }
+        tasks.runUntil(tasks.nowNs + 100 * MS);
+        int before = tasks.createdCount;
+        tasks.runUntil(tasks.nowNs + 1_000 * MS);
+        createdPerSecond = tasks.createdCount - before;
+    }
+
+    private void renew(LoopTimers untilNow, long atNs) {
+        untilNow.wheel().start(new DeadlineTimer(nowNs -> renew(untilNow, nowNs + 10_000 * MS)), atNs);
+    }
+
+    @Test
+    void thousandsOfTimersCreateNoTaskForEachAlarm() {
+        LoopTimers longTimers = new LoopTimers(() -> tasks.nowNs, tasks, nowNs -> {
+        }, thrown::add, false);
+        runFarTimers(longTimers, 10_000);
+        assertEquals(0, createdPerSecond);
+    }
+
+    @Test
+    void aFewTimersCreateATaskForEachAlarm() {
+        LoopTimers longTimers = new LoopTimers(() -> tasks.nowNs, tasks, nowNs -> {
+        }, thrown::add, false);
+        runFarTimers(longTimers, 2_000);
+        assertNull(tasks.periodic);
     }
 
     /** Locks one after the other, each of which stops its timer in time. */

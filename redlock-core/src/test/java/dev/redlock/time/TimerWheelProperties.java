@@ -162,8 +162,8 @@ class TimerWheelProperties {
             wakeUps++;
         }
         assertEquals(0, lateNs[0], "a handler was late");
-        // One for the timer, one for its half second, and one for each four minutes that it waits.
-        assertTrue(wakeUps <= TIMERS * (2 + 3_600_000 / 274_000 + 1), wakeUps + " wake-ups");
+        // One for the timer, one for its coarse spoke, and one for each 68 seconds that it waits.
+        assertTrue(wakeUps <= TIMERS * (2 + 3_600_000 / 68_000 + 1), wakeUps + " wake-ups");
         assertFalse(timers.stream().anyMatch(DeadlineTimer::isStarted));
     }
 }

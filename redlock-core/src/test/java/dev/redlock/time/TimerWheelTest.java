@@ -31,8 +31,8 @@ class TimerWheelTest {
     @ParameterizedTest
     @ValueSource(longs = {0, 12_345_678_901L, -5, Long.MAX_VALUE - 10, Long.MIN_VALUE})
     void expiresAtTheDeadlineAndNotBefore(long originNs) {
-        for (long delayNs : new long[]{0, 1, MS, (1 << 20) - 1, 1 << 20, 511L << 20, 512L << 20, SECOND,
-            513L << 20, 60 * SECOND, 511L << 29, 512L << 29, 24 * 3600 * SECOND}) {
+        for (long delayNs : new long[]{0, 1, MS, (1 << 20) - 1, 1 << 20, 63L << 20, 64L << 20, SECOND,
+            65L << 20, 60 * SECOND, 1023L << 26, 1024L << 26, 24 * 3600 * SECOND}) {
             fired.clear();
             TimerWheel wheel = wheel(originNs);
             DeadlineTimer timer = timer("a");
@@ -256,12 +256,12 @@ class TimerWheelTest {
     }
 
     @Test
-    void theWakeTimeOfAFarTimerIsTheStartOfItsHalfSecond() {
+    void theWakeTimeOfAFarTimerIsTheStartOfItsCoarseSpoke() {
         TimerWheel wheel = wheel(0);
-        long deadlineNs = 7 * (1L << 29) + 12_345;
+        long deadlineNs = 7 * (1L << 26) + 12_345;
         wheel.start(timer("far"), deadlineNs);
-        assertEquals(7L << 29, wheel.wakeAtNs());
-        assertEquals(0, wheel.poll(7L << 29));
+        assertEquals(7L << 26, wheel.wakeAtNs());
+        assertEquals(0, wheel.poll(7L << 26));
         assertEquals(deadlineNs, wheel.wakeAtNs());
         assertEquals(1, wheel.poll(deadlineNs));
     }
@@ -273,9 +273,9 @@ class TimerWheelTest {
         wheel.start(timer("near"), 3 * MS);
         assertEquals(3 * MS, wheel.wakeAtNs());
         DeadlineTimer sooner = timer("coarse, yet sooner than a fine one");
-        wheel.poll((1L << 29) - 2 * MS);
-        wheel.start(sooner, (1L << 29) + 513 * (1L << 20));
-        wheel.start(timer("fine"), (1L << 29) + 500 * (1L << 20));
+        wheel.poll((1L << 26) - 2 * MS);
+        wheel.start(sooner, (1L << 26) + 65 * (1L << 20));
+        wheel.start(timer("fine"), (1L << 26) + 60 * (1L << 20));
         assertTrue(wheel.wakeAtNs() - sooner.deadlineNs() <= 0);
     }
 
@@ -283,7 +283,7 @@ class TimerWheelTest {
     @Test
     void aTimerOneRevolutionAheadDoesNotHideANearOne() {
         TimerWheel wheel = wheel(0);
-        wheel.start(timer("one turn ahead"), 512L << 20);
+        wheel.start(timer("one turn ahead"), 64L << 20);
         wheel.start(timer("near"), 5L << 20);
         assertEquals(5L << 20, wheel.wakeAtNs());
         assertEquals(1, wheel.poll(5L << 20));

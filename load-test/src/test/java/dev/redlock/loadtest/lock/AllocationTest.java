@@ -7,6 +7,7 @@ import com.sun.management.ThreadMXBean;
 import dev.redlock.AcquireOptions;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.Lease;
+import dev.redlock.LeaseListener;
 import dev.redlock.LeaseState;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
@@ -22,6 +23,9 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.util.ResourceLeakDetector;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -225,6 +229,47 @@ class AllocationTest {
         CallbackLane cycles = new CallbackLane(redlock, redlock.key("allocation/extend"), OPTIONS,
                 AcquireOutcome.Kind.ACQUIRED, 30_000);
         assertBelow("acquire + extend + release", 1, cycles::runOnLoop);
+    }
+
+    /** So many that their timers share one periodic task. */
+    @Test
+    void renewalsOfManyLeasesAllocateNothing() throws InterruptedException {
+        Renewals renewals = new Renewals();
+        AcquireOptions renewed = AcquireOptions.ofTtl(Duration.ofSeconds(3)).tryOnce().autoExtend().listener(renewals);
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 5_000; i++) {
+            leases.add(redlock.acquire("allocation/renewed/" + i, renewed).lease());
+        }
+        assertBelow("renewal of one of 5000 leases", 1, renewals::await);
+        leases.forEach(lease -> assertEquals(LeaseState.HELD, lease.state()));
+        leases.forEach(Lease::release);
+    }
+
+    /** Counts automatic extensions. */
+    private static final class Renewals implements LeaseListener {
+        private final Thread waiter = Thread.currentThread();
+        private volatile int left;
+
+        void await(int count) {
+            left = count;
+            while (left > 0) {
+                LockSupport.park(this);
+            }
+        }
+
+        @Override
+        public void onExtended(Lease lease, int extensionCount) {
+            int now = left - 1;
+            left = now;
+            if (now == 0) {
+                LockSupport.unpark(waiter);
+            }
+        }
+
+        @Override
+        public void onLost(Lease lease, LeaseState state) {
+            throw new AssertionError(lease + " was lost");
+        }
     }
 
     @Test
