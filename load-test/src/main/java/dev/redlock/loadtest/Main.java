@@ -13,6 +13,7 @@ import dev.redlock.loadtest.compare.CompareDriverCommand;
 import dev.redlock.loadtest.locks.LocksCommand;
 import dev.redlock.loadtest.measure.ContentionCommand;
 import dev.redlock.loadtest.measure.LatencyCommand;
+import dev.redlock.loadtest.measure.LeasesCommand;
 import dev.redlock.loadtest.measure.SoakCommand;
 import dev.redlock.loadtest.measure.ThroughputCommand;
 import dev.redlock.loadtest.scenario.ScenariosCommand;
@@ -34,10 +35,10 @@ import picocli.CommandLine.Spec;
  */
 @Command(name = "load-test", mixinStandardHelpOptions = true, versionProvider = BuildVersion.class,
         subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
-            CompareDriverCommand.class, ContentionCommand.class, SoakCommand.class,
+            CompareDriverCommand.class, ContentionCommand.class, LeasesCommand.class, SoakCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
             LocksCommand.class, PlotsCommand.class},
-        synopsisSubcommandLabel = "[latency|throughput|compare|contention|soak|chaos|scenarios|nodes|locks|plots]",
+        synopsisSubcommandLabel = "[latency|throughput|compare|contention|leases|soak|chaos|scenarios|nodes|locks|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {

@@ -95,6 +95,23 @@ class CommandsTest {
     }
 
     @Test
+    void leasesAreRenewedBesideLoneAcquires() throws IOException {
+        JsonNode root = run("leases", "--count", "200", "--ttl", "3s", "--duration", "2500ms", "--idle", "300ms",
+                "--warmup", "100ms", "--jvm-warmup", "100ms");
+        JsonNode figures = root.at("/series/1/figures");
+        assertEquals(200, figures.get("leases").asInt(), root::toString);
+        assertEquals(0, figures.get("lostLeases").asInt(), root::toString);
+        double perSecond = figures.get("renewalsPerSecond").asDouble();
+        assertTrue(perSecond > 100 && perSecond < 400, root::toString);
+        int most = figures.get("renewalsPer100MsMax").asInt();
+        assertTrue(most > 0 && most < 100, "all leases were acquired together: " + root);
+        assertTrue(figures.get("clientCores").asDouble() > 0, root::toString);
+        assertTrue(figures.get("bytesPerRenewal").isNumber(), root::toString);
+        assertEquals(0, root.at("/series/0/figures/leases").asInt(), "without leases");
+        assertTrue(out.toString().contains("200 leases were acquired in "), out::toString);
+    }
+
+    @Test
     void soakSamplesMemoryAndCounters() throws IOException {
         JsonNode root = run("soak", "--nodes", "1", "--outstanding", "8", "--duration", "2500ms", "--sample", "100ms",
                 "--warmup", "100ms", "--jvm-warmup", "500ms");

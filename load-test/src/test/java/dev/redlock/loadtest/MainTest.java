@@ -215,6 +215,8 @@ class MainTest {
         "throughput --rate-from 0|--rate-from is 0.0: expected 1 to 1000000",
         "contention --rate 5|contention is measured in a closed loop",
         "soak --outstanding 1,2|soak keeps up one load", "soak --sample 2h|expected less than --duration",
+        "leases --count 0|--count is 0: expected 1 to 1048576", "leases --rate 1,2|leases are held by one client",
+        "leases --driver jedis|which does not renew leases", "leases --idle 1ms|--idle is 1ms: expected at least 100ms",
         "soak --sample 1ms|--sample is 1ms: expected at least 100ms",
         "nodes 0|N is 0: expected 1 to 63", "nodes 3 --source given|this command starts nodes",
         "--addresses nohost|node address \"nohost\" is invalid: the port is missing; write nohost:6379",
@@ -281,7 +283,7 @@ class MainTest {
     void helpNamesCommandsAndExitCodes() {
         assertEquals(0, run("--help"));
         assertTrue(out.toString().contains("latency") && out.toString().contains("130"), out::toString);
-        for (String command : List.of("latency", "throughput", "contention", "soak", "chaos", "nodes")) {
+        for (String command : List.of("latency", "throughput", "contention", "leases", "soak", "chaos", "nodes")) {
             out.getBuffer().setLength(0);
             assertEquals(0, run(command, "--help"));
             assertTrue(out.toString().contains("Examples, after alias 'load-test=java "), out::toString);

@@ -23,6 +23,8 @@ public enum DriverOption {
     FENCED,
     /** Waits in the client until a lock is free; for other drivers the rig retries. */
     WAIT,
+    /** Renews held leases in the client. */
+    RENEWAL,
     /** Nodes on Unix sockets. */
     UNIX_SOCKET,
     /** Nodes with TLS. */

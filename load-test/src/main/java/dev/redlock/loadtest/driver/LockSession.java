@@ -39,6 +39,21 @@ public interface LockSession extends AutoCloseable {
         return Map.of();
     }
 
+    /**
+     * Leases that the client renews until it is closed.
+     *
+     * @param keyPrefix the prefix of the resources
+     * @param ttl       the time to live of the locks
+     * @param isFenced  whether each lease has a fencing token
+     * @param count     the number of leases
+     * @param countedMs the time from now for which renewals are counted, milliseconds
+     * @return the leases, not yet acquired
+     * @throws UnsupportedOperationException unless the driver has {@link DriverOption#RENEWAL}
+     */
+    default HeldLeases hold(String keyPrefix, Duration ttl, boolean isFenced, int count, long countedMs) {
+        throw new UnsupportedOperationException("this driver does not renew leases");
+    }
+
     /** Disconnects. Outcomes that are still pending may be lost. */
     @Override
     void close();

@@ -27,6 +27,9 @@ public final class RedlockDriver implements LockDriver {
     /** Long, so that a slow reply shows as latency and not as a failed acquire. */
     private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
 
+    /** The most leases that a session holds and renews. */
+    public static final int LEASES_MAX = 1 << 20;
+
     private static final Duration READY_LIMIT = Duration.ofSeconds(10);
     private static final long POLL_MS = 5;
 
@@ -197,6 +200,7 @@ public final class RedlockDriver implements LockDriver {
                 : spec.clusters().toArray(String[]::new);
         RedlockContext context = new RedlockContext().nodes(addresses)
                 .nodeTimeout(NODE_TIMEOUT)
+                .autoExtendedLeasesMax(LEASES_MAX)
                 .commands(commands == CommandMode.AUTO ? spec.commands() : commands)
                 .transport(transport == TransportKind.AUTO ? spec.transport() : transport)
                 .eventLoops(spec.eventLoops())

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.AcquireOptions;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
@@ -38,6 +39,12 @@ final class RedlockSession implements LockSession {
             case BLOCKING -> new RedlockHandles.Blocking(threads, redlock, spec, listener);
             case STAGE -> new RedlockHandles.Stage(redlock, spec, listener);
         };
+    }
+
+    @Override
+    public HeldLeases hold(String keyPrefix, Duration ttl, boolean isFenced, int count, long countedMs) {
+        AcquireOptions plain = AcquireOptions.ofTtl(ttl).tryOnce();
+        return new HeldLeases(redlock, isFenced ? plain.fenced() : plain, keyPrefix, count, countedMs);
     }
 
     @Override

@@ -186,6 +186,13 @@ public final class Lab implements AutoCloseable {
         return List.copyOf(addresses.subList(0, nodeCount));
     }
 
+    /** The processes of the first nodes; empty if they were not started here. */
+    List<Long> serverPids(int nodeCount) {
+        List<Long> pids = new ArrayList<>();
+        nodes.nodes().subList(0, nodeCount).forEach(node -> node.pid().ifPresent(pids::add));
+        return pids;
+    }
+
     /** A key prefix that no other plan uses. */
     public String freshKeyPrefix() {
         return keyPrefix + planCount++ + ":";
@@ -231,7 +238,7 @@ public final class Lab implements AutoCloseable {
         clients.counters().forEach((name, count) -> counters.put(name, count - before.getOrDefault(name, 0L)));
         List<String> why = new ArrayList<>(judge.apply(result));
         why.addAll(watch.failures());
-        series.add(result.series(spec, counters, watch.samples(), why));
+        series.add(watch.complete(result.series(spec, counters, watch.samples(), why), result.usage()));
         return result;
     }
 

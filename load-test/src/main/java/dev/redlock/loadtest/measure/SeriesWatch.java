@@ -2,6 +2,8 @@ package dev.redlock.loadtest.measure;
 
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.Sample;
+import dev.redlock.loadtest.result.SeriesResult;
+import dev.redlock.loadtest.rig.Usage;
 import java.util.List;
 
 /**
@@ -37,6 +39,17 @@ interface SeriesWatch {
     /** @return readings taken so far */
     default List<Sample> samples() {
         return List.of();
+    }
+
+    /**
+     * Completes the result of the series.
+     *
+     * @param series the result of the rig
+     * @param usage  the resources used in the recorded time; null if not measured
+     * @return the result with the figures of the watch
+     */
+    default SeriesResult complete(SeriesResult series, Usage usage) {
+        return series;
     }
 
     /** @return why the series does not count, beside the failures of the rig */

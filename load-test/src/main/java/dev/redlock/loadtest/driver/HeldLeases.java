@@ -1,0 +1,155 @@
+package dev.redlock.loadtest.driver;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.LeaseListener;
+import dev.redlock.LeaseState;
+import dev.redlock.Redlock;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Many leases that one client of {@code redlock-core} holds and renews. It counts the renewals of each tenth of a
+ * second.
+ *
+ * @threading any thread
+ */
+public final class HeldLeases implements LeaseListener {
+    /** The length of a slot of {@link #renewalsOf}. */
+    public static final long SLOT_NS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private static final int IN_FLIGHT_MAX = 256;
+    private static final int PROBLEMS_MAX = 5;
+
+    private final Redlock redlock;
+    private final AcquireOptions options;
+    private final String keyPrefix;
+    private final Lease[] leases;
+    private final long startNs = System.nanoTime();
+    private final AtomicIntegerArray slots;
+    private final LongAdder renewals = new LongAdder();
+    private final LongAdder lost = new LongAdder();
+    private final Queue<String> problems = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger next = new AtomicInteger();
+    private final CountDownLatch ended;
+
+    /**
+     * Leases that are not yet acquired.
+     *
+     * @param redlock   the client
+     * @param options   of each acquisition; the client renews automatically
+     * @param keyPrefix the prefix of the resources
+     * @param count     the number of leases
+     * @param countedMs the time from now for which renewals are counted by slot, milliseconds
+     */
+    HeldLeases(Redlock redlock, AcquireOptions options, String keyPrefix, int count, long countedMs) {
+        this.redlock = redlock;
+        this.options = options.autoExtend().listener(this);
+        this.keyPrefix = keyPrefix;
+        this.leases = new Lease[count];
+        this.slots = new AtomicIntegerArray((int) (TimeUnit.MILLISECONDS.toNanos(countedMs) / SLOT_NS) + 1);
+        this.ended = new CountDownLatch(count);
+    }
+
+    /**
+     * Acquires all leases as fast as the nodes grant them.
+     *
+     * @param limitMs the longest time for all, milliseconds
+     * @return whether all are held
+     * @throws InterruptedException if interrupted
+     */
+    public boolean acquireAll(long limitMs) throws InterruptedException {
+        for (int i = 0; i < IN_FLIGHT_MAX; i++) {
+            acquireNext();
+        }
+        if (!ended.await(limitMs, TimeUnit.MILLISECONDS)) {
+            problems.add(ended.getCount() + " leases were not acquired within " + limitMs + " ms");
+        }
+        return problems.isEmpty();
+    }
+
+    private void acquireNext() {
+        int index = next.getAndIncrement();
+        if (index < leases.length) {
+            redlock.acquire(redlock.key(keyPrefix + index), options, redlock.newLease(),
+                    outcome -> onOutcome(index, outcome));
+        }
+    }
+
+    private void onOutcome(int index, AcquireOutcome outcome) {
+        if (outcome.isAcquired()) {
+            leases[index] = outcome.lease();
+        } else if (problems.size() < PROBLEMS_MAX) {
+            problems.add(outcome.toString());
+        }
+        ended.countDown();
+        acquireNext();
+    }
+
+    @Override
+    public void onLost(Lease lease, LeaseState state) {
+        lost.increment();
+        if (problems.size() < PROBLEMS_MAX) {
+            problems.add(lease + " was lost");
+        }
+    }
+
+    @Override
+    public void onExtended(Lease lease, int extensionCount) {
+        renewals.increment();
+        int slot = slotAt(System.nanoTime());
+        if (slot < slots.length()) {
+            slots.incrementAndGet(slot);
+        }
+    }
+
+    /**
+     * The slot of a time.
+     *
+     * @param ns a time on the clock of {@link System#nanoTime}
+     * @return its number
+     */
+    public int slotAt(long ns) {
+        return (int) ((ns - startNs) / SLOT_NS);
+    }
+
+    /**
+     * The renewals of a slot.
+     *
+     * @param slot its number
+     * @return the number of renewals
+     */
+    public int renewalsOf(int slot) {
+        return slots.get(slot);
+    }
+
+    /** @return renewals so far */
+    public long renewalCount() {
+        return renewals.sum();
+    }
+
+    /** @return leases that have ended without a release */
+    public long lostCount() {
+        return lost.sum();
+    }
+
+    /** @return the number of leases that are held now */
+    public long heldCount() {
+        long held = 0;
+        for (Lease lease : leases) {
+            held += lease != null && lease.isHeld() ? 1 : 0;
+        }
+        return held;
+    }
+
+    /** @return the first problems in words; empty if there was none */
+    public Queue<String> problems() {
+        return problems;
+    }
+}
