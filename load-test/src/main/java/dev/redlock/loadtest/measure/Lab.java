@@ -186,10 +186,10 @@ public final class Lab implements AutoCloseable {
         return List.copyOf(addresses.subList(0, nodeCount));
     }
 
-    /** The processes of the first nodes; empty if they were not started here. */
-    List<Long> serverPids(int nodeCount) {
+    /** The processes of the servers; empty if they were not started here. */
+    List<Long> serverPids() {
         List<Long> pids = new ArrayList<>();
-        nodes.nodes().subList(0, nodeCount).forEach(node -> node.pid().ifPresent(pids::add));
+        nodes.nodes().forEach(node -> node.pid().ifPresent(pids::add));
         return pids;
     }
 

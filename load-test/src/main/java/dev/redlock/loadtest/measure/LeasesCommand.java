@@ -87,7 +87,7 @@ public final class LeasesCommand extends LabCommand {
             acquire(lab, leases);
             SeriesSpec beside = loadOptions().steps(driver.name() + " with leases", nodeCount, 1).get(0);
             lab.measure(beside, plan(beside, driver), clients, LoadResult::failures,
-                    new LeasesWatch(leases, lab.serverPids(nodeCount)));
+                    new LeasesWatch(leases, lab.serverPids()));
         }
     }
 
@@ -125,8 +125,9 @@ public final class LeasesCommand extends LabCommand {
         }
         SeriesResult beside = result.series().get(result.series().size() - 1);
         text.append(System.lineSeparator());
-        beside.figures().forEach((name, value) -> text.append(String.format(Locale.ROOT, "%-24s %12.3f%n", name,
-                value)));
+        beside.figures()
+                .forEach((name, value) -> text.append(String.format(Locale.ROOT, "%-24s %12.3f%n", name,
+                        value)));
         return text.toString();
     }
 

@@ -36,7 +36,8 @@ public final class HtmlReport implements ReportWriter {
     private static final int CURVE_CARDS_MAX = 9;
     private static final Map<String, String> HEADLINES = Map.of("latency", "Lock latency against the number of nodes",
             "throughput", "Lock throughput against the load", "compare", "Lock clients side by side", "contention",
-            "Locks under contention", "leases", "Leases held and renewed by one client", "soak", "Locks under one load for a long time", "chaos",
+            "Locks under contention", "leases", "Leases held and renewed by one client", "soak",
+            "Locks under one load for a long time", "chaos",
             "Locks under random faults");
 
     /** No options. */
