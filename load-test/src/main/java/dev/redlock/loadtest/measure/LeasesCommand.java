@@ -37,7 +37,7 @@ import picocli.CommandLine.Option;
             "Fails if a lease is lost. Client: CPU of this process without the rig; it includes the single locks."},
         footer = {"  load-test leases                                100000 leases for a minute",
             "  load-test leases --count 100000 --ttl 30s --duration 10m",
-            "  load-test leases --count 1000 --ttl 3s --duration 10s --idle 2s   a short form"})
+            "  load-test leases --count 1000 --duration 10s --idle 2s"})
 public final class LeasesCommand extends LabCommand {
     private static final long ACQUIRE_LIMIT_MS = 60_000;
 
