@@ -32,8 +32,8 @@ public abstract class Voter {
     public abstract boolean isSilentFor(SlotKey key);
 
     /**
-     * Whether a grant that arrives now counts. It may come from the former owner of the key's slot, or be older than the
-     * reason for a quarantine.
+     * Whether a grant that arrives now counts. It may come from the former owner of the key's slot, or be older than
+     * the reason for a quarantine.
      *
      * @param key the key
      * @return false if its key may expire early, or is not where other clients look

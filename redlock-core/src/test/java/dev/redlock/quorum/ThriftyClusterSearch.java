@@ -3,9 +3,9 @@ package dev.redlock.quorum;
 import java.util.Arrays;
 
 /**
- * Visits every state that two clients with thrifty quorums can reach over two masters and one cluster whose slot changes
- * its owner again and again, and checks in each that at most one of them has a valid lease. It joins the rules of {@link
- * ThriftySearch} and {@link SlotSilenceSearch}. Events in any order and at any time:
+ * Visits every state that two clients with thrifty quorums can reach over two masters and one cluster whose slot
+ * changes its owner again and again, and checks in each that at most one of them has a valid lease. It joins the rules
+ * of {@link ThriftySearch} and {@link SlotSilenceSearch}. Events in any order and at any time:
  * <ul>
  * <li>A client starts, begins an attempt, asks any voter, asks another one later, and decides on any quorum of grants.
  * <li>A client starts an extension, which goes to each voter that votes.

@@ -14,7 +14,7 @@ import java.util.TreeMap;
 
 /**
  * One run in virtual time in which the list of nodes changes while clients lock: each client is killed or closed, and
- * another one starts in its place with the lists of the next step. Nodes are cut off from some clients, slow and paused.
+ * another one starts in its place with the lists of the next step. Nodes are cut off from some clients, slow, paused.
  * After every event at most one lease of each lock is valid, those of killed clients included. The same seed gives the
  * same run.
  */
