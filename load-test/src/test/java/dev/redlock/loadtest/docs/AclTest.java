@@ -19,6 +19,7 @@ import dev.redlock.ReleaseOutcome;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.AdminClient;
+import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
@@ -33,6 +34,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -41,6 +43,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(120)
 class AclTest {
     private static final String PASSWORD = "s3cret";
+    private static final String CLUSTER_LINE = "ACL SETUSER redlock +cluster|slots +cluster|myid +config|get +asking";
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
 
     @ParameterizedTest
@@ -61,6 +64,42 @@ class AclTest {
             }
             assertEquals(List.of(), denied(nodes), "commands that the server refused");
         }
+    }
+
+    /** With a slot on its way, whose keys the client asks for at the other master. */
+    @Test
+    void aClusterNeedsFourMoreRights() throws Exception {
+        assertTrue(DocPages.text("docs/guides/operations.md").lines().anyMatch(CLUSTER_LINE::equals), "on the page");
+        try (RedisNodes nodes = RequiredNodes.start(
+                RedisCluster.enabled(new RedisNodesContext().source(Source.PATH).count(2), 15_000))) {
+            RedisCluster cluster = RedisCluster.form(nodes.nodes(), 2);
+            RedisNode owner = cluster.ownerOf("lock:orders/42");
+            cluster.startMove(RedisCluster.slotOf("lock:orders/42"), owner, nodes.node(1 - owner.index()));
+            assertEquals(List.of(), deniedByCluster(nodes, CLUSTER_LINE), "commands that a server refused");
+            for (String right : CLUSTER_LINE.replace("ACL SETUSER redlock ", "").split(" ")) {
+                assertFalse(deniedByCluster(nodes, CLUSTER_LINE.replace(" " + right, "")).isEmpty(),
+                        "needed: " + right);
+            }
+        }
+    }
+
+    private static List<String> deniedByCluster(RedisNodes nodes, String clusterLine) throws Exception {
+        for (RedisNode node : nodes.nodes()) {
+            assertEquals("OK", node.call(lines().get(0).split(" ")));
+            assertEquals("OK", node.call(clusterLine.split(" ")));
+            node.call("ACL", "LOG", "RESET");
+        }
+        String address = addressOf(nodes.node(0)).replace("redis://", "redis-cluster://");
+        try (Redlock redlock = Redlock.connect(context(address).connectTimeoutMs(3_000).keyPrefix("lock:"))) {
+            if (clusterLine.equals(CLUSTER_LINE)) {
+                cycle(redlock, OPTIONS, "orders/42");
+                cycle(redlock, OPTIONS, "orders/43");
+                cycle(redlock, OPTIONS.fenced(), "orders/44");
+            } else {
+                redlock.tryAcquire("orders/42", Duration.ofSeconds(1));
+            }
+        }
+        return nodes.nodes().stream().flatMap(node -> denied(node).stream()).toList();
     }
 
     @ParameterizedTest
@@ -278,7 +317,7 @@ class AclTest {
     private static List<String> lines() throws IOException {
         List<String> lines = DocPages.text("docs/guides/operations.md")
                 .lines()
-                .filter(line -> line.startsWith("ACL SETUSER redlock "))
+                .filter(line -> line.startsWith("ACL SETUSER redlock ") && !line.equals(CLUSTER_LINE))
                 .map(line -> line.replace(">PASSWORD", ">" + PASSWORD))
                 .toList();
         assertEquals(List.of("ACL SETUSER redlock +delex", "ACL SETUSER redlock +delifeq"),
@@ -343,8 +382,12 @@ class AclTest {
 
     /** The entries of the server's log of denials, except for CLIENT SETNAME, which is optional. */
     private static List<String> denied(RedisNodes nodes) {
+        return denied(nodes.node(0));
+    }
+
+    private static List<String> denied(RedisNode node) {
         List<String> denied = new ArrayList<>();
-        for (Object entry : (List<?>) nodes.node(0).call("ACL", "LOG")) {
+        for (Object entry : (List<?>) node.call("ACL", "LOG")) {
             String text = entry instanceof Object[] fields ? Arrays.toString(fields) : entry.toString();
             boolean isName = text.contains("object, client|setinfo, ") || text.contains("object, client|setname, ")
                     || text.contains("object, client, ") && !text.contains("client tracking");
