@@ -481,6 +481,10 @@ public final class FakeRedis {
         if (isKeyForbidden(command, words)) {
             return error("NOPERM No permissions to access a key");
         }
+        return run(session, command, script, words);
+    }
+
+    private RespValue run(Session session, String command, String script, List<String> words) {
         return switch (command) {
             case "PING" -> RespValue.text(RespType.SIMPLE_STRING, "PONG");
             case "CLIENT" -> clientCommand(words);
