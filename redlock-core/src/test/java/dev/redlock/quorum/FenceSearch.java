@@ -43,10 +43,12 @@ final class FenceSearch {
         MAX_WITHOUT_RAISE
     }
 
-    /** The behaviour of node 0. */
+    /** The behaviour of node 0, or of all nodes. */
     enum Fault {
         /** As the other nodes. */
         NONE,
+        /** None is at fault. Each counts by one or two, as for a set of resources: above each of their counters. */
+        STEPS,
         /** Before it counts a grant, its counter may have jumped ahead to any value. */
         AHEAD,
         /** It replies with any value, also one from before. */
@@ -227,7 +229,7 @@ final class FenceSearch {
     }
 
     private boolean isNode0Alike() {
-        return fault == Fault.NONE;
+        return fault == Fault.NONE || fault == Fault.STEPS;
     }
 
     /** Clears a holder that will raise nothing. */
@@ -439,9 +441,10 @@ final class FenceSearch {
     /** A counter that has reached its end grants nothing. */
     private void acquire(byte[] state, int g, int i) {
         int next = state[node(i) + COUNTER] + 1;
-        boolean isAtFault = i == 0 && fault != Fault.NONE;
+        boolean isAtFault = i == 0 && fault != Fault.NONE && fault != Fault.STEPS;
+        int greatest = fault == Fault.STEPS ? next + 1 : next;
         int first = isAtFault && fault == Fault.ANY ? 1 : next;
-        int last = isAtFault ? VALUE_MAX : Math.min(next, VALUE_MAX);
+        int last = isAtFault ? VALUE_MAX : Math.min(greatest, VALUE_MAX);
         for (int value = first; value <= last; value++) {
             visitAcquired(state.clone(), g, i, (byte) value);
         }
@@ -661,7 +664,7 @@ final class FenceSearch {
         for (int i = 0; i < NODES; i++) {
             next[i] = state[node(i) + COUNTER] + 1;
         }
-        if (fault == Fault.NONE) {
+        if (isNode0Alike()) {
             for (int i = 0; i < NODES; i++) {
                 checkGrant(next[(i + 1) % NODES], next[(i + 2) % NODES], 0);
                 checkGrant(next[(i + 1) % NODES], next[(i + 2) % NODES], next[i]);

@@ -71,6 +71,12 @@ class FenceSearchTest {
         return violation;
     }
 
+    /** A fenced set gives all of its counters one number, so a counter may skip numbers. */
+    @Test
+    void tokensAreUniqueAndIncreasingIfCountersSkipNumbers() {
+        assertClean(FenceSearch.Fault.STEPS, FenceSearch.Bound.NONE, 2, 1, -1, 86_677);
+    }
+
     /** Any client may leave out any grants of its decision. */
     @Test
     void tokensAreUniqueAndIncreasingWhileOneNodeJumpsAheadAndGrantsAreLeftOut() {

@@ -1,6 +1,7 @@
 package dev.redlock.quorum;
 
 import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
  * Visits every state that two clients with thrifty quorums can reach on three nodes, and checks in each that at most
@@ -27,11 +28,9 @@ import java.util.Arrays;
  * <li>Nodes and clients are interchangeable: states that differ only in their order are one state.
  * </ul>
  */
-final class ThriftySearch {
+final class ThriftySearch extends LockSearch {
 
-    static final int NODES = 3;
     private static final int CLIENTS = 2;
-    private static final int QUORUM = 2;
 
     /** Which nodes are asked, and which replies count. */
     enum Rule {
@@ -66,10 +65,11 @@ final class ThriftySearch {
     private static final int IS_EXTENSION_OLDER = 6;
     private static final int CELL_LENGTH = 7;
     private static final int[] CELL_BITS = {2, 2, 1, 1, 1, 1, 1};
-    private static final int CELL_BITS_SUM = Arrays.stream(CELL_BITS).sum();
-    private static final int COLUMN_LENGTH = NODE_HEAD + CLIENTS * CELL_LENGTH;
-    private static final int COLUMN_BITS = NODE_HEAD + CLIENTS * CELL_BITS_SUM;
-    private static final int LENGTH = NODES * COLUMN_LENGTH + CLIENTS;
+    /** The phases of the clients. */
+    private static final int[] HEAD_BITS = {2, 2};
+    private static final int[] NODE_BITS = IntStream
+            .concat(IntStream.of(1), IntStream.concat(Arrays.stream(CELL_BITS), Arrays.stream(CELL_BITS)))
+            .toArray();
 
     private static final byte NONE = 0;
     /** May expire while the lease is valid. */
@@ -86,53 +86,36 @@ final class ThriftySearch {
     private static final byte BEFORE = 3;
 
     private final Rule rule;
-    private final PackedStates visited = new PackedStates();
-    private long[] open = new long[1 << 16];
-    private int openLength;
-    private String violation;
 
     ThriftySearch(Rule rule) {
+        super(HEAD_BITS, NODE_BITS);
         this.rule = rule;
     }
 
-    /** Runs until every state is visited or a violation is found; returns the violation or null. */
-    String run() {
-        visit(new byte[LENGTH]);
-        byte[] state = new byte[LENGTH];
-        while (violation == null && openLength > 0) {
-            unpack(open[--openLength], state);
+    @Override
+    void expand(byte[] state) {
+        for (int c = 0; c < CLIENTS; c++) {
+            runClient(state, c);
+        }
+        for (int i = 0; i < NODES; i++) {
+            restart(state, i);
             for (int c = 0; c < CLIENTS; c++) {
-                runClient(state, c);
-            }
-            for (int i = 0; i < NODES; i++) {
-                restart(state, i);
-                for (int c = 0; c < CLIENTS; c++) {
-                    runNode(state, i, c);
-                }
+                runNode(state, i, c);
             }
         }
-        return violation;
-    }
-
-    long stateCount() {
-        return visited.size();
     }
 
     // ---- the places of values ---------------------------------------------------------------------------------------
 
-    private static int node(int i) {
-        return i * COLUMN_LENGTH;
-    }
-
-    private static int cell(int i, int c) {
+    private int cell(int i, int c) {
         return node(i) + NODE_HEAD + c * CELL_LENGTH;
     }
 
     private static int phase(int c) {
-        return NODES * COLUMN_LENGTH + c;
+        return c;
     }
 
-    private static boolean isFree(byte[] state, int i) {
+    private boolean isFree(byte[] state, int i) {
         return state[cell(i, 0) + KEY] == NONE && state[cell(i, 1) + KEY] == NONE;
     }
 
@@ -158,7 +141,7 @@ final class ThriftySearch {
         }
     }
 
-    private static void end(byte[] next, int c) {
+    private void end(byte[] next, int c) {
         next[phase(c)] = IDLE;
         for (int i = 0; i < NODES; i++) {
             Arrays.fill(next, cell(i, c), cell(i, c) + CELL_LENGTH, (byte) 0);
@@ -283,22 +266,14 @@ final class ThriftySearch {
 
     // ---- the states -------------------------------------------------------------------------------------------------
 
-    /** Adds a state to the open ones unless it was visited. */
-    private void visit(byte[] state) {
-        if (state[phase(0)] >= HELD && state[phase(1)] >= HELD) {
-            violation = "two holders: " + Arrays.toString(state);
-        }
-        endQuarantines(state);
-        long packed = Math.min(pack(state, 0), pack(state, 1));
-        if (visited.add(1L << 63 | packed, 0)) {
-            if (openLength == open.length) {
-                open = Arrays.copyOf(open, 2 * openLength);
-            }
-            open[openLength++] = packed;
-        }
+    @Override
+    String violationOf(byte[] state) {
+        return state[phase(0)] >= HELD && state[phase(1)] >= HELD ? "two holders" : null;
     }
 
-    private static void endQuarantines(byte[] state) {
+    /** Ends the quarantines that are over. */
+    @Override
+    void reduce(byte[] state) {
         for (int i = 0; i < NODES; i++) {
             boolean isOlder = false;
             for (int c = 0; c < CLIENTS; c++) {
@@ -308,43 +283,15 @@ final class ThriftySearch {
         }
     }
 
-    private static long pack(byte[] state, int first) {
-        long a = packNode(state, 0, first);
-        long b = packNode(state, 1, first);
-        long c = packNode(state, 2, first);
-        long low = Math.min(a, b);
-        long high = Math.max(a, b);
-        long middle = Math.max(low, Math.min(high, c));
-        long bits = state[phase(first)] << 2 | state[phase(1 - first)];
-        bits = bits << COLUMN_BITS | Math.min(low, c);
-        bits = bits << COLUMN_BITS | middle;
-        return bits << COLUMN_BITS | Math.max(high, c);
-    }
-
-    private static long packNode(byte[] state, int i, int first) {
-        long bits = state[node(i) + IS_QUARANTINED];
-        for (int place = 0; place < CLIENTS; place++) {
-            int cell = cell(i, place ^ first);
-            for (int field = 0; field < CELL_LENGTH; field++) {
-                bits = bits << CELL_BITS[field] | state[cell + field];
-            }
+    @Override
+    byte[] exchanged(byte[] state) {
+        byte[] other = state.clone();
+        other[phase(0)] = state[phase(1)];
+        other[phase(1)] = state[phase(0)];
+        for (int i = 0; i < NODES; i++) {
+            System.arraycopy(state, cell(i, 0), other, cell(i, 1), CELL_LENGTH);
+            System.arraycopy(state, cell(i, 1), other, cell(i, 0), CELL_LENGTH);
         }
-        return bits;
-    }
-
-    private static void unpack(long packed, byte[] state) {
-        long bits = packed;
-        for (int i = NODES - 1; i >= 0; i--) {
-            for (int c = CLIENTS - 1; c >= 0; c--) {
-                for (int field = CELL_LENGTH - 1; field >= 0; field--) {
-                    state[cell(i, c) + field] = (byte) (bits & (1 << CELL_BITS[field]) - 1);
-                    bits >>>= CELL_BITS[field];
-                }
-            }
-            state[node(i) + IS_QUARANTINED] = (byte) (bits & 1);
-            bits >>>= 1;
-        }
-        state[phase(1)] = (byte) (bits & 3);
-        state[phase(0)] = (byte) (bits >>> 2);
+        return other;
     }
 }
