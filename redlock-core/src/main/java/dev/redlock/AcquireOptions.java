@@ -160,6 +160,29 @@ public final class AcquireOptions {
     }
 
     /**
+     * Locks the resource for reading: together with other readers, without a writer. A reader needs a majority of nodes
+     * as a writer does. While a writer waits, no new reader gets the lock.
+     *
+     * <p>A plain lock of the resource excludes its readers and writers, and they exclude it. Readers have no fencing
+     * token, and {@link #watchLoss} does not apply to them.
+     *
+     * @return the changed options
+     */
+    public AcquireOptions forReading() {
+        return new AcquireOptions(spec.forReading());
+    }
+
+    /**
+     * Locks the resource for writing: alone, without readers. With a wait budget, new readers are refused while it
+     * waits for the present ones.
+     *
+     * @return the changed options
+     */
+    public AcquireOptions forWriting() {
+        return new AcquireOptions(spec.forWriting());
+    }
+
+    /**
      * Keeps the lock for a time after its acquisition, although the lease is released earlier. For jobs that several
      * instances schedule for the same moment: with a time longer than the difference between their clocks, one of them
      * runs the job.

@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -16,8 +17,11 @@ import java.util.concurrent.CompletionStage;
  */
 public interface Lease extends AutoCloseable {
 
-    /** @return the name of the resource; null before the first acquisition */
+    /** @return the name of the resource; those of a set in brackets; null before the first acquisition */
     String resource();
+
+    /** @return the names of the resources, one or those of a set; empty before the first acquisition. Allocates. */
+    List<String> resources();
 
     /**
      * @return the state now; {@link LeaseState#HELD} becomes {@link LeaseState#EXPIRED} soon after the validity ends
@@ -37,7 +41,8 @@ public interface Lease extends AutoCloseable {
 
     /**
      * The number that the protected resource checks. It is greater than that of every earlier grant of the resource, as
-     * long as no quorum of counters is lost, and stays readable after the lease has ended.
+     * long as no quorum of counters is lost, and stays readable after the lease has ended. A set of resources has one
+     * number, which is greater than that of every earlier grant of each of them.
      *
      * @return the fencing token, from 1 to 2^53 - 1
      * @throws IllegalStateException if the lock was not acquired, or not with {@link AcquireOptions#fenced}

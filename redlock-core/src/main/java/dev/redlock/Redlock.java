@@ -8,6 +8,7 @@ import dev.redlock.engine.LockEngine;
 import dev.redlock.engine.LockKey;
 import dev.redlock.node.Log;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -181,6 +182,43 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
+     * Acquires a set of resources: all of them or none, with one lease. It waits as
+     * {@link #acquire(String, AcquireOptions)} does. Sets that overlap exclude each other and the plain locks of their
+     * resources. The order of the resources does not matter, so sets cannot deadlock.
+     *
+     * <p>{@link AcquireOptions#fenced} gives one fencing token, which is valid for each resource of the set.
+     *
+     * @param resources the names to lock, 1 to 64
+     * @param options   how
+     * @return the outcome
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
+     * @throws IllegalArgumentException if there are no resources, too many, or one twice; if a name is empty or too
+     *                                  long, or the ttl out of range
+     * @throws IllegalStateException    on the client's event loop
+     */
+    public AcquireOutcome acquireAll(Collection<String> resources, AcquireOptions options)
+            throws InterruptedException {
+        return acquireBlocking(lockKeyOfAll(resources), specOf(options));
+    }
+
+    /**
+     * Acquires a set of resources as {@link #acquireAll} does, if all are free: one attempt, or more if the options
+     * have a wait budget.
+     *
+     * @param resources the names to lock, 1 to 64
+     * @param options   how
+     * @return the outcome
+     * @throws InterruptedException     if interrupted; the attempt is rolled back
+     * @throws IllegalArgumentException as {@link #acquireAll}
+     * @throws IllegalStateException    on the client's event loop
+     */
+    public AcquireOutcome tryAcquireAll(Collection<String> resources, AcquireOptions options)
+            throws InterruptedException {
+        AcquireSpec spec = specOf(options);
+        return engine.acquireBlocking(lockKeyOfAll(resources), spec, spec.waitNsOr(0));
+    }
+
+    /**
      * Runs a task if its lock is free, and releases the lock afterwards. It acquires as
      * {@link #tryAcquire(String, AcquireOptions)} does.
      *
@@ -266,6 +304,21 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
+     * Acquires a set of resources as {@link #acquireAll} does, without blocking; see
+     * {@link #acquireAsync(String, AcquireOptions)}. For a callback, pass {@link #keyOfAll} to
+     * {@link #acquire(ResourceKey, AcquireOptions, Lease, AcquireCallback)}.
+     *
+     * @param resources the names to lock, 1 to 64
+     * @param options   how
+     * @return completed with the outcome
+     * @throws IllegalArgumentException as {@link #acquireAll}
+     */
+    public CompletionStage<AcquireOutcome> acquireAllAsync(Collection<String> resources, AcquireOptions options) {
+        AcquireSpec spec = specOf(options);
+        return engine.acquireAsync(lockKeyOfAll(resources), spec, waitNs(spec));
+    }
+
+    /**
      * Acquires a lock without blocking and without allocating: with a lease, a key and options that are used again and
      * again, and a callback that is not created for each call. It waits as {@link #acquire(String, AcquireOptions)}
      * does; {@link AcquireOptions#tryOnce} makes one attempt.
@@ -309,6 +362,21 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
+     * A view of a resource as a {@link java.util.concurrent.locks.ReadWriteLock}. Views of a resource by one client
+     * share their holds. {@link AcquireOptions#fenced} gives writers a fencing token.
+     *
+     * @param resource the name to lock
+     * @param options  how; the wait budget is that of each method of the view
+     * @return the view
+     * @throws IllegalArgumentException if the resource or the ttl is out of range
+     */
+    public RedlockReadWriteLock asReadWriteLock(String resource, AcquireOptions options) {
+        AcquireSpec spec = specOf(options);
+        engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        return new RedlockReadWriteLock(engine, lockKey(resource), spec.forReader(), spec.forWriting());
+    }
+
+    /**
      * Encodes the name of a lock. Keep the key if you lock the same resource often.
      *
      * @param resource the name to lock
@@ -318,6 +386,23 @@ public final class Redlock implements AutoCloseable {
      */
     public ResourceKey key(String resource) {
         return new ResourceKey(lockKey(resource));
+    }
+
+    /**
+     * Encodes the names of a set of resources. Keep the key if you lock the same set often: all methods with a
+     * {@link ResourceKey} accept it, and acquire as {@link #acquireAll} does.
+     *
+     * @param resources the names to lock, 1 to 64
+     * @return the key of the set; that of a plain lock if there is one name only
+     * @throws IllegalArgumentException as {@link #acquireAll}
+     */
+    public ResourceKey keyOfAll(Collection<String> resources) {
+        return new ResourceKey(lockKeyOfAll(resources));
+    }
+
+    private LockKey lockKeyOfAll(Collection<String> resources) {
+        ClientConfig config = engine.config();
+        return LockKey.ofAll(config.keyPrefix(), resources, config.resourceLengthMax());
     }
 
     private LockKey lockKey(String resource) {

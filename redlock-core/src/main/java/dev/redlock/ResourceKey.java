@@ -3,8 +3,9 @@ package dev.redlock;
 import dev.redlock.engine.LockKey;
 
 /**
- * The encoded name of a resource. Make one with {@link Redlock#key} and keep it if you lock the same resource often:
- * passing it instead of a string saves the encoding and its allocation.
+ * The encoded name of a resource, or the names of a set. Make one with {@link Redlock#key} or {@link Redlock#keyOfAll},
+ * and keep it if you lock the same resource often: passing it instead of a string saves the encoding and its
+ * allocation.
  *
  * @threading immutable
  */
@@ -20,7 +21,7 @@ public final class ResourceKey {
         return lockKey;
     }
 
-    /** @return the resource as it was named, without the prefix */
+    /** @return the resource as it was named, without the prefix; those of a set in brackets */
     public String resource() {
         return lockKey.resource();
     }

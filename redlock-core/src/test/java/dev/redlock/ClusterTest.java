@@ -113,6 +113,45 @@ class ClusterTest extends VirtualTest {
     }
 
     @Test
+    void aSetNeedsOneHashTag() {
+        VirtualWorld.Client client = clusterWorld();
+        for (String tag : List.of("a", "b", "c")) {
+            List<String> resources = List.of("{" + tag + "}/1", "{" + tag + "}/2", "{" + tag + "}/3");
+            for (AcquireOptions options : List.of(options(), options().fenced())) {
+                Lease lease = acquired(get(client.redlock().acquireAllAsync(resources, options)));
+                assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+                assertEquals(ReleaseOutcome.RELEASED, release(lease));
+            }
+        }
+        List<String> sorted = List.of(resourceOf(first, 1), resourceOf(second, 1)).stream().sorted().toList();
+        String one = sorted.get(0);
+        String other = sorted.get(1);
+        Refusal.ofArgument("resources [" + one + ", " + other + "] are in different slots of a cluster: \"" + one
+                + "\" in " + FakeCluster.slotOf(one) + ", \"" + other + "\" in " + FakeCluster.slotOf(other)
+                + "; give all resources of a set one hash tag, such as {tag}",
+                () -> client.redlock().acquireAllAsync(List.of(one, other), options()));
+    }
+
+    @Test
+    void readersAndWritersFollowTheirSlot() {
+        VirtualWorld.Client client = clusterWorld();
+        for (FakeCluster.Member owner : List.of(first, second, third)) {
+            String resource = resourceOf(owner, 2);
+            Lease read = acquired(get(client.redlock().acquireAsync(resource, options().forReading())));
+            // The master may have loaded the script after the decision: the extension adds the entry.
+            assertEquals(ExtendOutcome.EXTENDED, extend(read, TTL));
+            world.runMs(5);
+            assertNotNull(owner.redis().get(resource));
+            var writing = client.redlock().acquireAsync(resource, options().forWriting().waitUpTo(TTL));
+            world.runMs(50);
+            release(read);
+            Lease written = acquired(get(writing));
+            assertEquals(ExtendOutcome.EXTENDED, extend(written, TTL));
+            assertEquals(ReleaseOutcome.RELEASED, release(written));
+        }
+    }
+
+    @Test
     void aClusterAloneGivesTheLock() {
         startCluster();
         VirtualWorld.Client client = client(clusterAlone().restartGuard(RestartGuardMode.OFF));

@@ -21,10 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -33,133 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * clients see. A subclass provides the nodes; they must have no keys {@code contract/...}, or {@link #deleteEverywhere}
  * empties them between tests.
  */
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
-public abstract class LockContract {
-
-    private static final Duration LONG = Duration.ofSeconds(20);
-    private static final AtomicInteger RUN = new AtomicInteger();
-
-    private final List<Redlock> clients = new ArrayList<>();
-    private String resource;
-
-    /** @return addresses of the nodes, three or more, all up */
-    protected abstract String[] addresses();
-
-    /** Connects a client; {@code Redlock.connect(context)} on real nodes. */
-    protected abstract Redlock connect(RedlockContext context);
-
-    /** @return access to the keys of one node, by its index in {@link #addresses} */
-    protected abstract NodeAccess node(int index);
-
-    /** @return whether a refusal contains the ttl of the holder's key: not in native mode */
-    protected boolean isRemainingTtlReported() {
-        return true;
-    }
-
-    /** @return whether the values of the locks of {@link #context} contain the client's name */
-    protected boolean isNamed() {
-        return false;
-    }
-
-    /** @return whether clients of {@link #context} ask a quorum first */
-    protected boolean isThrifty() {
-        return false;
-    }
-
-    private String label() {
-        return isNamed() ? "@contract-7'\"{x}" : "";
-    }
-
-    /** @return a context over the nodes, with a generous node timeout, because test machines are slow at times */
-    protected RedlockContext context() {
-        return new RedlockContext().nodes(addresses())
-                .restartGuard(RestartGuardMode.OFF)
-                .clientName(isNamed() ? label().substring(1) : "redlock")
-                .nameInValues(isNamed())
-                .thriftyQuorums(isThrifty())
-                .nodeTimeout(Duration.ofSeconds(2))
-                .defaultWait(Duration.ofSeconds(10));
-    }
-
-    @BeforeEach
-    void nameResource() {
-        resource = "contract/" + ProcessHandle.current().pid() + "/" + RUN.incrementAndGet();
-    }
-
-    @AfterEach
-    void closeClients() {
-        clients.forEach(Redlock::close);
-        deleteEverywhere(resource);
-    }
-
-    private void deleteEverywhere(String key) {
-        for (int i = 0; i < nodeCount(); i++) {
-            node(i).delete(key);
-        }
-    }
-
-    private int nodeCount() {
-        return addresses().length;
-    }
-
-    private int quorum() {
-        return nodeCount() / 2 + 1;
-    }
-
-    private Redlock client() {
-        return client(context());
-    }
-
-    private Redlock client(RedlockContext context) {
-        Redlock client = connect(context);
-        clients.add(client);
-        Await.until(() -> "all nodes ready: " + client.nodes(),
-                () -> client.nodes().stream().allMatch(node -> node.state() == NodeState.READY));
-        return client;
-    }
-
-    private Set<String> tokensOf(String key) {
-        Set<String> tokens = new HashSet<>();
-        for (int i = 0; i < nodeCount(); i++) {
-            String token = node(i).get(key);
-            if (token != null) {
-                tokens.add(token);
-            }
-        }
-        return tokens;
-    }
-
-    private int keyCount(String key) {
-        int count = 0;
-        for (int i = 0; i < nodeCount(); i++) {
-            count += node(i).get(key) == null ? 0 : 1;
-        }
-        return count;
-    }
-
-    private void awaitNoKey() {
-        Await.until(() -> keyCount(resource) + " keys of " + resource + " are left", () -> keyCount(resource) == 0);
-    }
-
-    /** Awaits the keys of an acquire. */
-    private void awaitKeys() {
-        awaitKeys(lockedCount());
-    }
-
-    /** The number of nodes that an acquire locks; a thrifty one may lock more. */
-    private int lockedCount() {
-        return isThrifty() ? quorum() : nodeCount();
-    }
-
-    private void awaitKeys(int count) {
-        Await.until(() -> keyCount(resource) + " keys of " + resource + " instead of " + count,
-                () -> keyCount(resource) >= count);
-    }
-
-    private static Lease acquired(AcquireOutcome outcome) {
-        assertEquals(AcquireOutcome.Kind.ACQUIRED, outcome.kind(), outcome::toString);
-        return outcome.lease();
-    }
+public abstract class LockContract extends SetContract {
 
     // ---- acquire ----------------------------------------------------------------------------------------------------
 
@@ -174,7 +45,7 @@ public abstract class LockContract {
         assertEquals(1, tokens.size(), "one token on all nodes");
         assertEquals(20 + label().length(), tokens.iterator().next().length(), "bytes of a token");
         assertEquals(label(), tokens.iterator().next().substring(20), "the name after the token");
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             if (node(i).get(resource) != null) {
                 long ttlMs = node(i).pttl(resource);
                 assertTrue(ttlMs > 0 && ttlMs <= LONG.toMillis(), "ttl on node " + i + " is " + ttlMs);
@@ -209,7 +80,7 @@ public abstract class LockContract {
         for (Redlock other : List.of(holder, client())) {
             AcquireOutcome outcome = other.tryAcquire(resource, LONG);
             assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
-            assertTrue(outcome.refusedCount() >= quorum() - (nodeCount() + 1) % 2, outcome::toString);
+            assertTrue(outcome.refusedCount() >= quorum() - (voterCount() + 1) % 2, outcome::toString);
             assertTrue(isRemainingTtlReported()
                     ? outcome.shortestRemainingTtlMs() > 0 && outcome.shortestRemainingTtlMs() <= LONG.toMillis()
                     : outcome.shortestRemainingTtlMs() == -1, outcome::toString);
@@ -239,7 +110,7 @@ public abstract class LockContract {
         Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeys();
         int refusedCount = 0;
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             if (node(i).setIfAbsent(resource, "foreign", 20_000)) {
                 node(i).delete(resource);
             } else {
@@ -264,7 +135,7 @@ public abstract class LockContract {
     @Test
     void aForeignKeyWithoutExpiryIsReported() throws InterruptedException {
         Redlock client = client();
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             assertTrue(node(i).setIfAbsent(resource, "without expiry", -1), "foreign SET NX on node " + i);
         }
         AcquireOutcome outcome = client.tryAcquire(resource, LONG);
@@ -309,12 +180,12 @@ public abstract class LockContract {
         Lease lease = acquired(named.tryAcquire(resource, LONG));
         awaitKeys();
         deleteEverywhere(resource);
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             node(i).setIfAbsent(resource, "a token of 20 bytes.@orders-1", 20_000);
         }
         assertEquals(ExtendOutcome.LOST, lease.extend(LONG), "the same name with another token");
         assertEquals(1, tokensOf(resource).size(), "and its keys stay");
-        assertEquals(nodeCount(), keyCount(resource), "on all nodes");
+        assertEquals(voterCount(), keyCount(resource), "on all nodes");
     }
 
     @Test
@@ -435,7 +306,7 @@ public abstract class LockContract {
         Lease lease = acquired(client().tryAcquire(resource, LONG));
         awaitKeys();
         deleteEverywhere(resource);
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             node(i).setIfAbsent(resource, "next holder", 20_000);
         }
         assertEquals(ReleaseOutcome.EXPIRED, lease.release(), "the key of this client was gone");
@@ -461,7 +332,7 @@ public abstract class LockContract {
         long before = lease.remainingValidityNs();
         assertEquals(ExtendOutcome.EXTENDED, lease.extend(Duration.ofSeconds(50)), lease::toString);
         assertTrue(lease.remainingValidityNs() > before + TimeUnit.SECONDS.toNanos(20), "validity grew: " + lease);
-        Await.until("every node has the new expiry", () -> node(nodeCount() - 1).pttl(resource) > 20_000);
+        Await.until("every node has the new expiry", () -> node(voterCount() - 1).pttl(resource) > 20_000);
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "release after extension");
         awaitNoKey();
     }
@@ -478,11 +349,11 @@ public abstract class LockContract {
     void extendSetsAMissingKeyOfAMinorityAgain() throws InterruptedException {
         Lease lease = acquired(client().tryAcquire(resource, LONG));
         assertEquals(ExtendOutcome.EXTENDED, lease.extend(LONG), lease::toString);
-        awaitKeys(nodeCount());
+        awaitKeys(voterCount());
         Set<String> tokens = tokensOf(resource);
         node(0).delete(resource);
         assertEquals(ExtendOutcome.EXTENDED, lease.extend(LONG), lease::toString);
-        awaitKeys(nodeCount());
+        awaitKeys(voterCount());
         assertEquals(tokens, tokensOf(resource), "the same token on all nodes again");
         lease.release();
         awaitNoKey();
@@ -709,7 +580,7 @@ public abstract class LockContract {
     @Test
     void differentCountersAreRaisedAndAgreeAfterTheRelease() throws InterruptedException {
         Redlock client = client();
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             assertTrue(node(i).setIfAbsent(counter(), Integer.toString(1_000 * (i + 1)), 60_000), "counter " + i);
         }
         Lease lease = acquired(client.acquire(client.key(resource), FENCED));
@@ -720,7 +591,7 @@ public abstract class LockContract {
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), "released");
         Await.until("all counters of the lock agree", () -> {
             int agreeingCount = 0;
-            for (int i = 0; i < nodeCount(); i++) {
+            for (int i = 0; i < voterCount(); i++) {
                 agreeingCount += Long.toString(fencingToken).equals(node(i).get(counter())) ? 1 : 0;
             }
             return agreeingCount >= lockedCount();
@@ -730,7 +601,7 @@ public abstract class LockContract {
         assertEquals(1, client.counters().raisedCount(), "and that took one round trip");
         next.release();
         int dayCount = 0;
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             dayCount += node(i).pttl(counter()) > 80_000_000 ? 1 : 0;
             node(i).delete(counter());
         }
@@ -745,7 +616,7 @@ public abstract class LockContract {
         for (String name : List.of(alike, counter(), "{" + resource + "}:redlock:fence")) {
             assertThrows(IllegalArgumentException.class, () -> client.tryAcquire(name, LONG), name);
         }
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             assertTrue(node(i).setIfAbsent(alike, "another client's lock by the published pattern", 60_000),
                     "node " + i);
         }
@@ -756,7 +627,7 @@ public abstract class LockContract {
             Lease second = acquired(client.acquire(client.key(resource), FENCED));
             assertTrue(second.fencingToken() > fencingToken, "incremented");
             assertEquals(ReleaseOutcome.RELEASED, second.release(), "released");
-            for (int i = 0; i < nodeCount(); i++) {
+            for (int i = 0; i < voterCount(); i++) {
                 assertEquals("another client's lock by the published pattern", node(i).get(alike), "node " + i);
             }
         } finally {
@@ -777,7 +648,7 @@ public abstract class LockContract {
             before = lease.fencingToken();
             assertEquals(ReleaseOutcome.RELEASED, lease.release(), "released");
         }
-        for (int i = 1; i < nodeCount(); i++) {
+        for (int i = 1; i < voterCount(); i++) {
             String counter = node(i).get(counter());
             assertTrue(counter == null || Long.parseLong(counter) < 1L << 52, "node " + i + " was raised");
         }
@@ -788,7 +659,7 @@ public abstract class LockContract {
     @Test
     void aCounterAtItsMaximumGrantsNothing() throws InterruptedException {
         Redlock client = client();
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             assertTrue(node(i).setIfAbsent(counter(), "9007199254740990", 60_000), "counter " + i);
         }
         AcquireOptions once = AcquireOptions.ofTtl(LONG).tryOnce().fenced();
@@ -799,7 +670,7 @@ public abstract class LockContract {
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertTrue(outcome.toString().contains("FENCE"), outcome::toString);
         awaitNoKey();
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             int index = i;
             // The last node may still be executing the acquire when the others have decided.
             Await.until("counter " + i, () -> "9007199254740991".equals(node(index).get(counter())));
@@ -812,7 +683,7 @@ public abstract class LockContract {
     @CsvSource({"-5, FENCE", "many, error reply"})
     void aCounterThatIsNoCountGrantsNothingAndHasItsReason(String value, String reason) throws InterruptedException {
         Redlock client = client();
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             assertTrue(node(i).setIfAbsent(counter(), value, 60_000), "counter " + i);
         }
         AcquireOutcome outcome = client.acquire(client.key(resource),
@@ -820,7 +691,7 @@ public abstract class LockContract {
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
         assertTrue(outcome.toString().contains("failed: " + reason), outcome::toString);
         awaitNoKeyForGood(client);
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             assertEquals(value, node(i).get(counter()), "counter " + i);
             node(i).delete(counter());
         }
@@ -910,7 +781,7 @@ public abstract class LockContract {
         assertThrows(IllegalArgumentException.class,
                 () -> client.tryAcquire(resource, LONG, Duration.ofMillis(-1)), "negative wait");
         assertNotEquals(0, client.nodes().size(), "the client continues");
-        for (int i = 0; i < nodeCount(); i++) {
+        for (int i = 0; i < voterCount(); i++) {
             assertNull(node(i).get(resource), "nothing was sent");
         }
     }

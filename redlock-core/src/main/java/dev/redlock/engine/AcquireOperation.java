@@ -3,6 +3,7 @@ package dev.redlock.engine;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.CommandMode;
 import dev.redlock.node.CommandKind;
+import dev.redlock.node.LockKind;
 import dev.redlock.node.LockRequest;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Decision;
@@ -37,12 +38,14 @@ final class AcquireOperation {
         claim.ttlMs = lease.ttlMs;
         claim.isFenced = lease.isFenced;
         claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED && isWakeUpPossible(pending);
-        claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlWanted(lease);
+        claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlFree(lease.key)
+                || isRemainingTtlWanted(lease);
         claim.ttlMsMax = lease.ttlMs;
         pending.claim = claim;
         // t1: read before the first byte goes to a socket.
         long t1Ns = conductor.nowNs();
         conductor.tokens().next(claim.token, t1Ns);
+        conductor.intentions().prepare(pending, claim, t1Ns);
         claim.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
         if (lease.waitNs <= 0) {
             conductor.telemetry().onAcquireStarted(pending, t1Ns);
@@ -65,6 +68,9 @@ final class AcquireOperation {
     private long firstMask(Claim claim, long t1Ns, long all) {
         PendingAcquire pending = claim.pending;
         LockKey key = claim.key;
+        if (conductor.intentions().isEveryNodeAsked(pending, claim, t1Ns)) {
+            return all;
+        }
         if (pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST) {
             int doorkeeper = conductor.doorkeeper().of(key);
             if (doorkeeper != Doorkeeper.NONE) {
@@ -171,6 +177,11 @@ final class AcquireOperation {
             claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         }
         vote(claim, nodeIndex, Vote.REFUSED, VoteFailure.NONE);
+    }
+
+    /** Sets and readers always run a script, whose refusal has the ttl. */
+    private static boolean isRemainingTtlFree(LockKey key) {
+        return key.kind() == LockKind.SET || key.kind() == LockKind.READ;
     }
 
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */

@@ -5,6 +5,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.LeaseState;
 import dev.redlock.node.FreeList;
+import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
 import io.netty.channel.EventLoop;
@@ -277,6 +278,10 @@ final class AcquireScheduler {
             pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
             dueNs = pending.expiryNs;
         }
+        if (pending.isIntending && conductor.intentions().renewalNs(pending) - dueNs < 0) {
+            pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
+            dueNs = conductor.intentions().renewalNs(pending);
+        }
         conductor.startTimer(pending.timer, dueNs);
     }
 
@@ -321,8 +326,18 @@ final class AcquireScheduler {
             leaveQueues(pending, kind == AcquireOutcome.Kind.ACQUIRED ? lease : null);
         } finally {
             conductor.telemetry().onAcquireEnded(pending, kind, reason);
+            withdrawIntention(pending);
             recycle(pending);
             lease.completeAcquire(kind, reason);
+        }
+    }
+
+    /** Without it, readers wait until the intention expires. */
+    private void withdrawIntention(PendingAcquire pending) {
+        try {
+            conductor.intentions().withdraw(pending);
+        } catch (RuntimeException | Error e) {
+            Log.error("the intention of a writer cannot be removed; it expires with its ttl", e);
         }
     }
 

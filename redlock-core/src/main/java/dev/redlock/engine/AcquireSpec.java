@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.LeaseListener;
 import dev.redlock.RetryPolicy;
+import dev.redlock.node.LockKind;
 
 /**
  * The options of one acquisition, as the engine reads them.
@@ -16,10 +17,11 @@ import dev.redlock.RetryPolicy;
  * @param isFenced          whether the lease gets a fencing token
  * @param isLossWatched     whether the nodes report changes of the lease's keys
  * @param holdNsMin         time from the acquisition before which the client sends no release
+ * @param kind              the kind of lock: PLAIN, also for sets, READ or WRITE
  * @threading               immutable
  */
 public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPolicy retryPolicy, LeaseListener listener,
-        int extensionCountMax, long holdNsMax, boolean isFenced, boolean isLossWatched, long holdNsMin) {
+        int extensionCountMax, long holdNsMax, boolean isFenced, boolean isLossWatched, long holdNsMin, LockKind kind) {
 
     /** Selects the value of the client's configuration. */
     public static final long UNSET = -1;
@@ -31,7 +33,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return       the defaults
      */
     public static AcquireSpec ofTtl(long ttlMs) {
-        return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false, false, 0);
+        return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false, false, 0, LockKind.PLAIN);
     }
 
     /**
@@ -52,7 +54,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withWaitNs(long newWaitNs) {
         return new AcquireSpec(ttlMs, newWaitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, holdNsMin);
+                isFenced, isLossWatched, holdNsMin, kind);
     }
 
     /**
@@ -63,7 +65,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withMinValidityNs(long newMinValidityNs) {
         return new AcquireSpec(ttlMs, waitNs, newMinValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, holdNsMin);
+                isFenced, isLossWatched, holdNsMin, kind);
     }
 
     /**
@@ -74,7 +76,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withRetryPolicy(RetryPolicy newRetryPolicy) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, newRetryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, holdNsMin);
+                isFenced, isLossWatched, holdNsMin, kind);
     }
 
     /**
@@ -85,7 +87,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withListener(LeaseListener newListener) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, newListener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, holdNsMin);
+                isFenced, isLossWatched, holdNsMin, kind);
     }
 
     /**
@@ -97,7 +99,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withExtensions(int countMax, long newHoldNsMax) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, countMax, newHoldNsMax, isFenced,
-                isLossWatched, holdNsMin);
+                isLossWatched, holdNsMin, kind);
     }
 
     /**
@@ -107,7 +109,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withFence() {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, true,
-                isLossWatched, holdNsMin);
+                isLossWatched, holdNsMin, kind);
     }
 
     /**
@@ -117,7 +119,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withLossWatch() {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, true, holdNsMin);
+                isFenced, true, holdNsMin, kind);
     }
 
     /**
@@ -128,6 +130,51 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withHoldNsMin(long newHoldNsMin) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, newHoldNsMin);
+                isFenced, isLossWatched, newHoldNsMin, kind);
+    }
+
+    /**
+     * A copy that locks for reading.
+     *
+     * @return the copy
+     */
+    public AcquireSpec forReading() {
+        return withKind(LockKind.READ);
+    }
+
+    /**
+     * A copy that locks for writing.
+     *
+     * @return the copy
+     */
+    public AcquireSpec forWriting() {
+        return withKind(LockKind.WRITE);
+    }
+
+    /**
+     * A copy that locks for reading, without the options that only writers have.
+     *
+     * @return the copy
+     */
+    public AcquireSpec forReader() {
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, false,
+                false, holdNsMin, LockKind.READ);
+    }
+
+    private AcquireSpec withKind(LockKind newKind) {
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
+                isFenced, isLossWatched, holdNsMin, newKind);
+    }
+
+    /** Rejects options that contradict each other or the resources. */
+    void check(LockKey key) {
+        if (kind != LockKind.PLAIN && key.kind() != LockKind.PLAIN) {
+            throw new IllegalArgumentException("resources " + key + " are a set, which cannot be locked for reading or"
+                    + " writing: use options without forReading() and forWriting(), or one resource");
+        }
+        if (kind == LockKind.READ && (isFenced || isLossWatched)) {
+            throw new IllegalArgumentException("options for reading have " + (isFenced ? "fenced()" : "watchLoss()")
+                    + ", which only writers and plain locks have: leave it out");
+        }
     }
 }

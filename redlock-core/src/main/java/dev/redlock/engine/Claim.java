@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.node.LockRequest;
 import dev.redlock.node.CommandKind;
+import dev.redlock.node.LockKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.FenceRule;
 import dev.redlock.quorum.LateExtensions;
@@ -91,6 +92,8 @@ final class Claim extends LockRequest {
     boolean isRemainingTtlWanted;
     /** The watch of its keys; null if there is none. */
     WatchedLease watched;
+    /** The name of the intention that a refused writer leaves; null for none. */
+    Token intention;
     /** Each refusal registers for a push, which takes a script on the nodes. */
     boolean isWakeUpWanted;
     /** Nodes that the acquire was sent to, or could not be sent to, and those that an extension was sent to. */
@@ -145,6 +148,7 @@ final class Claim extends LockRequest {
             extendSequence = 0;
             lateExtensions.reset();
         }
+        intention = null;
         isExtending = false;
         isCounterLagging = false;
         assumedFenceToken = 0;
@@ -270,8 +274,18 @@ final class Claim extends LockRequest {
     }
 
     @Override
-    public int resourceHash() {
-        return key.hashCode();
+    public LockKind lockKind() {
+        return key.kind();
+    }
+
+    @Override
+    public int keyCount() {
+        return key.memberCount();
+    }
+
+    @Override
+    public int resourceHash(int index) {
+        return key.member(index).hashCode();
     }
 
     @Override
@@ -307,6 +321,11 @@ final class Claim extends LockRequest {
     @Override
     public Token token() {
         return token;
+    }
+
+    @Override
+    public Token intention() {
+        return intention;
     }
 
     @Override

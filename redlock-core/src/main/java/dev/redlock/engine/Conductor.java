@@ -67,6 +67,7 @@ final class Conductor implements NodeListener {
     private final RaiseOperation raiseOperation = new RaiseOperation(this);
     private final HolderTtlQuery holderTtlQuery = new HolderTtlQuery(this);
     private final WatchOperation watchOperation = new WatchOperation(this);
+    private final WriteIntentions intentions = new WriteIntentions(this);
     private final ExtendOperation extendOperation = new ExtendOperation(this);
     private final ReleaseOperation releaseOperation = new ReleaseOperation(this);
     private final LeaseKeeper keeper;
@@ -385,6 +386,10 @@ final class Conductor implements NodeListener {
 
     RaiseOperation raiseOperation() {
         return raiseOperation;
+    }
+
+    WriteIntentions intentions() {
+        return intentions;
     }
 
     WatchOperation watchOperation() {

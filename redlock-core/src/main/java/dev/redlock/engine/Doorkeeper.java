@@ -37,7 +37,7 @@ final class Doorkeeper {
         for (int i = 0; i < voters.length; i++) {
             Node node = voters[i].nodeFor(key);
             if (node.state() == NodeState.READY && !voters[i].isSilentFor(key)) {
-                int weight = weightOf(key.hashCode(), node.identityHash());
+                int weight = weightOf(key.orderHash(), node.identityHash());
                 if (best == NONE || weight > bestWeight) {
                     best = i;
                     bestWeight = weight;

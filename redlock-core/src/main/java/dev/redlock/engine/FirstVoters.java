@@ -59,7 +59,7 @@ final class FirstVoters {
     /** Returns the first quorum of voting nodes of a resource, those that are late last; all nodes if fewer vote. */
     long of(LockKey key) {
         for (int i = 0; i < voters.length; i++) {
-            weights[i] = Doorkeeper.weightOf(key.hashCode(), voters[i].nodeFor(key).identityHash());
+            weights[i] = Doorkeeper.weightOf(key.orderHash(), voters[i].nodeFor(key).identityHash());
         }
         return firstQuorum(key);
     }

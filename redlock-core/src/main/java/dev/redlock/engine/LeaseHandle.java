@@ -16,6 +16,7 @@ import dev.redlock.quorum.Validity;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -510,6 +511,11 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     @Override
     public String resource() {
         return key == null ? null : key.resource();
+    }
+
+    @Override
+    public List<String> resources() {
+        return key == null ? List.of() : key.resources();
     }
 
     @Override

@@ -46,6 +46,7 @@ public final class LockEngine {
     private final boolean hasClusters;
     private final String transportDescription;
     private final LocalHolds localHolds = new LocalHolds();
+    private final SharedHolds sharedHolds = new SharedHolds();
     private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
 
     LockEngine(ClientConfig config, Conductor[] conductors, List<EventLoopRunner> ownThreads,
@@ -298,10 +299,11 @@ public final class LockEngine {
     public void acquire(LeaseHandle lease, LockKey key, AcquireSpec spec, long waitNs,
             AcquireCallback callback) {
         config.terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
-        if (spec.isFenced() && hasClusters) {
-            key.checkCounterSlot();
+        spec.check(key);
+        if (hasClusters) {
+            key.checkSlots(spec.isFenced());
         }
-        lease.start(conductorOf(key), key, spec, waitNs, callback);
+        lease.start(conductorOf(key), key.as(spec.kind()), spec, waitNs, callback);
     }
 
     /** A resource always maps to the same event loop, whose local queue serves all its waiters. */
@@ -309,7 +311,7 @@ public final class LockEngine {
         if (conductors.length == 1) {
             return conductors[0];
         }
-        int spread = key.hashCode() * 0x9E3779B9;
+        int spread = key.member(0).hashCode() * 0x9E3779B9;
         return conductors[(spread >>> 1) % conductors.length];
     }
 
@@ -328,6 +330,11 @@ public final class LockEngine {
     /** @return the holds of the client's lock views */
     public LocalHolds localHolds() {
         return localHolds;
+    }
+
+    /** @return the holds of the client's read-write lock views */
+    public SharedHolds sharedHolds() {
+        return sharedHolds;
     }
 
     /** @return the nodes in configured order, once for each event loop; the masters of a cluster as known now */

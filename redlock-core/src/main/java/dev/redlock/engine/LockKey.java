@@ -1,15 +1,21 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.KeySlot;
+import dev.redlock.node.LockKind;
 import dev.redlock.node.SlotKey;
 import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
 
 /**
- * The keys of a lock and of its fencing counter, each encoded once as a RESP bulk string.
+ * The keys of a lock and of its fencing counter, each encoded once as a RESP bulk string. The key of a set of resources
+ * has those of its members, one after another.
  *
  * @threading immutable
  */
@@ -17,6 +23,9 @@ public final class LockKey implements SlotKey {
 
     /** Follows the lock's key in the counter's key. No lock's key may contain it, so no lock's key is a counter. */
     public static final String COUNTER_MARK = ":redlock:fence";
+
+    /** Resources of a set at most. The scripts pass twice as many keys to one command. */
+    public static final int MEMBERS_MAX = 64;
 
     private static final int CRLF_BYTES = 2;
     /** Characters of a too long name in its error message. */
@@ -30,6 +39,13 @@ public final class LockKey implements SlotKey {
     private final int hash;
     /** The slot + 1; 0 until it is computed. */
     private int slotNumber;
+    /** The plain keys of the resources, in the order of their names; null for a plain key. */
+    private final LockKey[] members;
+    private final LockKind kind;
+    private final int orderHash;
+    /** The keys of other kinds of lock of the resource; null until they are needed. Any thread may make them again. */
+    private LockKey reading;
+    private LockKey writing;
 
     private LockKey(String prefix, String resource, byte[] name, byte[] counterName) {
         this.prefix = prefix;
@@ -38,9 +54,46 @@ public final class LockKey implements SlotKey {
         this.counterBulk = bulkOf(counterName);
         this.nameLength = name.length;
         this.hash = Arrays.hashCode(name);
+        this.members = null;
+        this.kind = LockKind.PLAIN;
+        this.orderHash = hash;
     }
 
-    /** Returns the length of the name with its prefix, bytes. */
+    private LockKey(LockKey plain, LockKind kind) {
+        this.prefix = plain.prefix;
+        this.resource = plain.resource;
+        this.bulk = plain.bulk;
+        this.counterBulk = plain.counterBulk;
+        this.nameLength = plain.nameLength;
+        this.hash = plain.hash * 31 + kind.ordinal();
+        this.members = new LockKey[]{plain};
+        this.kind = kind;
+        this.orderHash = plain.hash;
+    }
+
+    private LockKey(LockKey[] members) {
+        this.prefix = members[0].prefix;
+        this.resource = Arrays.stream(members).map(LockKey::resource).toList().toString();
+        this.bulk = concatenated(Arrays.stream(members).map(LockKey::bulk).toArray(byte[][]::new));
+        this.counterBulk = concatenated(Arrays.stream(members).map(LockKey::counterBulk).toArray(byte[][]::new));
+        this.nameLength = Arrays.stream(members).mapToInt(LockKey::nameLength).sum();
+        this.hash = Arrays.hashCode(bulk);
+        this.members = members;
+        this.kind = LockKind.SET;
+        this.orderHash = orderHashOf(members);
+    }
+
+    private static byte[] concatenated(byte[][] parts) {
+        byte[] all = new byte[Arrays.stream(parts).mapToInt(part -> part.length).sum()];
+        int length = 0;
+        for (byte[] part : parts) {
+            System.arraycopy(part, 0, all, length, part.length);
+            length += part.length;
+        }
+        return all;
+    }
+
+    /** Returns the length of the name with its prefix, bytes; of a set, that of all names. */
     int nameLength() {
         return nameLength;
     }
@@ -76,6 +129,61 @@ public final class LockKey implements SlotKey {
         }
         return new LockKey(prefix, resource, key.getBytes(StandardCharsets.UTF_8),
                 counterName(key).getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * Encodes the keys of a set of resources. The order of the names does not matter.
+     *
+     * @param  prefix                   prefix of every key of the client
+     * @param  resources                names of the resources
+     * @param  lengthBytesMax           limit of a name with its prefix, bytes
+     * @return                          the key; that of a single resource if there is one only
+     * @throws IllegalArgumentException if there are none, too many, or two of one name, or if a name is no resource
+     */
+    public static LockKey ofAll(String prefix, Collection<String> resources, int lengthBytesMax) {
+        if (resources == null) {
+            throw new NullPointerException("resources are null: give the names of the resources to lock");
+        }
+        if (resources.isEmpty() || resources.size() > MEMBERS_MAX) {
+            throw new IllegalArgumentException(resources.size() + " resources are out of range: a set has 1 to "
+                    + MEMBERS_MAX + "; lock " + (resources.isEmpty()
+                            ? "at least one"
+                            : "a resource that stands for"
+                                    + " several"));
+        }
+        List<LockKey> keys = new ArrayList<>();
+        for (String resource : resources) {
+            keys.add(of(prefix, resource, lengthBytesMax));
+        }
+        keys.sort(Comparator.comparing(LockKey::resource));
+        for (int i = 1; i < keys.size(); i++) {
+            if (keys.get(i).equals(keys.get(i - 1))) {
+                throw new IllegalArgumentException("resource \"" + keys.get(i) + "\" is in the set twice: give each"
+                        + " resource once");
+            }
+        }
+        return keys.size() == 1 ? keys.get(0) : new LockKey(keys.toArray(LockKey[]::new));
+    }
+
+    /**
+     * Overlapping sets must ask the same node first, and only one node for all sets does that: sets overlap in chains.
+     * Resources with one hash tag cannot overlap those of another tag, so each tag has a node of its own.
+     */
+    private static int orderHashOf(LockKey[] members) {
+        String tag = hashTagOf(members[0].prefix + members[0].resource);
+        for (LockKey member : members) {
+            if (tag == null || !tag.equals(hashTagOf(member.prefix + member.resource))) {
+                return 0;
+            }
+        }
+        return tag.hashCode();
+    }
+
+    /** The text between the first brace and the next closing one; null if there is none, or it is empty. */
+    private static String hashTagOf(String key) {
+        int start = key.indexOf('{');
+        int end = start < 0 ? -1 : key.indexOf('}', start);
+        return end <= start + 1 ? null : key.substring(start + 1, end);
     }
 
     /**
@@ -128,9 +236,48 @@ public final class LockKey implements SlotKey {
         }
     }
 
-    /** @return the name of the resource, without the prefix */
+    /** @return the name of the resource, without the prefix; those of a set in brackets */
     public String resource() {
         return resource;
+    }
+
+    /** @return the names of the resources, without the prefix */
+    public List<String> resources() {
+        return members == null ? List.of(resource) : Arrays.stream(members).map(LockKey::resource).toList();
+    }
+
+    LockKind kind() {
+        return kind;
+    }
+
+    /** Returns the key of another kind of lock of the resource. */
+    LockKey as(LockKind other) {
+        return switch (other) {
+            case PLAIN, SET -> this;
+            case READ -> {
+                reading = reading == null ? new LockKey(this, other) : reading;
+                yield reading;
+            }
+            case WRITE -> {
+                writing = writing == null ? new LockKey(this, other) : writing;
+                yield writing;
+            }
+        };
+    }
+
+    /** Returns the number of resources. */
+    int memberCount() {
+        return members == null ? 1 : members.length;
+    }
+
+    /** Returns the key of one of the resources. */
+    LockKey member(int index) {
+        return members == null ? this : members[index];
+    }
+
+    /** Returns a hash by which all clients order the nodes for the lock. */
+    int orderHash() {
+        return orderHash;
     }
 
     /** Returns the key as a complete bulk string, borrowed. */
@@ -146,6 +293,9 @@ public final class LockKey implements SlotKey {
     /** Computed when it is first needed, because only clusters need it. Any thread may compute it again. */
     @Override
     public int slot() {
+        if (kind == LockKind.SET) {
+            return members[0].slot();
+        }
         int known = slotNumber;
         if (known == 0) {
             known = KeySlot.of(bulk, bulk.length - CRLF_BYTES - nameLength, nameLength) + 1;
@@ -155,11 +305,25 @@ public final class LockKey implements SlotKey {
     }
 
     /**
-     * Rejects a key whose counter is in another slot, so that no command of a cluster can use both.
+     * Rejects keys in different slots, because no command of a cluster can use them together.
      *
-     * @throws IllegalArgumentException if it is
+     * @param isFenced whether the counters are used too
+     * @throws IllegalArgumentException if they are
      */
-    void checkCounterSlot() {
+    void checkSlots(boolean isFenced) {
+        for (int i = 0; i < memberCount(); i++) {
+            if (member(i).slot() != slot()) {
+                throw new IllegalArgumentException("resources " + this + " are in different slots of a cluster: \""
+                        + member(0) + "\" in " + slot() + ", \"" + member(i) + "\" in " + member(i).slot()
+                        + "; give all resources of a set one hash tag, such as {tag}");
+            }
+            if (isFenced) {
+                member(i).checkCounterSlot();
+            }
+        }
+    }
+
+    private void checkCounterSlot() {
         int counterLength = nameLengthOf(counterBulk);
         if (slot() != KeySlot.of(counterBulk, counterBulk.length - CRLF_BYTES - counterLength, counterLength)) {
             throw new IllegalArgumentException("resource \"" + this + "\" has a brace but no hash tag, so its fencing"
@@ -177,7 +341,7 @@ public final class LockKey implements SlotKey {
 
     /** Whether the name of the key, with its prefix, has these bytes. */
     boolean hasName(ByteBuf name, int index, int length) {
-        if (length != nameLength) {
+        if (length != nameLength || kind != LockKind.PLAIN) {
             return false;
         }
         int nameStart = bulk.length - CRLF_BYTES - nameLength;
@@ -200,7 +364,9 @@ public final class LockKey implements SlotKey {
 
     @Override
     public boolean equals(Object o) {
-        return this == o || o instanceof LockKey other && hash == other.hash && Arrays.equals(bulk, other.bulk);
+        return this == o
+                || o instanceof LockKey other && hash == other.hash && kind == other.kind
+                        && Arrays.equals(bulk, other.bulk);
     }
 
     @Override

@@ -27,21 +27,24 @@ final class LossWatch {
 
     /** Starts to watch the keys of a lease that is held from now on. */
     void start(Claim claim) {
-        WatchedLease earlier = watched.get(claim.key);
-        if (earlier != null) {
-            // This client has acquired the lock again, so the earlier lease is lost; its next extension finds that out.
-            stop(earlier.claim);
+        for (int i = 0; i < claim.key.memberCount(); i++) {
+            LockKey key = claim.key.member(i);
+            WatchedLease earlier = watched.get(key);
+            if (earlier != null) {
+                // This client has acquired the lock again, so the earlier lease is lost; its next extension finds out.
+                stop(earlier.claim);
+            }
+            claim.watched = new WatchedLease(claim, key, claim.watched);
+            watched.add(claim.watched);
         }
-        claim.watched = new WatchedLease(claim);
-        watched.add(claim.watched);
         check(claim, Quorum.allOf(conductor.nodeCount()));
     }
 
     void stop(Claim claim) {
-        if (claim.watched != null) {
-            watched.remove(claim.watched);
-            claim.watched = null;
+        for (WatchedLease lease = claim.watched; lease != null; lease = lease.next) {
+            watched.remove(lease);
         }
+        claim.watched = null;
     }
 
     /** An extension round has ended. */
@@ -62,7 +65,12 @@ final class LossWatch {
     /** Any key may have changed on a node, or the node has lost all registrations. */
     void onAllInvalidated(int nodeIndex) {
         if (watched.size() > 0) {
-            watched.forEach(lease -> checkUnlessExtending(lease.claim, nodeIndex));
+            watched.forEach(lease -> {
+                // Once for each lease: the list of its resources starts with the last.
+                if (lease.claim.watched == lease) {
+                    checkUnlessExtending(lease.claim, nodeIndex);
+                }
+            });
         }
     }
 

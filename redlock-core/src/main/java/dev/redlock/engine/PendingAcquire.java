@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.quorum.Token;
 import dev.redlock.telemetry.AcquireEvent;
 import dev.redlock.telemetry.SharedStarts;
 import dev.redlock.time.DeadlineTimer;
@@ -96,6 +97,13 @@ final class PendingAcquire {
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
 
+    /** A writer has left its intention on the nodes; {@link #intention} is its name. */
+    boolean isIntending;
+    /** When the writer last left its intention on all nodes, monotonic. */
+    long intendedNs;
+    /** The name of the intention of a writer that waits; stale if {@link #isIntending} is false. */
+    Token intention;
+
     /** Times the acquisition for JFR; null if its event is off. */
     SharedStarts.Start<AcquireEvent> start;
 
@@ -119,6 +127,7 @@ final class PendingAcquire {
         expiryNs = 0;
         plan = Plan.UNCONTENDED;
         hasReservedSlot = false;
+        isIntending = false;
         startNs = NOT_STARTED;
         generation++;
     }

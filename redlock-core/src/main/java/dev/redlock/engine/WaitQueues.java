@@ -2,7 +2,9 @@ package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
 import dev.redlock.node.FreeList;
+import dev.redlock.node.LockKind;
 import io.netty.buffer.ByteBuf;
+import java.util.List;
 
 /**
  * Owns the local queues, one for each resource with a waiting acquisition, and runs the handoffs. After this client
@@ -23,6 +25,7 @@ final class WaitQueues {
     private final AcquireScheduler scheduler;
     private final RetryDelays retryDelays;
     private final KeyedMap<WaitQueue> queues = new KeyedMap<>();
+    private final MemberQueues memberQueues = new MemberQueues();
     private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
     private final RecentStreaks recentStreaks = new RecentStreaks();
     private final int handoffsMax;
@@ -54,6 +57,7 @@ final class WaitQueues {
         queue.isHeldLocally = false;
         queue.isPausing = false;
         queues.add(queue);
+        memberQueues.add(queue);
         return queue;
     }
 
@@ -63,17 +67,20 @@ final class WaitQueues {
      */
     void promoteNext(WaitQueue queue, LeaseHandle holder) {
         PendingAcquire head = queue.head();
-        queue.isHeldLocally = holder != null;
+        // A reader does not hold up the next one.
+        LeaseHandle blocking = queue.key.kind() == LockKind.READ ? null : holder;
+        queue.isHeldLocally = blocking != null;
         if (head == null) {
             unregister(queue);
             queues.remove(queue);
+            memberQueues.remove(queue);
             queue.key = null;
             free.push(queue);
             return;
         }
         scheduler.onPromoted(head);
-        if (holder != null) {
-            conductor.startTimer(head.timer, earlier(holder.validUntilNs(), head.deadlineNs));
+        if (blocking != null) {
+            conductor.startTimer(head.timer, earlier(blocking.validUntilNs(), head.deadlineNs));
         } else if (queue.isPausing) {
             conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
         } else {
@@ -102,6 +109,9 @@ final class WaitQueues {
 
     /** Passes the streak of a lease to its queue, before the release. */
     void passStreak(Claim claim) {
+        if (claim.key.kind() == LockKind.READ) {
+            return;
+        }
         WaitQueue queue = get(claim.key);
         if (queue != null) {
             queue.streak.continueFrom(claim.streak);
@@ -147,12 +157,32 @@ final class WaitQueues {
         return true;
     }
 
-    /** A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. */
+    /**
+     * A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. Wakes
+     * the first waiters for other locks with the same resources, because a node does not push what a direct command of
+     * the same connection has changed.
+     */
     void handOff(LockKey key) {
         WaitQueue queue = get(key);
-        if (queue == null) {
-            return;
+        if (queue != null && key.kind() != LockKind.READ) {
+            handOff(queue);
         }
+        for (int i = 0; key.kind() != LockKind.PLAIN && i < key.memberCount(); i++) {
+            WaitQueue plain = get(key.member(i));
+            if (plain != null) {
+                wakeLocally(plain);
+            }
+        }
+        for (int i = 0; !memberQueues.isEmpty() && i < key.memberCount(); i++) {
+            for (WaitQueue other : memberQueues.of(key.member(i))) {
+                if (!other.key.equals(key)) {
+                    wakeLocally(other);
+                }
+            }
+        }
+    }
+
+    private void handOff(WaitQueue queue) {
         queue.isHeldLocally = false;
         if (queue.isPausing) {
             return;
@@ -235,14 +265,33 @@ final class WaitQueues {
         }
     }
 
+    /** A lease of this client that had a resource of the queue has ended. */
+    private void wakeLocally(WaitQueue queue) {
+        PendingAcquire head = queue.head();
+        if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
+            wakeSoon(queue, head, conductor.nowNs());
+        } else {
+            head.isWoken = true;
+        }
+    }
+
     /** A node pushes that a key has changed; a push does not say how. */
     void onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
         WaitQueue queue = queues.get(name, index, length);
-        if (queue == null) {
+        List<WaitQueue> others = memberQueues.isEmpty() ? List.of() : memberQueues.of(name, index, length);
+        if (queue == null && others.isEmpty()) {
             // Nobody waits any more.
             conductor.telemetry().onSpuriousPush(null, nodeIndex);
-            return;
         }
+        if (queue != null) {
+            onInvalidated(queue, nodeIndex);
+        }
+        for (WaitQueue other : others) {
+            onInvalidated(other, nodeIndex);
+        }
+    }
+
+    private void onInvalidated(WaitQueue queue, int nodeIndex) {
         unregister(queue, nodeIndex);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
@@ -268,9 +317,21 @@ final class WaitQueues {
                 && (queue.registeredMask & 1L << doorkeeper) != 0;
         long nowNs = conductor.nowNs();
         if (!isExpected) {
-            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
+            wakeSoon(queue, head, nowNs);
         } else if (head.timerStep != PendingAcquire.TimerStep.WAKE) {
             scheduler.wake(head, PendingAcquire.Plan.ALL, nowNs + conductor.doorkeeper().graceNs(doorkeeper));
+        }
+    }
+
+    /**
+     * Starts an attempt soon. Where several keys wake a queue, a later push does not postpone the attempt: other queues
+     * of the client register for the same keys all the time.
+     */
+    private void wakeSoon(WaitQueue queue, PendingAcquire head, long nowNs) {
+        boolean isDue = head.timerStep == PendingAcquire.TimerStep.WAKE
+                && head.plan == PendingAcquire.Plan.DOORKEEPER_FIRST;
+        if (queue.key.kind() == LockKind.PLAIN || !isDue) {
+            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
         }
     }
 
@@ -309,5 +370,6 @@ final class WaitQueues {
     void trim() {
         free.trim();
         queues.trim(TRIM_CAPACITY_MIN);
+        memberQueues.trim(TRIM_CAPACITY_MIN);
     }
 }

@@ -1,16 +1,19 @@
 package dev.redlock.engine;
 
 /**
- * A held lease whose keys the nodes watch.
+ * A resource of a held lease, whose keys the nodes watch.
  *
  * @threading event-loop-confined
  */
 final class WatchedLease extends Keyed {
 
     final Claim claim;
+    /** The next resource of the lease; null if there is none. */
+    final WatchedLease next;
 
-    WatchedLease(Claim claim) {
+    WatchedLease(Claim claim, LockKey key, WatchedLease next) {
         this.claim = claim;
-        this.key = claim.key;
+        this.key = key;
+        this.next = next;
     }
 }

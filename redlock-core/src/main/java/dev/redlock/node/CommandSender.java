@@ -141,6 +141,9 @@ final class CommandSender {
     }
 
     CommandEncoding encodingOf(LockCommand command, CommandKind kind) {
+        if (command.lockKind() != LockKind.PLAIN) {
+            return encodingOf(command.lockKind(), command, kind);
+        }
         return switch (kind) {
             case REMAINING_TTL -> CommandEncoding.PTTL;
             case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
@@ -149,6 +152,16 @@ final class CommandSender {
             case ACQUIRE_FENCED, RAISE, CHECK, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
                 CommandEncoding.SCRIPT;
         };
+    }
+
+    /** A key of readers and writers has a ttl, and a writer that does not wait leaves no intention. */
+    private static CommandEncoding encodingOf(LockKind lock, LockCommand command, CommandKind kind) {
+        if (kind == CommandKind.REMAINING_TTL && lock != LockKind.SET) {
+            return CommandEncoding.PTTL;
+        }
+        boolean isPlainWrite = lock == LockKind.WRITE && kind == CommandKind.ACQUIRE
+                && !command.isRemainingTtlWanted() && command.intention() == null;
+        return isPlainWrite ? CommandEncoding.PLAIN_SET : CommandEncoding.SCRIPT;
     }
 
     /** Whether the node is connected and has no cheaper command for a release than the script. */
@@ -263,7 +276,7 @@ final class CommandSender {
 
     private boolean sendScript(LockRequest request, CommandKind kind, int sequence, boolean isSecondTry,
             boolean isAsking) {
-        int scriptLength = isSecondTry ? LockScripts.source(kind).length : 0;
+        int scriptLength = isSecondTry ? LockScripts.source(request.lockKind(), kind).length : 0;
         ByteBuf out = fanOut.buffers().take(FanOut.roomFor(request, kind) + scriptLength + ASKING_BYTES);
         if (out == null) {
             return false;
@@ -289,7 +302,9 @@ final class CommandSender {
     }
 
     private boolean send(UndeliveredRelease release, boolean isEval, boolean isAsking) {
-        CommandEncoding encoding = capabilities.releaseEncoding();
+        CommandEncoding encoding = release.lockKind() == LockKind.PLAIN
+                ? capabilities.releaseEncoding()
+                : CommandEncoding.SCRIPT;
         ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(release, isEval) + ASKING_BYTES);
         if (out == null) {
             return false;
@@ -446,7 +461,7 @@ final class CommandSender {
         CommandKind kind = RequestRing.kindOf(tag);
         int sequence = RequestRing.sequenceOf(tag);
         CommandEncoding encoding = RequestRing.encodingOf(tag);
-        if (isForbiddenAfterRefusal(kind, encoding, failure)) {
+        if (request.lockKind() == LockKind.PLAIN && isForbiddenAfterRefusal(kind, encoding, failure)) {
             isExtendScriptForbidden = true;
             onReply(request, tag, 0);
             return;
@@ -458,7 +473,7 @@ final class CommandSender {
             return;
         }
         if (isUnknownScript && encoding == CommandEncoding.SCRIPT) {
-            loadScript(kind);
+            loadScript(request.lockKind(), kind);
         }
         String problem = recordError(kind, errorCode);
         request.onError(nodeIndex, kind, sequence, failure);
@@ -480,9 +495,9 @@ final class CommandSender {
      * The other nodes have decided, so the command is not worth sending again. Without this, a node whose reply is
      * always the last one would never get the script.
      */
-    void loadScript(CommandKind kind) {
+    void loadScript(LockKind lock, CommandKind kind) {
         if (!isScriptLoading && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE) {
-            isScriptLoading = sendValue(Handshake.scriptLoad(this, kind),
+            isScriptLoading = sendValue(Handshake.scriptLoad(this, LockScripts.source(lock, kind)),
                     new ValueRequest(reply -> isScriptLoading = false));
         }
     }

@@ -188,6 +188,7 @@ public final class FanOut {
      * <li>A node without a conditional delete gets one script call for all its releases, which costs it less than one
      * call each.
      * <li>A node with a conditional delete gets one for each release, which costs it less than its share of the script.
+     * <li>Locks of other kinds than {@link LockKind#PLAIN} are released at once, each by a script of its own.
      * </ul>
      *
      * <p>No command for the same resource overtakes the release. A node that cannot get it is reported by {@link
@@ -198,7 +199,8 @@ public final class FanOut {
      * @param mask    the nodes, node i as bit i
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
-        if (releaseBatchMax == 1 || kind == CommandKind.RELEASE && !isBatchUseful()) {
+        boolean isAlone = releaseBatchMax == 1 || request.lockKind() != LockKind.PLAIN;
+        if (isAlone || kind == CommandKind.RELEASE && !isBatchUseful()) {
             send(request, kind, 0, mask);
             return;
         }

@@ -166,7 +166,7 @@ final class Handshake {
     private void loadScripts() {
         scriptsLeft = LockScripts.SCRIPTED.size();
         for (CommandKind kind : LockScripts.SCRIPTED) {
-            send(scriptLoad(sender, kind), this::onScriptLoaded);
+            send(scriptLoad(sender, LockScripts.source(kind)), this::onScriptLoaded);
         }
     }
 
@@ -251,8 +251,7 @@ final class Handshake {
     }
 
     /** {@code SCRIPT LOAD source}; null if there is no memory for it. */
-    static ByteBuf scriptLoad(CommandSender sender, CommandKind kind) {
-        byte[] source = LockScripts.source(kind);
+    static ByteBuf scriptLoad(CommandSender sender, byte[] source) {
         ByteBuf out = sender.newCommand(SHORT_BYTES + source.length);
         if (out != null) {
             RespWriter.arrayHeader(out, 3);

@@ -9,14 +9,35 @@ import dev.redlock.quorum.Token;
  */
 public interface LockCommand extends SlotKey {
 
-    /** @return the resource as a complete bulk string, {@code $6\r\norders\r\n}; borrowed, not to be changed */
+    /** @return the kind of lock, which chooses the scripts */
+    LockKind lockKind();
+
+    /** @return the number of resources: more than one for a {@link LockKind#SET} */
+    int keyCount();
+
+    /**
+     * @return the resource as a complete bulk string, {@code $6\r\norders\r\n}, or those of a set one after another;
+     *         borrowed, not to be changed
+     */
     byte[] resourceBulk();
 
-    /** @return a hash of the resource */
-    int resourceHash();
+    /**
+     * A hash of one resource, by which the commands of other locks for it are found.
+     *
+     * @param index which of the {@link #keyCount} resources
+     * @return the hash
+     */
+    int resourceHash(int index);
 
     /** @return the token of the claim */
     Token token();
+
+    /**
+     * The name of the intention that a waiting writer leaves beside readers.
+     *
+     * @return the name; null for none
+     */
+    Token intention();
 
     /** @return the ttl to write, milliseconds */
     long ttlMs();
@@ -36,7 +57,7 @@ public interface LockCommand extends SlotKey {
      */
     boolean isWakeUpWanted();
 
-    /** @return the counter's key as a complete bulk string; borrowed. For fenced commands only. */
+    /** @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For fenced commands only. */
     byte[] counterBulk();
 
     /** @return the expiry of the counter, milliseconds. For fenced commands only. */

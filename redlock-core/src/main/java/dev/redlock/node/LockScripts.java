@@ -22,7 +22,7 @@ import java.util.stream.Stream;
 final class LockScripts {
 
     /** Bytes of a command without its keys: prefix, numbers, and the value, which a native extension has twice. */
-    static final int COMMAND_OVERHEAD_BYTES = 224 + 2 * Token.LABEL_LENGTH_MAX;
+    static final int COMMAND_OVERHEAD_BYTES = 256 + 2 * Token.LABEL_LENGTH_MAX;
 
     /** The commands with a script. */
     static final List<CommandKind> SCRIPTED = Stream.of(CommandKind.values()).filter(CommandKind::isScript).toList();
@@ -46,16 +46,26 @@ final class LockScripts {
             SOURCES[kind.ordinal()] = source;
             EVALSHA[kind.ordinal()] = prefix(kind, "EVALSHA", ascii(sha1Hex(source)));
             EVAL[kind.ordinal()] = prefix(kind, "EVAL", source);
-            BATCH_EVALSHA[kind.ordinal()] = ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(source) + "\r\n");
-            BATCH_EVAL[kind.ordinal()] = ascii("$4\r\nEVAL\r\n$" + source.length + "\r\n"
-                    + new String(source, StandardCharsets.US_ASCII) + "\r\n");
+            BATCH_EVALSHA[kind.ordinal()] = evalShaHead(source);
+            BATCH_EVAL[kind.ordinal()] = evalHead(source);
         }
     }
 
     private LockScripts() {
     }
 
-    private static byte[] load(String name) {
+    /** {@code $7 EVALSHA $40 <sha>}: the first words of a command that runs a cached script. */
+    static byte[] evalShaHead(byte[] source) {
+        return ascii("$7\r\nEVALSHA\r\n$40\r\n" + sha1Hex(source) + "\r\n");
+    }
+
+    /** {@code $4 EVAL <source>}: the first words of a command that runs and caches a script. */
+    static byte[] evalHead(byte[] source) {
+        return ascii("$4\r\nEVAL\r\n$" + source.length + "\r\n" + new String(source, StandardCharsets.US_ASCII)
+                + "\r\n");
+    }
+
+    static byte[] load(String name) {
         try (InputStream in = LockScripts.class.getResourceAsStream(name + ".lua")) {
             if (in == null) {
                 throw new IllegalStateException("script " + name + ".lua is missing from the redlock-core jar");
@@ -93,24 +103,45 @@ final class LockScripts {
         return text.getBytes(StandardCharsets.US_ASCII);
     }
 
-    /** The script's source, borrowed. */
+    /** The script's source for plain locks, borrowed. */
     static byte[] source(CommandKind kind) {
         return SOURCES[kind.ordinal()];
     }
 
+    /** The script's source for a kind of lock, borrowed. */
+    static byte[] source(LockKind lock, CommandKind kind) {
+        return lock == LockKind.PLAIN ? source(kind) : KindScripts.of(lock).source(kind);
+    }
+
     /** Writes the command that runs the cached script. */
     static void writeEvalSha(ByteBuf out, CommandKind kind, LockCommand command) {
-        write(out, EVALSHA[kind.ordinal()], kind, command);
+        if (command.lockKind() == LockKind.PLAIN) {
+            write(out, EVALSHA[kind.ordinal()], kind, command);
+        } else {
+            KindScripts.of(command.lockKind()).write(out, kind, command, false);
+        }
     }
 
     /** Writes the command with the whole script, for a node that has not cached it. */
     static void writeEval(ByteBuf out, CommandKind kind, LockCommand command) {
-        write(out, EVAL[kind.ordinal()], kind, command);
+        if (command.lockKind() == LockKind.PLAIN) {
+            write(out, EVAL[kind.ordinal()], kind, command);
+        } else {
+            KindScripts.of(command.lockKind()).write(out, kind, command, true);
+        }
     }
 
     private static void write(ByteBuf out, byte[] prefix, CommandKind kind,
             LockCommand command) {
+        if (kind == CommandKind.REMAINING_TTL) {
+            throw new IllegalArgumentException("there is no script for PTTL");
+        }
         out.writeBytes(prefix);
+        writeArguments(out, kind, command);
+    }
+
+    /** The keys, the token and the other arguments. */
+    static void writeArguments(ByteBuf out, CommandKind kind, LockCommand command) {
         out.writeBytes(command.resourceBulk());
         if (kind.hasCounter()) {
             out.writeBytes(command.counterBulk());
@@ -126,12 +157,11 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, command.highestFence());
                 RespWriter.bulkInteger(out, command.counterTtlMs());
             }
-            case RELEASE, CHECK -> {
+            case RELEASE, CHECK, REMAINING_TTL -> {
                 // no argument after the token
             }
             case RELEASE_MANY, RELEASE_MANY_FENCED ->
                 throw new IllegalArgumentException("use writeBatch for a batch");
-            case REMAINING_TTL -> throw new IllegalArgumentException("there is no script for PTTL");
         }
     }
 
@@ -152,6 +182,10 @@ final class LockScripts {
 
     /** {@code EVALSHA <sha> 1 key token}, or {@code EVAL} with the script. */
     static void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
+        if (release.lockKind() != LockKind.PLAIN) {
+            KindScripts.of(release.lockKind()).writeRelease(out, release, isEval);
+            return;
+        }
         out.writeBytes((isEval ? EVAL : EVALSHA)[CommandKind.RELEASE.ordinal()]);
         out.writeBytes(release.resourceBulk());
         writeValue(out, release.token());
@@ -159,7 +193,7 @@ final class LockScripts {
 
     /** Capacity for a release. */
     static int roomFor(UndeliveredRelease release, boolean isEval) {
-        int script = isEval ? SOURCES[CommandKind.RELEASE.ordinal()].length : 0;
+        int script = isEval ? source(release.lockKind(), CommandKind.RELEASE).length : 0;
         return COMMAND_OVERHEAD_BYTES + script + release.resourceBulk().length;
     }
 

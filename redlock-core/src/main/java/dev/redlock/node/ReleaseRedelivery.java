@@ -24,7 +24,7 @@ final class ReleaseRedelivery {
 
     /** Keeps the release of a claim whose key expires at a time. */
     void retain(LockCommand command, long untilNs) {
-        queue.add(new UndeliveredRelease(this, command.resourceBulk(), command.token(), untilNs));
+        queue.add(new UndeliveredRelease(this, command, untilNs));
         publishCounts();
     }
 
@@ -83,7 +83,7 @@ final class ReleaseRedelivery {
             return;
         }
         if (isUnknownScript) {
-            sender.loadScript(CommandKind.RELEASE);
+            sender.loadScript(release.lockKind(), CommandKind.RELEASE);
         }
         String problem = sender.recordError(CommandKind.RELEASE, errorCode);
         statistics.onUndeliveredReleaseRefused();

@@ -17,8 +17,9 @@ final class ResourceFilter {
     private final long[] bits = new long[WORDS];
     private boolean isEmpty = true;
 
+    /** Adds the resource of a plain lock. */
     void add(LockCommand command) {
-        int hash = spread(command);
+        int hash = spread(command.resourceHash(0));
         bits[hash >>> WORD_SHIFT] |= 1L << hash;
         isEmpty = false;
     }
@@ -27,13 +28,18 @@ final class ResourceFilter {
         if (isEmpty) {
             return false;
         }
-        int hash = spread(command);
-        return (bits[hash >>> WORD_SHIFT] & 1L << hash) != 0;
+        for (int i = command.keyCount() - 1; i >= 0; i--) {
+            int hash = spread(command.resourceHash(i));
+            if ((bits[hash >>> WORD_SHIFT] & 1L << hash) != 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The six highest bits select the word, the six lowest the bit: a shift uses only those. */
-    private static int spread(LockCommand command) {
-        int mixed = command.resourceHash() * SPREAD;
+    private static int spread(int resourceHash) {
+        int mixed = resourceHash * SPREAD;
         return mixed ^ mixed >>> Short.SIZE;
     }
 

@@ -10,6 +10,8 @@ import dev.redlock.quorum.Token;
 final class UndeliveredRelease extends InFlightRequest implements SlotKey {
 
     private ReleaseRedelivery redelivery;
+    private final LockKind lockKind;
+    private final int keyCount;
     private final byte[] resourceBulk;
     private final Token token;
     private final long untilNs;
@@ -17,16 +19,16 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
     /**
      * A release of one token.
      *
-     * @param redelivery   gets the outcome
-     * @param resourceBulk the resource; borrowed for good, since it never changes
-     * @param token        copied
-     * @param untilNs      monotonic time after which the key has expired
+     * @param redelivery gets the outcome
+     * @param command    the token, which is copied, and the resources, borrowed for good, since they never change
+     * @param untilNs    monotonic time after which the keys have expired
      */
-    UndeliveredRelease(ReleaseRedelivery redelivery, byte[] resourceBulk, Token token,
-            long untilNs) {
+    UndeliveredRelease(ReleaseRedelivery redelivery, LockCommand command, long untilNs) {
         this.redelivery = redelivery;
-        this.resourceBulk = resourceBulk;
-        this.token = token.copy();
+        this.lockKind = command.lockKind();
+        this.keyCount = command.keyCount();
+        this.resourceBulk = command.resourceBulk();
+        this.token = command.token().copy();
         this.untilNs = untilNs;
     }
 
@@ -38,6 +40,14 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
     @Override
     public int slot() {
         return KeySlot.ofBulk(resourceBulk);
+    }
+
+    LockKind lockKind() {
+        return lockKind;
+    }
+
+    int keyCount() {
+        return keyCount;
     }
 
     byte[] resourceBulk() {

@@ -65,6 +65,15 @@ public final class Token {
         low = newLow;
     }
 
+    /**
+     * Sets all twenty bytes to those of another token.
+     *
+     * @param other the other token
+     */
+    public void set(Token other) {
+        set(other.high, other.middle, other.low);
+    }
+
     /** @return a token with the same bytes and label */
     public Token copy() {
         Token copy = new Token(label);

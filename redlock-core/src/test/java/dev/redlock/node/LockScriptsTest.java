@@ -93,7 +93,7 @@ class LockScriptsTest {
             NativeCommands.write(expected, encoding, plain);
             assertEquals(withName(text(expected), value), text(out), encoding::name);
         }
-        UndeliveredRelease release = new UndeliveredRelease(null, named.resourceBulk(), named.token(), 0);
+        UndeliveredRelease release = new UndeliveredRelease(null, named, 0);
         ByteBuf out = Unpooled.buffer();
         ByteBuf expected = Unpooled.buffer();
         LockScripts.writeRelease(out, release, false);

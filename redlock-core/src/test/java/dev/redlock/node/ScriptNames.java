@@ -8,10 +8,18 @@ import java.util.Map;
 public final class ScriptNames {
 
     private static final Map<String, String> BY_SHA = new HashMap<>();
+    private static final Map<String, byte[]> SOURCES = new HashMap<>();
 
     static {
-        for (CommandKind kind : LockScripts.SCRIPTED) {
-            BY_SHA.put(LockScripts.sha1Hex(LockScripts.source(kind)), kind.scriptName());
+        for (LockKind lock : LockKind.values()) {
+            for (CommandKind command : CommandKind.values()) {
+                String name = lock.scriptName(command);
+                if (name != null) {
+                    byte[] source = LockScripts.source(lock, command);
+                    SOURCES.put(name, source);
+                    BY_SHA.put(LockScripts.sha1Hex(source), name);
+                }
+            }
         }
     }
 
@@ -25,12 +33,10 @@ public final class ScriptNames {
 
     /** @return the source text of the script with this name */
     public static String source(String name) {
-        for (CommandKind kind : LockScripts.SCRIPTED) {
-            if (kind.scriptName().equals(name)) {
-                return new String(LockScripts.source(kind), StandardCharsets.ISO_8859_1);
-            }
+        if (!SOURCES.containsKey(name)) {
+            throw new IllegalArgumentException("no script is named " + name);
         }
-        throw new IllegalArgumentException("no script is named " + name);
+        return new String(SOURCES.get(name), StandardCharsets.ISO_8859_1);
     }
 
     /** @return the SHA-1 of a source text, hex */

@@ -27,7 +27,17 @@ class StubRequest extends LockRequest {
     }
 
     @Override
-    public int resourceHash() {
+    public LockKind lockKind() {
+        return LockKind.PLAIN;
+    }
+
+    @Override
+    public int keyCount() {
+        return 1;
+    }
+
+    @Override
+    public int resourceHash(int index) {
         return Arrays.hashCode(resourceBulk);
     }
 
@@ -59,6 +69,11 @@ class StubRequest extends LockRequest {
     @Override
     public Token token() {
         return token;
+    }
+
+    @Override
+    public Token intention() {
+        return null;
     }
 
     @Override

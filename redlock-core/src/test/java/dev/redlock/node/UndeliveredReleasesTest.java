@@ -11,16 +11,20 @@ import org.junit.jupiter.api.Test;
 /** A bounded queue, oldest first, without the releases of expired keys. */
 class UndeliveredReleasesTest {
 
-    private static final byte[] RESOURCE = {'$', '1', '\r', '\n', 'r', '\r', '\n'};
-
     private static Token token(long value) {
         Token token = new Token();
         token.set(value, 0, 0);
         return token;
     }
 
+    private static StubRequest request(long token) {
+        StubRequest request = new StubRequest("$1\r\nr\r\n", 1_000);
+        request.token().set(token, token, (int) token);
+        return request;
+    }
+
     private static UndeliveredRelease release(long token, long untilNs) {
-        return new UndeliveredRelease(null, RESOURCE, token(token), untilNs);
+        return new UndeliveredRelease(null, request(token), untilNs);
     }
 
     private static UndeliveredReleases queueOf(int limit, int count) {
@@ -98,12 +102,13 @@ class UndeliveredReleasesTest {
     @Test
     void copiesTheTokenAndBorrowsTheResource() {
         UndeliveredReleases queue = new UndeliveredReleases(10);
-        Token token = token(7);
-        queue.add(new UndeliveredRelease(null, RESOURCE, token, 1_000));
-        token.set(8, 8, 8);
+        StubRequest request = request(7);
+        Token token = request.token().copy();
+        queue.add(new UndeliveredRelease(null, request, 1_000));
+        request.token().set(8, 8, 8);
         UndeliveredRelease entry = queue.poll(0);
-        assertEquals(token(7), entry.token());
-        assertSame(RESOURCE, entry.resourceBulk());
+        assertEquals(token, entry.token());
+        assertSame(request.resourceBulk(), entry.resourceBulk());
         assertEquals(1_000, entry.untilNs());
     }
 

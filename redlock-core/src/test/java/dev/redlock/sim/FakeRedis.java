@@ -28,10 +28,11 @@ public final class FakeRedis {
     /** The median on an idle server with few keys. */
     private static final long ACTIVE_EXPIRY_MS = 52;
     private static final String COUNTER_MARK = ":redlock:fence";
+    private static final String SET_SUFFIX = "_set";
     private static final String MARK_END = COUNTER_MARK + ":run_id";
     /** The largest exact integer of Lua. */
-    private static final long COUNTER_MAX = 9_007_199_254_740_991L;
-    private static final long COUNTER_ENDED = Long.MIN_VALUE;
+    static final long COUNTER_MAX = 9_007_199_254_740_991L;
+    static final long COUNTER_ENDED = Long.MIN_VALUE;
     private static final long COUNTER_IS_TEXT = Long.MIN_VALUE + 1;
     /** The suffix of the key with which clients probe conditional commands. */
     private static final String PROBE_NAME = "redlock:probe";
@@ -95,7 +96,10 @@ public final class FakeRedis {
         void onExecuted(String client, String command, String reply);
     }
 
-    private record Key(String value, long expiresAtMs) {
+    private record Key(String value, long expiresAtMs, TreeMap<String, Long> entries) {
+        private Key(String value, long expiresAtMs) {
+            this(value, expiresAtMs, null);
+        }
     }
 
     private record InjectedError(String command, String error, int[] left) {
@@ -182,7 +186,7 @@ public final class FakeRedis {
         return rateBaseUs + elapsedNs / 1000 + elapsedNs / 1000 * ratePpm / 1_000_000;
     }
 
-    private long wallMs() {
+    long wallMs() {
         return wallUs() / 1000;
     }
 
@@ -306,6 +310,11 @@ public final class FakeRedis {
         listener = newListener;
     }
 
+    /** The counter in the reply to a granted fenced acquire. */
+    long fenced(long value) {
+        return fencedReply.applyAsLong(value);
+    }
+
     /** Replaces the counter in the reply to each granted fenced acquire. */
     public void fencedReply(LongUnaryOperator newReply) {
         fencedReply = newReply;
@@ -335,7 +344,7 @@ public final class FakeRedis {
     }
 
     /** The value that a command finds. A key that has expired is deleted by this access. */
-    private String find(String key) {
+    String find(String key) {
         String value = get(key);
         if (value == null && keys.remove(key) != null) {
             tracking.onChanged(key);
@@ -344,7 +353,7 @@ public final class FakeRedis {
     }
 
     /** The value for a read command, which registers a tracking connection. */
-    private String read(String key) {
+    String read(String key) {
         String value = find(key);
         if (tracking.onRead(key)) {
             planActiveExpiry(key);
@@ -366,6 +375,28 @@ public final class FakeRedis {
                 planActiveExpiry(key);
             }
         });
+    }
+
+    /** The value of a sorted set, for commands that read a key as a string. */
+    static final String SORTED_SET = "(a sorted set)";
+
+    /** The entries of a sorted set, with their scores; empty for a missing key, null for one of another type. */
+    Map<String, Long> entries(String key) {
+        if (find(key) == null) {
+            return new TreeMap<>();
+        }
+        TreeMap<String, Long> entries = keys.get(key).entries;
+        return entries == null ? null : new TreeMap<>(entries);
+    }
+
+    /** Sets the entries of a sorted set, which expires at a time; an empty one is deleted. */
+    void setEntries(String key, Map<String, Long> entries, long expiresAtMs) {
+        if (entries.isEmpty()) {
+            delete(key);
+        } else {
+            keys.put(key, new Key(SORTED_SET, expiresAtMs, new TreeMap<>(entries)));
+            tracking.onChanged(key);
+        }
     }
 
     /** @param ttlMs -1 for no expiry */
@@ -667,8 +698,24 @@ public final class FakeRedis {
             return releaseMany(session, words.subList(3, 3 + keyCount), words.subList(3 + keyCount, words.size()),
                     script.equals("release_many_fenced"));
         }
-        String key = words.get(3);
         String token = words.get(3 + keyCount);
+        if (script.endsWith(SET_SUFFIX)) {
+            FakeSet set = new FakeSet(this, words.subList(3, 3 + keyCount), script.contains("fenced")
+                    || script.startsWith("raise"), words.subList(4 + keyCount, words.size()));
+            String command = script.substring(0, script.length() - SET_SUFFIX.length());
+            long setReply = set.run(command, token);
+            // As PTTL, which is no command of the token.
+            return command.equals("remaining_ttl")
+                    ? RespValue.integer(setReply)
+                    : note(session, command, set.keys(), token, setReply);
+        }
+        if (script.endsWith("_read") || script.endsWith("_write")) {
+            FakeReadWrite lock = new FakeReadWrite(this, words.subList(3, 3 + keyCount),
+                    words.subList(4 + keyCount, words.size()));
+            return note(session, script.substring(0, script.lastIndexOf('_')), words.get(3), token,
+                    lock.run(script, token));
+        }
+        String key = words.get(3);
         String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
         long reply = switch (script) {
             case "acquire" -> acquire(key, token, Long.parseLong(argument));
@@ -699,6 +746,14 @@ public final class FakeRedis {
             replies.add(note(session, isFenced ? "release_fenced" : "release", key, token, reply));
         }
         return RespValue.array(replies.toArray(RespValue[]::new));
+    }
+
+    private RespValue note(Session session, String verb, List<String> keys, String token, long reply) {
+        RespValue answer = null;
+        for (String key : keys) {
+            answer = note(session, verb, key, token, reply);
+        }
+        return answer;
     }
 
     private RespValue note(Session session, String verb, String key, String token,
@@ -778,13 +833,13 @@ public final class FakeRedis {
         return refusal(key);
     }
 
-    private long refusal(String key) {
+    long refusal(String key) {
         read(key);
         long left = pttl(key);
         return left == -1 ? -9_007_199_254_740_991L : -left;
     }
 
-    private long acquireFenced(String key, String counter, String token, long ttlMs,
+    long acquireFenced(String key, String counter, String token, long ttlMs,
             long counterTtlMs) {
         if (read(key) != null) {
             return refusal(key);
@@ -803,10 +858,10 @@ public final class FakeRedis {
         long value = get(counter) == null || countOf(counter) == 0 ? counterSeed() : countOf(counter) + 1;
         set(counter, Long.toString(value), counterTtlMs);
         set(key, token, ttlMs);
-        return fencedReply.applyAsLong(value);
+        return fenced(value);
     }
 
-    private long countOf(String counter) {
+    long countOf(String counter) {
         return get(counter) == null ? 0 : Long.parseLong(get(counter));
     }
 
@@ -823,7 +878,7 @@ public final class FakeRedis {
         return 1;
     }
 
-    private long releaseFenced(String key, String counter, String token, long highest,
+    long releaseFenced(String key, String counter, String token, long highest,
             long counterTtlMs) {
         long reply = release(key, token);
         if (read(counter) != null && countOf(counter) < highest) {
@@ -837,7 +892,7 @@ public final class FakeRedis {
         return deleteIfEqual(key, token);
     }
 
-    private long deleteIfEqual(String key, String token) {
+    long deleteIfEqual(String key, String token) {
         return token.equals(find(key)) && delete(key) ? 1 : 0;
     }
 
@@ -854,7 +909,7 @@ public final class FakeRedis {
         return 1;
     }
 
-    private void renew(String key, String token, long ttlMs) {
+    void renew(String key, String token, long ttlMs) {
         if (mayShorten || pttl(key) < ttlMs) {
             set(key, token, ttlMs);
         }

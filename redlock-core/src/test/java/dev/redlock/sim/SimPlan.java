@@ -97,7 +97,12 @@ public final class SimPlan {
     boolean isKeeping = true;
     /** Extensions of a held lease, of ten decisions; the new ttl may be shorter or longer. */
     int extendTenths = 3;
-    /** Every lease has a fencing token. */
+    /** Acquisitions that take several resources at once, of ten. */
+    int setTenths;
+    /** Acquisitions of one resource for reading, and for writing, of ten; the others are plain. */
+    int readTenths;
+    int writeTenths;
+    /** Every lease but those of readers has a fencing token. */
     boolean isFenced;
     /** Leases may overlap, so either of two attempts in flight may get the greater fencing token. */
     boolean isOverlapExpected;
@@ -174,6 +179,10 @@ public final class SimPlan {
         }
         plan.namedClients = random.nextInt(256);
         plan.thriftyClients = plan.nodeCount < 3 ? 0 : random.nextInt(256);
+        plan.setTenths = List.of(0, 0, 2, 8).get(random.nextInt(4));
+        plan.resourceCount = plan.setTenths == 0 ? plan.resourceCount : 3;
+        plan.readTenths = List.of(0, 0, 3, 7).get(random.nextInt(4));
+        plan.writeTenths = plan.readTenths == 0 ? 0 : List.of(0, 2, 3).get(random.nextInt(3));
         return plan;
     }
 
@@ -240,6 +249,8 @@ public final class SimPlan {
                 + (isFreshAtStart ? " on fresh nodes" : "")
                 + ", delays up to "
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
+                + (setTenths > 0 ? ", sets " + setTenths + " of 10" : "")
+                + (readTenths > 0 ? ", reads " + readTenths + ", writes " + writeTenths : "")
                 + (isFenced ? ", fenced" : "")
                 + ", active expiry within " + activeExpiryMsMax + " ms, tracks " + trackedKeysMax + " keys"
                 + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")

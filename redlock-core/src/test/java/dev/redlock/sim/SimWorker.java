@@ -10,6 +10,8 @@ import dev.redlock.ReleaseOutcome;
 import dev.redlock.ResourceKey;
 import dev.redlock.engine.TestEngine;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.SplittableRandom;
 
 /** A user of one resource in one client, in a loop: thinks, acquires, holds, extends, then releases or forgets to. */
@@ -37,6 +39,9 @@ final class SimWorker implements LeaseListener {
     private long acquireStartNs;
     private long ttlMs;
     private int round;
+    /** What it acquires or holds: its own resource, or a set with it. */
+    private List<String> resources;
+    private boolean isReading;
     private boolean isCancelled;
     private String token = "";
     private long extendedSince;
@@ -48,6 +53,7 @@ final class SimWorker implements LeaseListener {
         this.simulation = simulation;
         this.client = client;
         this.resource = resource;
+        this.resources = List.of(resource);
         this.random = random;
         this.name = client.name() + "/" + resource + "/" + index;
         later(random.nextInt(200), this::acquire);
@@ -70,6 +76,16 @@ final class SimWorker implements LeaseListener {
         return simulation.plan.isValidityIgnored
                 ? simulation.world.nowNs() - grantedNs < ttlMs * MS
                 : lease.isHeld();
+    }
+
+    /** What it acquires or holds. */
+    List<String> resources() {
+        return resources;
+    }
+
+    /** Whether it acquires or holds for reading. */
+    boolean isReading() {
+        return isReading;
     }
 
     /** The lease that it uses or has used; null before its first acquisition. */
@@ -142,7 +158,9 @@ final class SimWorker implements LeaseListener {
         if (plan.isExtending && random.nextInt(4) == 0) {
             options = options.autoExtend(1 + random.nextInt(3), Duration.ofMillis(plan.maxTtlMs));
         }
-        if (plan.isFenced) {
+        resources = drawnResources();
+        options = ofDrawnKind(options);
+        if (plan.isFenced && !isReading) {
             options = options.fenced();
         }
         holdMinMs = plan.isKeeping && random.nextInt(4) == 0 ? 1 + random.nextInt((int) Math.min(ttlMs, 3_000)) : 0;
@@ -163,11 +181,36 @@ final class SimWorker implements LeaseListener {
         acquireStartNs = simulation.world.nowNs();
         round++;
         int thisRound = round;
-        ResourceKey key = client.redlock().key(resource);
+        ResourceKey key = client.redlock().keyOfAll(resources);
         client.redlock().acquire(key, options, lease, outcome -> onOutcome(thisRound, outcome));
         if (random.nextInt(8) == 0) {
             later(random.nextInt(30), this::cancel);
         }
+    }
+
+    private AcquireOptions ofDrawnKind(AcquireOptions options) {
+        SimPlan plan = simulation.plan;
+        int choice = resources.size() > 1 || plan.readTenths == 0 ? 10 : random.nextInt(10);
+        isReading = choice < plan.readTenths;
+        if (isReading) {
+            return options.forReading();
+        }
+        return choice < plan.readTenths + plan.writeTenths ? options.forWriting() : options;
+    }
+
+    private List<String> drawnResources() {
+        SimPlan plan = simulation.plan;
+        if (plan.setTenths == 0 || random.nextInt(10) >= plan.setTenths) {
+            return List.of(resource);
+        }
+        List<String> drawn = new ArrayList<>(List.of(resource));
+        for (int r = 0; r < plan.resourceCount; r++) {
+            String other = "resource-" + r;
+            if (!other.equals(resource) && random.nextBoolean()) {
+                drawn.add(other);
+            }
+        }
+        return drawn;
     }
 
     private void cancel() {
@@ -200,7 +243,7 @@ final class SimWorker implements LeaseListener {
         if (isCancelled) {
             simulation.violate(name + " got the lock after its cancellation");
         }
-        if (simulation.plan.isFenced) {
+        if (simulation.plan.isFenced && !isReading) {
             simulation.onFenced(this, lease.fencingToken(), acquireStartNs);
         }
         token = TestEngine.valueOf(lease);

@@ -25,7 +25,8 @@ public final class Simulation {
     private static final int VIOLATIONS_MAX = 10;
 
     private static final List<String> SCRIPTS = List.of("acquire", "release", "extend", "acquire_fenced", "raise",
-            "release_fenced");
+            "release_fenced", "acquire_set", "release_set", "extend_set", "acquire_fenced_set", "acquire_read",
+            "release_read", "extend_read", "acquire_write", "release_write");
 
     final SimPlan plan;
     final VirtualWorld world;
@@ -68,7 +69,8 @@ public final class Simulation {
     }
 
     /** A lock that stays until a time. */
-    private record Kept(String resource, String client, String token, long sinceNs, long untilNs) {
+    private record Kept(String resource, boolean isReading, String client, String token, long sinceNs,
+            long untilNs) {
     }
 
     private record Closing(SimClient client, long startNs, long pausedBeforeNs, Runnable closed) {
@@ -196,7 +198,12 @@ public final class Simulation {
     void onFenced(SimWorker worker, long fencingToken, long startNs) {
         trace(worker.name + " fencing token " + fencingToken);
         count("FENCED");
-        List<Fenced> all = fencingTokens.computeIfAbsent(worker.resource, resource -> new ArrayList<>());
+        for (String resource : worker.resources()) {
+            checkFenced(worker, fencingToken, startNs, fencingTokens.computeIfAbsent(resource, r -> new ArrayList<>()));
+        }
+    }
+
+    private void checkFenced(SimWorker worker, long fencingToken, long startNs, List<Fenced> all) {
         boolean isOverlapPossible = plan.isGrantOrderOpen();
         for (Fenced before : plan.isDataLost() ? List.<Fenced>of() : all) {
             boolean isBefore = !isOverlapPossible || before.decidedNs - startNs < 0;
@@ -214,7 +221,10 @@ public final class Simulation {
             return;
         }
         count("KEPT_CHECKED");
-        kept.add(new Kept(worker.resource, worker.client.name(), worker.token(), worker.sinceNs(), untilNs));
+        for (String resource : worker.resources()) {
+            kept.add(new Kept(resource, worker.isReading(), worker.client.name(), worker.token(), worker.sinceNs(),
+                    untilNs));
+        }
     }
 
     /** A lock or an extension needs a quorum of nodes that have granted it since a moment. */
@@ -267,14 +277,18 @@ public final class Simulation {
         List<SimWorker> inside = new ArrayList<>(1);
         for (SimClient client : clients) {
             for (SimWorker worker : client.workers()) {
-                if (client.isGone() || !worker.resource.equals(resource) || !worker.isInside()) {
+                if (client.isGone() || !worker.resources().contains(resource) || !worker.isInside()) {
                     continue;
                 }
                 for (SimWorker other : inside) {
-                    checkPair(other, worker);
+                    // Readers share.
+                    if (!other.isReading() || !worker.isReading()) {
+                        checkPair(other, worker);
+                    }
                 }
                 kept.stream()
                         .filter(lock -> lock.resource.equals(resource) && !lock.token.equals(worker.token()))
+                        .filter(lock -> !lock.isReading || !worker.isReading())
                         .forEach(lock -> checkPair(lock, worker));
                 inside.add(worker);
             }
@@ -290,11 +304,13 @@ public final class Simulation {
             freeSinceNs.put(resource, nowNs);
             return;
         }
-        long sinceNs = freeSinceNs.computeIfAbsent(resource, key -> nowNs);
+        freeSinceNs.putIfAbsent(resource, nowNs);
         for (SimClient client : clients) {
             for (SimWorker worker : client.workers()) {
-                if (worker.resource.equals(resource) && worker.waitedNs(nowNs) > WAKE_LIMIT_NS
-                        && nowNs - sinceNs > WAKE_LIMIT_NS) {
+                boolean isFree = worker.resources().contains(resource) && worker.resources()
+                        .stream()
+                        .allMatch(each -> nowNs - freeSinceNs.getOrDefault(each, nowNs) > WAKE_LIMIT_NS);
+                if (isFree && worker.waitedNs(nowNs) > WAKE_LIMIT_NS) {
                     freeSinceNs.put(resource, nowNs);
                     violate(worker + " waits although the lock has been free for " + WAKE_LIMIT_NS / MS + " ms");
                 }
@@ -309,7 +325,7 @@ public final class Simulation {
                 revocationsOf(other))) {
             count("EXPLAINED_BY_LOST_KEYS");
         } else {
-            violate("two hold " + one.resource + ": " + one + " and " + other);
+            violate("two hold " + one.resources() + ": " + one + " and " + other);
         }
     }
 
@@ -434,7 +450,8 @@ public final class Simulation {
         FakeRedis redis = world.node(index).redis();
         String token = redis.get(resource);
         if (token != null) {
-            grants.onLost(index, token);
+            (FakeRedis.SORTED_SET.equals(token) ? redis.entries(resource).keySet() : Set.of(token))
+                    .forEach(each -> grants.onLost(index, each));
             redis.delete(resource);
             count("KEY_LOST");
         }

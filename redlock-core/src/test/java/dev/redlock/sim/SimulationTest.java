@@ -310,6 +310,49 @@ class SimulationTest {
                 "a retry policy that is slower than the backstop delays waiters whose pushes are lost");
     }
 
+    /** Workers that take one resource compete with those that take several. */
+    @Test
+    void overlappingSetsCauseNoViolation() {
+        Fault[] faults = {Fault.BREAK, Fault.CUT, Fault.LOSE_REQUESTS, Fault.LOSE_REPLIES, Fault.CRASH_LOSE,
+            Fault.PAUSE_NODE, Fault.PAUSE_CLIENT, Fault.KILL_CLIENT, Fault.FLUSH_SCRIPTS, Fault.LATE_REQUESTS};
+        Consumer<SimPlan> sets = plan -> {
+            plan.resourceCount = 4;
+            plan.setTenths = 7;
+            plan.faultPeriodMs = 200;
+        };
+        assertNoViolation("", sets, faults);
+        assertNoViolation("", sets.andThen(plan -> plan.isFenced = true), Fault.BREAK, Fault.LOSE_REPLIES);
+        assertNoViolation("", sets.andThen(plan -> plan.thriftyClients = 0b01010101), faults);
+        assertNoViolation("", sets, Fault.LOSE_PUSHES, Fault.STRAY_PUSHES);
+        assertTrue(isOverlapFound(sets.andThen(SimulationTest::ignoreValidity), Fault.SLOW),
+                "a holder of a set that relies on the whole ttl has to overlap with the next one");
+    }
+
+    private static void ignoreValidity(SimPlan plan) {
+        plan.delayUsMax = 40_000;
+        plan.isExtending = false;
+        plan.isValidityIgnored = true;
+    }
+
+    /** No writer or plain lock is beside a reader. */
+    @Test
+    void readersAndWritersCauseNoViolation() {
+        Fault[] faults = {Fault.BREAK, Fault.CUT, Fault.LOSE_REQUESTS, Fault.LOSE_REPLIES, Fault.CRASH_LOSE,
+            Fault.PAUSE_NODE, Fault.PAUSE_CLIENT, Fault.KILL_CLIENT, Fault.FLUSH_SCRIPTS, Fault.LATE_REQUESTS};
+        Consumer<SimPlan> mixed = plan -> {
+            plan.workersPerResource = 2;
+            plan.readTenths = 6;
+            plan.writeTenths = 3;
+            plan.faultPeriodMs = 200;
+        };
+        assertNoViolation("", mixed, faults);
+        assertNoViolation("", mixed.andThen(plan -> plan.isFenced = true), Fault.BREAK, Fault.LOSE_REPLIES);
+        assertNoViolation("", mixed.andThen(plan -> plan.thriftyClients = 0b01010101), faults);
+        assertNoViolation("", mixed, Fault.LOSE_PUSHES, Fault.STRAY_PUSHES);
+        assertTrue(isOverlapFound(mixed.andThen(SimulationTest::ignoreValidity), Fault.SLOW),
+                "a holder that relies on the whole ttl has to overlap with the next one");
+    }
+
     /** Also after the end of the process that kept it. */
     @Test
     void aKeptLockExcludesOthersUntilItsTime() {

@@ -170,7 +170,7 @@ final class ChaosRun implements AutoCloseable {
         while (deadlineNs - System.nanoTime() > 0) {
             long entered = SectionFile.readFrom(records, seen)
                     .stream()
-                    .filter(record -> record.kind() == SectionRecord.Kind.ENTER)
+                    .filter(record -> record.isStart())
                     .count();
             if (entered >= wanted || awaitCancelled(20)) {
                 out.printf("%9.3f s  locking as before, %d ms after the end of the plan%n", sinceStart(),

@@ -56,7 +56,7 @@ final class ChaosSeries {
     ChaosSeries(List<SectionRecord> all, FaultLog faults, long fromNs, long toNs) {
         this.records = all.stream()
                 .filter(record -> record.timeNs() >= fromNs && record.timeNs() < toNs)
-                .filter(record -> record.kind() == SectionRecord.Kind.ENTER
+                .filter(record -> record.isStart()
                         || record.kind() == SectionRecord.Kind.REFUSED)
                 .sorted(Comparator.comparingLong(SectionRecord::timeNs))
                 .toList();
@@ -93,7 +93,7 @@ final class ChaosSeries {
             Histogram acquired = new Histogram(3);
             int refusedCount = 0;
             for (; next < records.size() && times.offsetMs(records.get(next).timeNs()) < endMs; next++) {
-                if (records.get(next).kind() == SectionRecord.Kind.ENTER) {
+                if (records.get(next).isStart()) {
                     acquired.recordValue(records.get(next).acquireUs() * 1000L);
                 } else {
                     refusedCount++;

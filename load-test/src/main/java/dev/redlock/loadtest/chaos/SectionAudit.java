@@ -79,7 +79,7 @@ final class SectionAudit {
             return;
         }
         long id = (long) record.worker() << 40 | record.section();
-        if (record.kind() == SectionRecord.Kind.ENTER) {
+        if (record.isStart()) {
             Section section = new Section(record);
             byResource.computeIfAbsent(record.resource(), any -> new ArrayList<>()).add(section);
             sectionCount++;
@@ -105,17 +105,23 @@ final class SectionAudit {
     private void check(int resource, List<Section> sections) {
         sections.sort(Comparator.comparingLong(section -> section.enter.timeNs()));
         Section latest = null;
+        Section latestAlone = null;
         Section highest = null;
         for (Section section : sections) {
-            if (latest != null && section.enter.timeNs() < latest.endNs()) {
+            boolean isReading = section.enter.kind() == SectionRecord.Kind.READ;
+            Section other = isReading ? latestAlone : latest;
+            if (other != null && section.enter.timeNs() < other.endNs()) {
                 overlapCount++;
-                fail("OVERLAP on resource " + resource + ": " + latest + " and " + section);
+                fail("OVERLAP on resource " + resource + ": " + other + " and " + section);
             }
-            if (latest == null || section.endNs() > latest.endNs()) {
-                latest = section;
-            }
+            latest = later(latest, section);
+            latestAlone = isReading ? latestAlone : later(latestAlone, section);
             highest = checkFence(resource, highest, section);
         }
+    }
+
+    private static Section later(Section one, Section other) {
+        return one == null || other.endNs() > one.endNs() ? other : one;
     }
 
     private Section checkFence(int resource, Section highest, Section section) {
@@ -132,7 +138,7 @@ final class SectionAudit {
 
     private void measureGaps(List<SectionRecord> records, long fromNs, long toNs) {
         long[] entered = records.stream()
-                .filter(record -> record.kind() == SectionRecord.Kind.ENTER && record.timeNs() < toNs)
+                .filter(record -> record.isStart() && record.timeNs() < toNs)
                 .mapToLong(SectionRecord::timeNs)
                 .sorted()
                 .toArray();

@@ -40,12 +40,19 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
          * There was no section: the lock was not acquired. The section's number encodes the reason, see {@link
          * #refusal}.
          */
-        REFUSED
+        REFUSED,
+        /** The section of a reader starts: it may overlap with those of other readers. */
+        READ
     }
 
     /** A record of another kind than a start, or a start without the duration of its acquire. */
     SectionRecord(Kind kind, int worker, int resource, long section, long timeNs, long validityEndNs, long fence) {
         this(kind, worker, resource, section, timeNs, validityEndNs, fence, 0);
+    }
+
+    /** Whether a section starts. */
+    boolean isStart() {
+        return kind == Kind.ENTER || kind == Kind.READ;
     }
 
     static SectionRecord refusal(int worker, int resource, long timeNs, AcquireOutcome outcome) {

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -28,6 +29,11 @@ final class SectionWorker implements Runnable {
     private static final int THINK_MS_MAX = 10;
     private static final int EXTENDED_PER_MILLE = 100;
     private static final int OVERSTAYED_PER_MILLE = 5;
+    /** Sections that take two resources at once. */
+    private static final int SETS_PER_MILLE = 250;
+    /** Of the sections that take one resource: those of readers and of writers. The others are plain. */
+    private static final int READS_PER_MILLE = 300;
+    private static final int WRITES_PER_MILLE = 200;
     private static final long SECTIONS_PER_THREAD = 1L << 28;
 
     private final Redlock redlock;
@@ -73,7 +79,7 @@ final class SectionWorker implements Runnable {
     public void run() {
         try {
             while (!isStopped) {
-                cycle(random.nextInt(keys.size()));
+                cycle(drawn());
                 Thread.sleep(random.nextInt(THINK_MS_MAX + 1));
             }
         } catch (IOException e) {
@@ -85,22 +91,55 @@ final class SectionWorker implements Runnable {
         }
     }
 
-    private void cycle(int resource) throws InterruptedException, IOException {
+    /** One resource, or two that are fenced both or neither, because all grants of a resource are of one kind. */
+    private int[] drawn() {
+        int first = random.nextInt(keys.size());
+        int second = random.nextInt(keys.size());
+        boolean isSet = random.nextInt(1000) < SETS_PER_MILLE && second != first
+                && fenced.isFenced(first) == fenced.isFenced(second);
+        return isSet ? new int[]{first, second} : new int[]{first};
+    }
+
+    private AcquireOptions optionsOf(int[] resources, int dice) {
+        AcquireOptions own = options.get(resources[0]);
+        if (resources.length > 1) {
+            return own;
+        }
+        // Readers have no fencing token.
+        return dice < READS_PER_MILLE
+                ? AcquireOptions.ofTtl(ttl).waitUpTo(WAIT).forReading()
+                : dice < READS_PER_MILLE + WRITES_PER_MILLE ? own.forWriting() : own;
+    }
+
+    private ResourceKey keyOf(int[] resources) {
+        return resources.length == 1
+                ? keys.get(resources[0])
+                : redlock.keyOfAll(Arrays.stream(resources).mapToObj(i -> keys.get(i).resource()).toList());
+    }
+
+    private void cycle(int[] resources) throws InterruptedException, IOException {
+        int resource = resources[0];
+        ResourceKey key = keyOf(resources);
         long beganNs = System.nanoTime();
-        AcquireOutcome outcome = redlock.acquire(keys.get(resource), options.get(resource));
+        int dice = random.nextInt(1000);
+        boolean isReading = resources.length == 1 && dice < READS_PER_MILLE;
+        AcquireOutcome outcome = redlock.acquire(key, optionsOf(resources, dice));
         long tookNs = System.nanoTime() - beganNs;
         tally.acquireTook(tookNs);
         if (!outcome.isAcquired()) {
             file.write(SectionRecord.refusal(worker, resource, System.nanoTime(), outcome));
         } else {
-            section(resource, outcome.lease(), (int) (tookNs / 1000));
+            section(resources, isReading, outcome.lease(), (int) (tookNs / 1000));
             tally.count("release " + outcome.lease().release());
         }
     }
 
-    private void section(int resource, Lease lease, int acquireUs) throws IOException, InterruptedException {
-        long section = thread * SECTIONS_PER_THREAD + ++sectionCount;
-        long fence = fenced.isFenced(resource) ? lease.fencingToken() : 0;
+    private void section(int[] resources, boolean isReading, Lease lease, int acquireUs)
+            throws IOException, InterruptedException {
+        // A set has one section for each of its resources, with numbers in a row.
+        long section = thread * SECTIONS_PER_THREAD + sectionCount + 1;
+        sectionCount += resources.length;
+        long fence = fenced.isFenced(resources[0]) && !isReading ? lease.fencingToken() : 0;
         long nowNs = System.nanoTime();
         long remainingNs = lease.remainingValidityNs();
         if (remainingNs == 0) {
@@ -108,16 +147,19 @@ final class SectionWorker implements Runnable {
             return;
         }
         lastHeldNs = nowNs;
-        file.write(new SectionRecord(SectionRecord.Kind.ENTER, worker, resource, section, nowNs, nowNs + remainingNs,
-                fence, acquireUs));
-        hold(resource, section, fence, lease);
+        SectionRecord.Kind start = isReading ? SectionRecord.Kind.READ : SectionRecord.Kind.ENTER;
+        for (int i = 0; i < resources.length; i++) {
+            file.write(new SectionRecord(start, worker, resources[i], section + i, nowNs, nowNs + remainingNs, fence,
+                    acquireUs));
+        }
+        hold(resources, section, fence, lease);
         long leftNs = System.nanoTime();
         // The keys of a lost lease may be released at any time after this check, so only the time before counts.
-        write(SectionRecord.Kind.LEAVE, resource, section, lease.state() == LeaseState.LOST ? lastHeldNs : leftNs, 0,
+        write(SectionRecord.Kind.LEAVE, resources, section, lease.state() == LeaseState.LOST ? lastHeldNs : leftNs, 0,
                 fence);
     }
 
-    private void hold(int resource, long section, long fence, Lease lease) throws IOException, InterruptedException {
+    private void hold(int[] resources, long section, long fence, Lease lease) throws IOException, InterruptedException {
         int dice = random.nextInt(1000);
         if (dice < OVERSTAYED_PER_MILLE) {
             stay(lease, ttl.toMillis() + OVERSTAYED_MS);
@@ -128,19 +170,19 @@ final class SectionWorker implements Runnable {
         }
         stay(lease, random.nextInt(holdMsMax + 1));
         if (dice < OVERSTAYED_PER_MILLE + EXTENDED_PER_MILLE) {
-            extend(resource, section, fence, lease);
+            extend(resources, section, fence, lease);
             stay(lease, random.nextInt(holdMsMax + 1));
         }
     }
 
-    private void extend(int resource, long section, long fence, Lease lease) throws IOException {
+    private void extend(int[] resources, long section, long fence, Lease lease) throws IOException {
         look(lease);
         ExtendOutcome outcome = lease.extend(ttl);
         tally.count("extend " + outcome);
         long nowNs = System.nanoTime();
         long remainingNs = lease.remainingValidityNs();
         if (remainingNs > 0) {
-            write(SectionRecord.Kind.EXTEND, resource, section, nowNs, nowNs + remainingNs, fence);
+            write(SectionRecord.Kind.EXTEND, resources, section, nowNs, nowNs + remainingNs, fence);
         }
     }
 
@@ -159,8 +201,10 @@ final class SectionWorker implements Runnable {
         }
     }
 
-    private void write(SectionRecord.Kind kind, int resource, long section, long timeNs, long validityEndNs, long fence)
-            throws IOException {
-        file.write(new SectionRecord(kind, worker, resource, section, timeNs, validityEndNs, fence));
+    private void write(SectionRecord.Kind kind, int[] resources, long section, long timeNs, long validityEndNs,
+            long fence) throws IOException {
+        for (int i = 0; i < resources.length; i++) {
+            file.write(new SectionRecord(kind, worker, resources[i], section + i, timeNs, validityEndNs, fence));
+        }
     }
 }

@@ -30,7 +30,7 @@ final class LockNode implements AutoCloseable {
     private static final int SCAN_COUNT = 1_000;
     /** Locks that are read at a time. */
     private static final int CHUNK = 500;
-    private static final int COMMANDS_PER_KEY = 3;
+    private static final int COMMANDS_PER_KEY = 5;
     private static final long TTL_OF_NO_KEY = -2;
 
     private final NodeAddress address;
@@ -113,6 +113,8 @@ final class LockNode implements AutoCloseable {
                 commands.add(List.of(bytes("GETRANGE"), key, bytes("0"), bytes(Integer.toString(VALUE_LENGTH_MAX))));
                 commands.add(List.of(bytes("PTTL"), key));
                 commands.add(List.of(bytes("GETRANGE"), counter(name), bytes("0"), bytes("31")));
+                commands.add(List.of(bytes("ZCOUNT"), key, bytes("(0"), bytes("+inf")));
+                commands.add(List.of(bytes("ZCOUNT"), key, bytes("-inf"), bytes("(0")));
             }
             List<RespValue> replies = sendAll(commands);
             for (int k = 0; replies != null && k < chunk.size(); k++) {
@@ -127,6 +129,9 @@ final class LockNode implements AutoCloseable {
         String fence = counter.isError() || counter.asText().isEmpty() ? null : SafeText.of(counter.asText());
         RespValue value = replies.get(0);
         long ttlMs = replies.get(1).asLong();
+        if (value.isError() && !replies.get(3).isError()) {
+            return new KeyReading(null, ttlMs, fence, readers(replies.get(3).asLong(), replies.get(4).asLong()));
+        }
         if (value.isError()) {
             return new KeyReading(null, ttlMs, fence, "no lock, but a key of another type, which no acquire replaces");
         }
@@ -137,6 +142,12 @@ final class LockNode implements AutoCloseable {
         return bytes.length > VALUE_LENGTH_MAX
                 ? new KeyReading(null, ttlMs, fence, "no lock, but a longer value, which no acquire replaces")
                 : new KeyReading(LockValue.of(bytes), ttlMs, fence, null);
+    }
+
+    /** A sorted set is the key of readers, some of which may have expired; the intentions of writers precede them. */
+    private static String readers(long readerCount, long writerCount) {
+        return "locked for reading by " + readerCount + (readerCount == 1 ? " reader" : " readers")
+                + (writerCount == 0 ? "" : ", " + writerCount + " waiting to write");
     }
 
     /** The name of the counter is made of bytes like that of the lock. */

@@ -52,6 +52,19 @@ class SectionAuditTest {
     }
 
     @Test
+    void readersOverlapWithReadersOnly() {
+        records.add(new SectionRecord(Kind.READ, 1, 0, 1, 10, 100, 0));
+        records.add(new SectionRecord(Kind.READ, 2, 0, 1, 20, 60, 0));
+        assertEquals(List.of(), audit().failures());
+        enter(3, 1, 70, 120, 0);
+        assertEquals(1, audit().overlapCount(), "a writer beside the first reader");
+        records.add(new SectionRecord(Kind.READ, 4, 0, 1, 110, 130, 0));
+        assertEquals(2, audit().overlapCount(), "a reader beside the writer");
+        records.add(new SectionRecord(Kind.READ, 5, 0, 1, 125, 130, 0));
+        assertEquals(2, audit().overlapCount(), "two readers");
+    }
+
+    @Test
     void killedHolderClaimsUntilItsValidityEnds() {
         enter(1, 1, 10, 50, 0);
         enter(2, 1, 49, 100, 0);

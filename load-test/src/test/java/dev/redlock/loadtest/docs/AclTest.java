@@ -16,6 +16,7 @@ import dev.redlock.NodeStatus;
 import dev.redlock.Redlock;
 import dev.redlock.RedlockContext;
 import dev.redlock.ReleaseOutcome;
+import dev.redlock.ResourceKey;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.loadtest.Await;
 import dev.redlock.loadtest.nodes.AdminClient;
@@ -58,6 +59,9 @@ class AclTest {
                     cycle(redlock, OPTIONS.fenced(), mode + "/fenced");
                     cycle(redlock, OPTIONS.fenced(), mode + "/fenced");
                     releaseTogether(redlock, mode + "/many");
+                    cycleOfSet(redlock, OPTIONS, mode + "/set");
+                    readAndWrite(redlock, mode + "/read and write");
+                    cycleOfSet(redlock, OPTIONS.fenced().waitUpTo(Duration.ofSeconds(5)), mode + "/fenced set");
                     nodes.node(0).call("SCRIPT", "FLUSH");
                     cycle(redlock, OPTIONS, mode + "/flushed");
                 }
@@ -356,9 +360,33 @@ class AclTest {
     }
 
     private static void cycle(Redlock redlock, AcquireOptions options, String resource) throws InterruptedException {
-        AcquireOutcome outcome = redlock.acquire(redlock.key(resource), options);
-        Lease lease = outcome.lease();
-        AcquireOutcome refused = redlock.acquire(redlock.key(resource), options.waitUpTo(Duration.ZERO));
+        cycle(redlock, options, redlock.key(resource));
+    }
+
+    private static void cycleOfSet(Redlock redlock, AcquireOptions options, String resource)
+            throws InterruptedException {
+        cycle(redlock, options, redlock.keyOfAll(List.of(resource + "/1", resource + "/2")));
+    }
+
+    /** A writer waits for a reader. */
+    private static void readAndWrite(Redlock redlock, String resource) throws Exception {
+        Lease read = redlock.acquire(resource, OPTIONS.forReading()).lease();
+        assertEquals(ExtendOutcome.EXTENDED, read.extend(Duration.ofSeconds(20)), read::toString);
+        for (AcquireOptions options : List.of(OPTIONS, OPTIONS.fenced())) {
+            CompletableFuture<AcquireOutcome> writing = redlock
+                    .acquireAsync(resource, options.forWriting().waitUpTo(Duration.ofSeconds(20)))
+                    .toCompletableFuture();
+            Await.until("refused", () -> redlock.counters().contendedAttemptCount() > 1);
+            assertEquals(ReleaseOutcome.RELEASED, read.release(), read::toString);
+            assertEquals(ReleaseOutcome.RELEASED, writing.get().lease().release());
+            read = redlock.acquire(resource, OPTIONS.forReading().waitUpTo(Duration.ofSeconds(20))).lease();
+        }
+        assertEquals(ReleaseOutcome.RELEASED, read.release(), read::toString);
+    }
+
+    private static void cycle(Redlock redlock, AcquireOptions options, ResourceKey key) throws InterruptedException {
+        Lease lease = redlock.acquire(key, options).lease();
+        AcquireOutcome refused = redlock.acquire(key, options.waitUpTo(Duration.ZERO));
         assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind(), refused::toString);
         assertEquals(ExtendOutcome.EXTENDED, lease.extend(Duration.ofSeconds(20)), lease::toString);
         assertEquals(ReleaseOutcome.RELEASED, lease.release(), lease::toString);

@@ -352,7 +352,7 @@ class LocksCommandTest {
     @Test
     void aUserWithTheDocumentedRightsMayListAndBreak() throws Exception {
         try (RedisNodes own = RequiredNodes.start(new RedisNodesContext().count(1))) {
-            String rights = "on >s3cret ~lock:* +scan +getrange +pttl";
+            String rights = "on >s3cret ~lock:* +scan +getrange +pttl +zcount";
             own.node(0).call(("ACL SETUSER reader reset " + rights).split(" "));
             own.node(0).call(("ACL SETUSER breaker reset " + rights + " +eval +get +del").split(" "));
             own.node(0).call("SET", "lock:1", "value", "PX", "30000");

@@ -1,0 +1,181 @@
+package dev.redlock.loadtest.lock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.AcquireOptions;
+import dev.redlock.AcquireOutcome;
+import dev.redlock.Lease;
+import dev.redlock.Redlock;
+import dev.redlock.RedlockContext;
+import dev.redlock.ResourceKey;
+import dev.redlock.RestartGuardMode;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.nodes.Source;
+import dev.redlock.loadtest.rig.CostMeter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The waits and the cost of each kind of lock on real nodes. It prints the figures of the page on kinds of lock. */
+@Timeout(180)
+class KindsOnNodesTest {
+
+    private static final Duration TTL = Duration.ofSeconds(20);
+    private static final AcquireOptions WAITING = AcquireOptions.ofTtl(TTL).waitUpTo(Duration.ofSeconds(60));
+    private static final int PHILOSOPHERS = 64;
+    private static final int FORKS = 16;
+    private static final int MEALS = Integer.getInteger("kinds.meals", 10);
+    private static final int CYCLES = Integer.getInteger("kinds.cycles", 2_000);
+    private static final int OUTSTANDING = 64;
+
+    private static RedisNodes nodes() {
+        return RequiredNodes.start(new RedisNodesContext().source(Source.PATH).count(3));
+    }
+
+    private static Redlock client(RedisNodes nodes) {
+        String[] addresses = nodes.nodes().stream().map(node -> node.address().toString()).toArray(String[]::new);
+        return Redlock.connect(new RedlockContext().nodes(addresses)
+                .restartGuard(RestartGuardMode.OFF)
+                .nodeTimeout(Duration.ofSeconds(2)));
+    }
+
+    /** Each takes two forks at once, in four clients: nobody waits for a neighbour that waits. */
+    @Test
+    void philosophersDineWithoutDeadlockOrStarvation() throws InterruptedException {
+        try (RedisNodes nodes = nodes();
+                Redlock a = client(nodes);
+                Redlock b = client(nodes);
+                Redlock c = client(nodes);
+                Redlock d = client(nodes)) {
+            List<Redlock> clients = List.of(a, b, c, d);
+            AtomicInteger[] forks = IntStream.range(0, FORKS)
+                    .mapToObj(i -> new AtomicInteger())
+                    .toArray(AtomicInteger[]::new);
+            Queue<Long> waits = new ConcurrentLinkedQueue<>();
+            AtomicInteger overlaps = new AtomicInteger();
+            List<Thread> threads = new ArrayList<>();
+            long beganNs = System.nanoTime();
+            for (int i = 0; i < PHILOSOPHERS; i++) {
+                int seat = i;
+                threads.add(new Thread(() -> dine(clients.get(seat % 4), seat % FORKS, forks, waits, overlaps)));
+                threads.get(i).start();
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            long tookMs = (System.nanoTime() - beganNs) / 1_000_000;
+            assertEquals(0, overlaps.get(), "a fork in two hands");
+            assertEquals(PHILOSOPHERS * MEALS, waits.size(), "everybody dines");
+            long[] sorted = waits.stream().mapToLong(Long::longValue).sorted().toArray();
+            System.out.printf("philosophers: %d workers, %d resources, %d meals in %d ms: wait p50 %.1f ms, p99 %.1f"
+                    + " ms, max %.1f ms%n", PHILOSOPHERS, FORKS, sorted.length, tookMs, sorted[sorted.length / 2] / 1e6,
+                    sorted[sorted.length * 99 / 100] / 1e6, sorted[sorted.length - 1] / 1e6);
+        }
+    }
+
+    private static void dine(Redlock client, int left, AtomicInteger[] forks, Queue<Long> waits,
+            AtomicInteger overlaps) {
+        int right = (left + 1) % FORKS;
+        ResourceKey both = client.keyOfAll(List.of("fork/" + left, "fork/" + right));
+        try {
+            for (int meal = 0; meal < MEALS; meal++) {
+                long beganNs = System.nanoTime();
+                AcquireOutcome outcome = client.acquire(both, WAITING);
+                waits.add(System.nanoTime() - beganNs);
+                try (Lease lease = outcome.lease()) {
+                    boolean isAlone = forks[left].incrementAndGet() + forks[right].incrementAndGet() == 2;
+                    overlaps.addAndGet(isAlone && lease.isHeld() ? 0 : 1);
+                    Thread.yield();
+                    forks[left].decrementAndGet();
+                    forks[right].decrementAndGet();
+                }
+            }
+        } catch (InterruptedException e) {
+            throw new AssertionError("no interrupt is expected", e);
+        }
+    }
+
+    /** One kind of lock in the table. */
+    private record Kind(String name, int keys, AcquireOptions options) {
+    }
+
+    @Test
+    void everyKindCostsOneCommandForEachNode() throws InterruptedException {
+        AcquireOptions plain = AcquireOptions.ofTtl(TTL).tryOnce();
+        List<Kind> kinds = List.of(new Kind("plain", 1, plain), new Kind("fenced", 1, plain.fenced()),
+                new Kind("set of 2", 2, plain), new Kind("set of 8", 8, plain), new Kind("set of 64", 64, plain),
+                new Kind("fenced set of 8", 8, plain.fenced()), new Kind("reader", 1, plain.forReading()),
+                new Kind("writer", 1, plain.forWriting()), new Kind("fenced writer", 1, plain.forWriting().fenced()));
+        try (RedisNodes nodes = nodes(); Redlock client = client(nodes)) {
+            for (int outstanding : new int[]{1, OUTSTANDING}) {
+                for (Kind kind : kinds) {
+                    cycles(client, kind, outstanding);
+                }
+                double plainUs = 0;
+                for (Kind kind : kinds) {
+                    double[] us = new double[5];
+                    long commandsBefore = client.counters().commandCount();
+                    for (int i = 0; i < us.length; i++) {
+                        long before = serverNs(nodes);
+                        cycles(client, kind, outstanding);
+                        us[i] = (serverNs(nodes) - before) / 1e3 / CYCLES / 3;
+                    }
+                    double commands = (double) (client.counters().commandCount() - commandsBefore) / us.length / CYCLES;
+                    Arrays.sort(us);
+                    plainUs = kind.name().equals("plain") ? us[2] : plainUs;
+                    System.out.printf(
+                            "kinds, %d outstanding, %s: %.2f us of each server for a cycle (%.2f - %.2f), %.2f"
+                                    + " x plain; %.2f commands%n",
+                            outstanding, kind.name(), us[2], us[0], us[4], us[2] / plainUs,
+                            commands);
+                    assertEquals(6, commands, 0.2, "an acquire and a release for each of three nodes");
+                }
+            }
+        }
+    }
+
+    private static long serverNs(RedisNodes nodes) {
+        return CostMeter.mainThreadsNs(nodes.nodes().stream().map(RedisNode::pid).map(pid -> pid.getAsLong()).toList());
+    }
+
+    /** Acquires and releases different locks, with many cycles in progress at a time. */
+    private static void cycles(Redlock client, Kind kind, int outstanding) throws InterruptedException {
+        AtomicInteger left = new AtomicInteger(CYCLES);
+        CountDownLatch done = new CountDownLatch(outstanding);
+        for (int lane = 0; lane < outstanding; lane++) {
+            int number = lane;
+            ResourceKey key = client.keyOfAll(IntStream.range(0, kind.keys())
+                    .mapToObj(i -> "cycle/" + number + "/" + i)
+                    .toList());
+            cycle(client, key, kind.options(), client.newLease(), left, done);
+        }
+        assertTrue(done.await(60, TimeUnit.SECONDS), "all cycles end");
+    }
+
+    private static void cycle(Redlock client, ResourceKey key, AcquireOptions options, Lease lease, AtomicInteger left,
+            CountDownLatch done) {
+        if (left.getAndDecrement() <= 0) {
+            done.countDown();
+            return;
+        }
+        client.acquire(key, options, lease, outcome -> {
+            if (!outcome.isAcquired()) {
+                throw new AssertionError(outcome.toString());
+            }
+            lease.release((released, how) -> cycle(client, key, options, lease, left, done));
+        });
+    }
+}

@@ -1,0 +1,90 @@
+package dev.redlock.engine;
+
+import dev.redlock.Lease;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+/**
+ * The holds of a client's read-write lock views: one for each resource that threads hold or wait for.
+ *
+ * @threading any thread
+ */
+public final class SharedHolds {
+
+    private final ConcurrentHashMap<LockKey, Hold> holds = new ConcurrentHashMap<>();
+
+    /**
+     * The hold of one resource: a thread takes the distributed lock inside its first hold of the local lock.
+     *
+     * @threading any thread
+     */
+    public static final class Hold {
+        private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(true);
+        private final Map<Thread, Lease> leases = new ConcurrentHashMap<>();
+        /** Calls that hold the lock or wait for it. Guarded by the map's entry. */
+        private int useCount;
+
+        /** @return the local lock */
+        public ReentrantReadWriteLock lock() {
+            return lock;
+        }
+
+        /** @return the lease of the calling thread; null if it has none */
+        public Lease lease() {
+            return leases.get(Thread.currentThread());
+        }
+
+        /**
+         * Stores the lease of the calling thread.
+         *
+         * @param lease the lease
+         */
+        public void keep(Lease lease) {
+            leases.put(Thread.currentThread(), lease);
+        }
+
+        /** @return the lease of the calling thread, which it has no longer */
+        public Lease take() {
+            return leases.remove(Thread.currentThread());
+        }
+
+        /** @return the number of times that the calling thread has locked, for reading or writing */
+        public int holdCount() {
+            return lock.getReadHoldCount() + lock.getWriteHoldCount();
+        }
+    }
+
+    /**
+     * Enters the hold of a resource; each call needs one of {@link #leave}.
+     *
+     * @param key the resource
+     * @return its hold
+     */
+    public Hold enter(LockKey key) {
+        return holds.compute(key, (k, existing) -> {
+            Hold hold = existing == null ? new Hold() : existing;
+            hold.useCount++;
+            return hold;
+        });
+    }
+
+    /**
+     * Leaves the hold of a resource; the last call removes it.
+     *
+     * @param key the resource
+     */
+    public void leave(LockKey key) {
+        holds.computeIfPresent(key, (k, hold) -> --hold.useCount == 0 ? null : hold);
+    }
+
+    /**
+     * The hold of a resource.
+     *
+     * @param key the resource
+     * @return its hold; null if no thread holds the lock or waits for it
+     */
+    public Hold get(LockKey key) {
+        return holds.get(key);
+    }
+}

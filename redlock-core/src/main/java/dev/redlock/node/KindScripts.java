@@ -1,0 +1,104 @@
+package dev.redlock.node;
+
+import dev.redlock.resp.RespWriter;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The scripts of one {@link LockKind} other than {@link LockKind#PLAIN}, and the commands that run them. They are
+ * loaded at the first use, so clients without such locks do not pay for them. The handshake does not load them either: a node
+ * that meets one for the first time replies {@code NOSCRIPT} and gets its source.
+ *
+ * @threading immutable
+ */
+final class KindScripts {
+
+    /** {@code $0}, an empty bulk string. */
+    private static final byte[] EMPTY = {'$', '0', '\r', '\n', '\r', '\n'};
+
+    private final byte[][] sources = new byte[CommandKind.values().length][];
+    /** {@code $7 EVALSHA $40 <sha>} */
+    private final byte[][] evalSha = new byte[sources.length][];
+    /** {@code $4 EVAL <source>} */
+    private final byte[][] eval = new byte[sources.length][];
+
+    private final LockKind lock;
+
+    /**
+     * Loads the scripts of sets when they are first used.
+     *
+     * @threading immutable
+     */
+    private static final class Sets {
+        private static final KindScripts SCRIPTS = new KindScripts(LockKind.SET);
+    }
+
+    /**
+     * Loads the scripts of readers when they are first used.
+     *
+     * @threading immutable
+     */
+    private static final class Readers {
+        private static final KindScripts SCRIPTS = new KindScripts(LockKind.READ);
+    }
+
+    /**
+     * Loads the scripts of writers when they are first used.
+     *
+     * @threading immutable
+     */
+    private static final class Writers {
+        private static final KindScripts SCRIPTS = new KindScripts(LockKind.WRITE);
+    }
+
+    private KindScripts(LockKind lock) {
+        this.lock = lock;
+        for (CommandKind command : CommandKind.values()) {
+            String name = lock.scriptName(command);
+            if (name != null) {
+                byte[] source = LockScripts.load(name);
+                sources[command.ordinal()] = source;
+                evalSha[command.ordinal()] = LockScripts.evalShaHead(source);
+                eval[command.ordinal()] = LockScripts.evalHead(source);
+            }
+        }
+    }
+
+    static KindScripts of(LockKind lock) {
+        return switch (lock) {
+            case SET -> Sets.SCRIPTS;
+            case READ -> Readers.SCRIPTS;
+            case WRITE -> Writers.SCRIPTS;
+            case PLAIN -> throw new IllegalArgumentException("the scripts of PLAIN are in LockScripts");
+        };
+    }
+
+    /** The script's source, borrowed. */
+    byte[] source(CommandKind command) {
+        return sources[command.ordinal()];
+    }
+
+    /** {@code EVALSHA <sha> K key1 ... keyK token arguments}, or {@code EVAL} with the source. */
+    void write(ByteBuf out, CommandKind kind, LockCommand command, boolean isEval) {
+        writeHead(out, kind, command.keyCount() * (kind.hasCounter() ? 2 : 1), isEval);
+        LockScripts.writeArguments(out, kind, command);
+        if (lock.hasIntention(kind) && command.intention() != null) {
+            LockScripts.writeValue(out, command.intention());
+        } else if (lock.hasIntention(kind)) {
+            out.writeBytes(EMPTY);
+        }
+    }
+
+    /** The same for a release that was kept. */
+    void writeRelease(ByteBuf out, UndeliveredRelease release, boolean isEval) {
+        writeHead(out, CommandKind.RELEASE, release.keyCount(), isEval);
+        out.writeBytes(release.resourceBulk());
+        LockScripts.writeValue(out, release.token());
+    }
+
+    private void writeHead(ByteBuf out, CommandKind kind, int keyCount, boolean isEval) {
+        int argumentCount = 1 + kind.argumentCount() + (lock.hasIntention(kind) ? 1 : 0);
+        RespWriter.arrayHeader(out, 3 + keyCount + argumentCount);
+        out.writeBytes((isEval ? eval : evalSha)[kind.ordinal()]);
+        RespWriter.bulkInteger(out, keyCount);
+    }
+}

@@ -1,0 +1,50 @@
+package dev.redlock.node;
+
+/**
+ * A kind of lock: how its keys look on a node, so which scripts run the {@link CommandKind commands}. The replies mean
+ * the same for each kind.
+ *
+ * @threading immutable
+ */
+public enum LockKind {
+    /** One key with a token, by the published pattern. */
+    PLAIN(""),
+    /** Several keys with one token: a node takes all or none. */
+    SET("_set"),
+    /** One key with an entry for each reader, which expires by itself. */
+    READ("_read"),
+    /** The key of a plain lock, which readers exclude too. A waiting writer keeps new readers away. */
+    WRITE("_write");
+
+    private final String suffix;
+
+    LockKind(String suffix) {
+        this.suffix = suffix;
+    }
+
+    /** The name of the script resource of a command, without ending; null if there is none. */
+    String scriptName(CommandKind command) {
+        return switch (this) {
+            case PLAIN -> command.scriptName();
+            case SET -> switch (command) {
+                case RELEASE_MANY, RELEASE_MANY_FENCED -> null;
+                case REMAINING_TTL -> "remaining_ttl" + suffix;
+                default -> command.scriptName() + suffix;
+            };
+            case READ -> switch (command) {
+                case ACQUIRE, EXTEND, CHECK, RELEASE -> command.scriptName() + suffix;
+                default -> null;
+            };
+            case WRITE -> switch (command) {
+                case ACQUIRE, ACQUIRE_FENCED, RELEASE, RELEASE_FENCED -> command.scriptName() + suffix;
+                case EXTEND, RAISE, CHECK -> command.scriptName();
+                default -> null;
+            };
+        };
+    }
+
+    /** Whether a command has the name of the writer's intention after the other arguments. */
+    boolean hasIntention(CommandKind command) {
+        return this == WRITE && command.isAcquire();
+    }
+}

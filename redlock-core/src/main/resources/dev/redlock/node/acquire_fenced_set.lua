@@ -1,0 +1,51 @@
+-- Takes every key of a set if all are free, or none, and counts the grant: every counter of the set gets one number,
+-- which is greater than each of them was.
+-- KEYS[i] resource   KEYS[n + i] counter, n being half of the keys
+-- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counters in ms
+-- reply   v > 0               granted: every counter is v; a missing counter counts as (seconds since the epoch) * 2^20
+--         -n, n >= 0          refused: the last of the keys that exist expires in n ms
+--         -9007199254740991   refused: a key exists that never expires
+--         error               a counter is no count, or it has reached 2^53 - 1
+-- The counters come first: an error about them leaves no lock behind.
+local n = #KEYS / 2
+if redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
+  local longest = 0
+  for i = 1, n do
+    local ttl = redis.call('PTTL', KEYS[i])
+    if ttl == -1 then
+      return -9007199254740991
+    end
+    if ttl > longest then
+      longest = ttl
+    end
+  end
+  return -longest
+end
+local found = redis.call('MGET', unpack(KEYS, n + 1))
+local value = 0
+local is_any_missing = false
+for i = 1, n do
+  local count = tonumber(found[i] or '0')
+  if not count or count < 0 or count ~= math.floor(count) then
+    return redis.error_reply('FENCE the counter is no count, or it has reached its end')
+  end
+  if count == 0 then
+    is_any_missing = true
+  elseif count >= value then
+    value = count + 1
+  end
+end
+if is_any_missing then
+  value = math.max(value, tonumber(redis.call('TIME')[1]) * 1048576)
+end
+if value > 9007199254740991 then
+  return redis.error_reply('FENCE the counter is no count, or it has reached its end')
+end
+local text = string.format('%.0f', value)
+for i = 1, n do
+  redis.call('SET', KEYS[n + i], text, 'PX', ARGV[3])
+end
+for i = 1, n do
+  redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
+end
+return value

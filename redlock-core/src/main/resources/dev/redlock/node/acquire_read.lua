@@ -1,0 +1,25 @@
+-- Adds a reader, unless a writer holds the lock or waits for it.
+-- KEYS[1] resource: a string with the token of a writer, or a sorted set. A member of the set is the token of a reader
+--                   with its expiry, or that of a waiting writer with its expiry negated, both in ms since the epoch
+-- ARGV[1] token   ARGV[2] ttl in ms
+-- reply   1                   granted: the reader has an entry that expires after ttl
+--         -n, n >= 0          refused: the key of the writer expires in n ms, or its intention does
+--         -9007199254740991   refused: a key exists that never expires
+-- One expiry for each reader: a reader that dies does not stay for as long as others come. Entries from -now to now
+-- have expired. The key expires with its last entry.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local pruned = redis.pcall('ZREMRANGEBYSCORE', KEYS[1], string.format('%.0f', -now), string.format('%.0f', now))
+if type(pruned) == 'table' then
+  local ttl = redis.call('PTTL', KEYS[1])
+  return ttl == -1 and -9007199254740991 or -math.max(0, ttl)
+end
+local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+if first[2] and tonumber(first[2]) < 0 then
+  return tonumber(first[2]) + now
+end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return 1

@@ -1,0 +1,11 @@
+-- Releases the lock of a writer, or removes its intention.
+-- KEYS[1] resource, as in acquire_read
+-- ARGV[1] token of the lock, or name of the intention
+-- reply   1   the lock was ours and is deleted
+--         0   it was not; an intention of this name is removed
+-- MGET finds nothing in a sorted set, where GET is an error.
+if redis.call('MGET', KEYS[1])[1] == ARGV[1] then
+  return redis.call('DEL', KEYS[1])
+end
+redis.pcall('ZREM', KEYS[1], ARGV[1])
+return 0

@@ -1,0 +1,144 @@
+package dev.redlock.sim;
+
+import java.util.List;
+
+/** A command of a set of resources on a model node: what the scripts {@code *_set.lua} do. */
+final class FakeSet {
+
+    private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
+
+    private final FakeRedis redis;
+    private final List<String> keys;
+    private final List<String> counters;
+    private final List<String> arguments;
+
+    /** A command with its keys, then their counters if it has some, and the arguments after the token. */
+    FakeSet(FakeRedis redis, List<String> all, boolean hasCounters, List<String> arguments) {
+        int count = hasCounters ? all.size() / 2 : all.size();
+        this.redis = redis;
+        this.keys = all.subList(0, count);
+        this.counters = all.subList(count, all.size());
+        this.arguments = arguments;
+    }
+
+    List<String> keys() {
+        return keys;
+    }
+
+    long run(String command, String token) {
+        return switch (command) {
+            case "acquire" -> acquire(token);
+            case "acquire_fenced" -> acquireFenced(token);
+            case "release" -> release(token);
+            case "release_fenced" -> releaseFenced(token);
+            case "extend" -> extend(token);
+            case "raise" -> raise(token);
+            case "check" -> isOurs(token) ? 1 : 0;
+            case "remaining_ttl" -> remainingTtl();
+            default -> throw new IllegalStateException("the model has no script " + command + " of sets");
+        };
+    }
+
+    private long argument(int index) {
+        return Long.parseLong(arguments.get(index));
+    }
+
+    private boolean isFree() {
+        // EXISTS reads every key.
+        return keys.stream().filter(key -> redis.read(key) != null).count() == 0;
+    }
+
+    private long acquire(String token) {
+        if (!isFree()) {
+            return refusal();
+        }
+        keys.forEach(key -> redis.set(key, token, argument(0)));
+        return 1;
+    }
+
+    private long refusal() {
+        long longest = remainingTtl();
+        return longest == -1 ? NO_EXPIRY_REPLY : -Math.max(0, longest);
+    }
+
+    private long remainingTtl() {
+        long longest = -2;
+        for (String key : keys) {
+            redis.read(key);
+            long left = redis.pttl(key);
+            if (left == -1) {
+                return -1;
+            }
+            longest = Math.max(longest, left);
+        }
+        return longest;
+    }
+
+    private long acquireFenced(String token) {
+        if (!isFree()) {
+            return refusal();
+        }
+        long value = 0;
+        for (String counter : counters) {
+            String found = redis.read(counter);
+            if (found != null && !found.matches("[0-9]{1,18}")) {
+                return FakeRedis.COUNTER_ENDED;
+            }
+            value = Math.max(value, redis.countOf(counter) == 0 ? redis.counterSeed() : redis.countOf(counter) + 1);
+        }
+        if (value > FakeRedis.COUNTER_MAX) {
+            return FakeRedis.COUNTER_ENDED;
+        }
+        writeCounters(value, 1);
+        keys.forEach(key -> redis.set(key, token, argument(0)));
+        return redis.fenced(value);
+    }
+
+    private void writeCounters(long value, int ttlArgument) {
+        counters.forEach(counter -> redis.set(counter, Long.toString(value), argument(ttlArgument)));
+    }
+
+    private boolean isOurs(String token) {
+        return keys.stream().filter(key -> token.equals(redis.read(key))).count() == keys.size();
+    }
+
+    private long release(String token) {
+        return keys.stream().filter(key -> token.equals(redis.read(key)) && redis.delete(key)).count() == keys.size()
+                ? 1
+                : 0;
+    }
+
+    private long releaseFenced(String token) {
+        long reply = release(token);
+        for (String counter : counters) {
+            if (redis.read(counter) != null && redis.countOf(counter) < argument(0)) {
+                redis.set(counter, Long.toString(argument(0)), argument(1));
+            }
+        }
+        return reply;
+    }
+
+    private long extend(String token) {
+        if (keys.stream().anyMatch(key -> redis.read(key) != null && !token.equals(redis.read(key)))) {
+            return 0;
+        }
+        boolean isWhole = isOurs(token);
+        for (String key : keys) {
+            if (redis.find(key) == null) {
+                redis.set(key, token, argument(0));
+            } else {
+                redis.renew(key, token, argument(0));
+            }
+        }
+        return isWhole ? 1 : 2;
+    }
+
+    private long raise(String token) {
+        boolean isLower = counters.stream().allMatch(counter -> redis.countOf(counter) <= argument(0));
+        if (!isOurs(token) || !isLower) {
+            return 0;
+        }
+        writeCounters(argument(0), 1);
+        return 1;
+    }
+}
