@@ -38,7 +38,8 @@ import picocli.CommandLine.Spec;
             CompareDriverCommand.class, ContentionCommand.class, LeasesCommand.class, SoakCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
             LocksCommand.class, PlotsCommand.class},
-        synopsisSubcommandLabel = "[latency|throughput|compare|contention|leases|soak|chaos|scenarios|nodes|locks|plots]",
+        synopsisSubcommandLabel = "[latency|throughput|compare|contention|leases|"
+                + "soak|chaos|scenarios|nodes|locks|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {

@@ -5,8 +5,8 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * The scripts of one {@link LockKind} other than {@link LockKind#PLAIN}, and the commands that run them. They are
- * loaded at the first use, so clients without such locks do not pay for them. The handshake does not load them either: a node
- * that meets one for the first time replies {@code NOSCRIPT} and gets its source.
+ * loaded at the first use, so clients without such locks do not pay for them. The handshake does not load them either:
+ * a node that meets one for the first time replies {@code NOSCRIPT} and gets its source.
  *
  * @threading immutable
  */
