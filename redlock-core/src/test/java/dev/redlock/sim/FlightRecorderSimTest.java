@@ -25,8 +25,10 @@ class FlightRecorderSimTest {
     private static final String NODE = "node-\\d:1";
     private static final String NODES = NODE + "(, " + NODE + ")*";
     private static final String MS = "\\d+\\.\\d{3} ms";
+    /** A set of resources is in brackets. */
+    private static final String RESOURCES = "resource-\\d|\\[resource-\\d(?:, resource-\\d)*\\]";
     private static final Pattern LINE = Pattern.compile(" *(-?\\d+\\.\\d{3}) ms  (?:" + NODE
-            + "  [A-Z]+ -> [A-Z]+(?:: .+)?|(a lock whose name is overwritten|a lock without waiters|resource-\\d)"
+            + "  [A-Z]+ -> [A-Z]+(?:: .+)?|(a lock whose name is overwritten|a lock without waiters|" + RESOURCES + ")"
             + "(?: #(\\d+))?  (" + String.join("|", "attempt, asks " + NODES, "also asks " + NODES,
                     NODE + " (granted|refused|failed|has an unknown vote)( after " + MS + ")?(: .+)?",
                     "no answer within the node timeout from " + NODES,
