@@ -216,6 +216,27 @@ class ChaosTest {
         assertTrue(text.contains("killed"), text);
     }
 
+    /** Masters are lost, replicas promoted, slots moved, and whole clusters lost, more than one cluster at a time. */
+    @Test
+    void locksHoldDuringFaultsOfClusters() throws Exception {
+        String text = run("chaos", "--cluster-shards", "3", "--nodes", "3", "--duration", "12s", "--ttl", "1s",
+                "--seed",
+                "4", "--majority-loss", "--workers", "2");
+        assertTrue(text.contains("its replica is promoted for"), text);
+        assertTrue(text.contains("the slot has its next owner"), text);
+        assertRefused("needs --cluster-shards", "chaos", "--faults", "fail_over");
+        assertRefused("report their own addresses", "chaos", "--cluster-shards", "3", "--faults", "cut");
+    }
+
+    /** At least the first node is replaced by joint lists, while nodes and workers fail. */
+    @Test
+    void locksHoldWhileTheListOfNodesChanges() throws Exception {
+        String text = run("chaos", "--change-nodes", "--nodes", "3", "--duration", "14s", "--ttl", "500ms", "--hold",
+                "15ms", "--node-timeout", "250ms", "--seed", "2", "--workers", "2");
+        assertTrue(text.contains("starts again with nodes [0, 1, 2] and [3, 1, 2]"), text);
+        assertTrue(text.contains("starts again with nodes [3, 1, 2] and [3, 4, 2]"), text);
+    }
+
     @Test
     void clockStepsRunOrReportWhyNot() throws Exception {
         if (ClockLibrary.find().isEmpty()) {

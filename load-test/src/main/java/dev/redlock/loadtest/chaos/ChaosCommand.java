@@ -40,6 +40,8 @@ import picocli.CommandLine.Spec;
             "  load-test chaos --seed 42 --duration 30s   the same plan again",
             "  load-test chaos --majority-loss --duration 10m",
             "  load-test chaos --namespaces --duration 60s   the kernel drops packets (root)",
+            "  load-test chaos --nodes 3 --cluster-shards 3   each node is a cluster",
+            "  load-test chaos --nodes 3 --change-nodes   the list of nodes changes",
             "  load-test chaos --tls --duration 30s   connections with TLS",
             "  load-test chaos --faults kill,pause --resources 1 --fenced all"})
 public final class ChaosCommand implements Callable<Integer> {
@@ -99,7 +101,7 @@ public final class ChaosCommand implements Callable<Integer> {
         List<String> arguments = new ArrayList<>(
                 spec.root().commandLine().getParseResult().originalArgs());
         arguments.addAll(List.of("--inside", prefix));
-        return NetworkRun.run(prefix, options.nodes(), ChildJvm.command(
+        return NetworkRun.run(prefix, options.targets(), ChildJvm.command(
                 List.of("-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir")), arguments));
     }
 

@@ -29,6 +29,10 @@ import picocli.CommandLine.Option;
 final class ChaosOptions {
     private static final Duration TTL_MIN = Duration.ofMillis(200);
 
+    /** The ttl with the allowed drift of the clients. */
+    private static final int DRIFT_PERCENT = 101;
+    private static final int DRIFT_MS = 2;
+
     @Option(names = "--duration", paramLabel = "TIME", defaultValue = "60s", converter = DurationConverter.class,
             description = "Duration of the faults (default: ${DEFAULT-VALUE}).")
     private Duration duration;
@@ -91,6 +95,16 @@ final class ChaosOptions {
                     + "redis-server of the PATH.")
     private boolean isTls;
 
+    @Option(names = "--cluster-shards", paramLabel = "N",
+            description = "Each node is a cluster of this many masters and a replica, 2 to 6: masters are lost, "
+                    + "replicas promoted, slots moved, and whole clusters lost (default: single masters).")
+    private int clusterShards;
+
+    @Option(names = "--change-nodes",
+            description = "The workers change their list of nodes by joint lists: each node is replaced, one after the "
+                    + "other, then two are added. Takes two thirds of a minute with three nodes and workers.")
+    private boolean isListChanged;
+
     @Option(names = "--inside", hidden = true, description = "Internal: runs in this network.")
     private String inside;
 
@@ -134,9 +148,19 @@ final class ChaosOptions {
         Options.require(line, nodeTimeout.compareTo(ttl) <= 0, "--node-timeout is longer than --ttl");
         require(line, !isNamespaced || isInside() || NodeNetwork.refusal().isEmpty(),
                 () -> "--namespaces: " + NodeNetwork.refusal().orElseThrow());
+        checkClusters(line);
         chooseFaults(line);
         if (seed == null) {
             seed = ThreadLocalRandom.current().nextLong(1_000_000_000);
+        }
+    }
+
+    private void checkClusters(CommandLine line) {
+        if (line.getParseResult().hasMatchedOption("--cluster-shards")) {
+            Options.requireRange(line, "--cluster-shards", clusterShards, 2, 6);
+            Options.require(line, !isListChanged, "--cluster-shards and --change-nodes exclude each other");
+            Options.require(line, !isTls && !isNamespaced && !isClockStepped,
+                    "--cluster-shards excludes --tls, --namespaces and --clock-steps: leave one of them out");
         }
     }
 
@@ -166,6 +190,15 @@ final class ChaosOptions {
                     ? ""
                     : ", and libfaketime, which is missing (a Debian package of that name)"));
         }
+        if (clusterShards == 0 && fault.isOfCluster()) {
+            return Optional.of("needs --cluster-shards");
+        }
+        if (clusterShards > 0 && fault.isOfProxy()) {
+            return Optional.of("the servers of a cluster report their own addresses");
+        }
+        if (clusterShards > 0 && (fault == Fault.KILL || fault == Fault.WIPE_MAJORITY)) {
+            return Optional.of("--cluster-shards has wipe and cluster_down in its place");
+        }
         if (fault == Fault.WIPE_MAJORITY && !isMajorityLoss) {
             return Optional.of("needs --majority-loss");
         }
@@ -179,11 +212,15 @@ final class ChaosOptions {
     }
 
     ChaosTerms terms() {
-        return new ChaosTerms(nodes, workers, duration, ttl, chosen, isMajorityLoss, !isUnguarded);
+        return new ChaosTerms(targets(), workers, duration, ttl, chosen, isMajorityLoss, !isUnguarded,
+                clusterShards > 0, isListChanged);
     }
 
     RedisNodesContext nodesContext() {
-        RedisNodesContext context = new RedisNodesContext().count(nodes).appendOnly(true).tls(isTls);
+        if (clusterShards > 0) {
+            return ChaosClusters.enabled(new RedisNodesContext(), nodes, clusterShards);
+        }
+        RedisNodesContext context = new RedisNodesContext().count(targets()).appendOnly(true).tls(isTls);
         network().ifPresent(network -> context.places(network.places()));
         if (isClockStepped) {
             context.clockLibrary(ClockLibrary.find().orElseThrow());
@@ -206,6 +243,22 @@ final class ChaosOptions {
 
     int nodes() {
         return nodes;
+    }
+
+    /** The nodes that faults hit, of all lists. */
+    int targets() {
+        return isListChanged ? ListRollout.nodeCount(nodes) : nodes;
+    }
+
+    ListRollout lists() {
+        return isListChanged
+                ? ListRollout.ofAll(nodes, workers, ttl.toMillis() * DRIFT_PERCENT / 100 + DRIFT_MS)
+                : ListRollout.none(nodes, workers);
+    }
+
+    /** The masters of each node that is a cluster; 0 for single masters. */
+    int clusterShards() {
+        return clusterShards;
     }
 
     int workers() {
@@ -239,7 +292,7 @@ final class ChaosOptions {
 
     /** The network of the nodes, if this program runs inside of one. */
     Optional<NodeNetwork> network() {
-        return Optional.ofNullable(inside).map(prefix -> new NodeNetwork(prefix, nodes));
+        return Optional.ofNullable(inside).map(prefix -> new NodeNetwork(prefix, targets()));
     }
 
     /** The faults that this run excludes, with the reasons. */

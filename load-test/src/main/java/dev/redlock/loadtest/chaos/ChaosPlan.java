@@ -27,6 +27,10 @@ final class ChaosPlan {
     private static final int RESEND_MS = 4000;
     /** A margin for the start of a server, the whole seconds of its uptime, and the rounding of the guard. */
     private static final int GUARD_MS = 3000;
+    /** The same for a cluster: it elects a replica, clients notice, and the silence of the changed slots ends. */
+    private static final int CLUSTER_MS = 7000;
+    /** Of the resource whose slot a fault of a cluster concerns. */
+    private static final int DRAWS = 1 << 16;
 
     private final ChaosTerms terms;
     private final SplittableRandom random;
@@ -93,16 +97,22 @@ final class ChaosPlan {
 
     private ChaosStep step(long atMs, Fault fault, List<Integer> targets) {
         int lengthMs = between(fault.lengthMsMin(), fault.lengthMsMax());
-        int amountMs = switch (fault) {
+        int amount = switch (fault) {
             case SLOW -> between(DELAY_MS_MIN, DELAY_MS_MAX);
             case CLOCK_STEP -> between(STEP_MS_MIN, STEP_MS_MAX) * (random.nextBoolean() ? 1 : -1);
-            default -> 0;
+            default -> terms.isClustered() ? random.nextInt(DRAWS) : 0;
         };
+        return new ChaosStep(atMs, fault, targets, lengthMs, lengthMs + recoveryMs(fault), amount);
+    }
+
+    private long recoveryMs(Fault fault) {
+        if (terms.isClustered() && !fault.isOfWorker()) {
+            return terms.maxTtl().toMillis() + CLUSTER_MS;
+        }
         boolean isQuarantined = fault.isQuarantined() && (terms.isGuarded() || !fault.isRestart());
-        long afterMs = isQuarantined
+        return isQuarantined
                 ? terms.maxTtl().toMillis() + GUARD_MS
                 : fault.isOfNetwork() ? RESEND_MS : RECONNECT_MS;
-        return new ChaosStep(atMs, fault, targets, lengthMs, lengthMs + afterMs, amountMs);
     }
 
     private int between(int min, int max) {

@@ -60,6 +60,10 @@ final class ChaosReport {
     private List<String> lockKeys(RedisNode node) throws IOException {
         List<String> keys = new ArrayList<>();
         try (AdminClient redis = node.connect()) {
+            if (options.clusterShards() > 0) {
+                // Otherwise a replica redirects. A key of a slot of another master is an error here.
+                redis.call("READONLY");
+            }
             for (Object key : (List<?>) redis.call("KEYS", "*")) {
                 String name = key.toString();
                 long ttlMs = (Long) redis.call("PTTL", name);

@@ -1,13 +1,7 @@
 package dev.redlock.loadtest.chaos;
 
-import dev.redlock.loadtest.faults.FaultProxy;
-import dev.redlock.loadtest.nodes.Data;
-import dev.redlock.loadtest.nodes.NodeState;
-import dev.redlock.loadtest.nodes.NodeUris;
-import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.result.IntervalLog;
-import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -15,8 +9,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -30,6 +27,9 @@ import java.util.stream.Stream;
 final class ChaosRun implements AutoCloseable {
     private static final Duration STOP_LIMIT = Duration.ofSeconds(20);
     private static final Duration SETTLE_LIMIT = Duration.ofSeconds(30);
+    /** Between two workers that start again, so that some are always locking. */
+    private static final Duration RESTART_GAP = Duration.ofMillis(700);
+    private static final long ROLL_OUT_POLL_MS = 50;
     /** The restart guard needs the ttl, one second for the rounding of uptimes, and the drift. */
     private static final Duration GUARD_ROOM = Duration.ofMillis(2200);
 
@@ -38,10 +38,14 @@ final class ChaosRun implements AutoCloseable {
     private final PrintWriter out;
     private final Path folder;
     private final Path records;
-    private final List<FaultProxy> proxies = new ArrayList<>();
+    private final ChaosVoters voters;
     private final List<WorkerProcess> workers = new ArrayList<>();
     private final WorkerTally tally = new WorkerTally();
     private final CountDownLatch cancelled = new CountDownLatch(1);
+    /** The workers with an open fault, which end or continue when it ends. */
+    private final Set<Integer> faulty = new HashSet<>();
+    private final ListRollout lists;
+    private long restartedNs;
     private int workerCount;
     private int killedCount;
     private final List<String> notes = new ArrayList<>();
@@ -57,9 +61,10 @@ final class ChaosRun implements AutoCloseable {
         this.out = out;
         this.folder = Files.createTempDirectory("redlock-chaos-");
         this.records = Files.createFile(folder.resolve("records"));
-        if (options.network().isEmpty()) {
-            nodes.nodes().forEach(node -> proxies.add(FaultProxy.open(addressOf(node))));
-        }
+        this.lists = options.lists();
+        this.voters = options.clusterShards() == 0
+                ? new ChaosMasters(nodes, options.network())
+                : ChaosClusters.form(nodes, options.clusterShards(), options.resources());
     }
 
     /** Carries out the run. It passed if the result has no failures. */
@@ -68,7 +73,7 @@ final class ChaosRun implements AutoCloseable {
         announce(plan);
         long votingNs = System.nanoTime() + (options.isGuarded() ? options.ttl().plus(GUARD_ROOM).toNanos() : 0);
         for (int i = 0; i < options.workers(); i++) {
-            workers.add(startWorker());
+            workers.add(startWorker(i));
         }
         awaitFirstSection();
         // The first section needs a majority; the plan counts on all nodes.
@@ -76,7 +81,7 @@ final class ChaosRun implements AutoCloseable {
         startNs = System.nanoTime();
         carryOut(plan);
         long endNs = System.nanoTime();
-        heal();
+        voters.heal();
         faults.healed(System.nanoTime());
         boolean isBusyAgain = awaitSectionAfter(endNs);
         stopWorkers();
@@ -87,6 +92,12 @@ final class ChaosRun implements AutoCloseable {
         if (faults.marks().isEmpty()) {
             tally.problem("no fault was injected: the plan has none, or was cut short before the first (a longer "
                     + "--duration has room for some)");
+        }
+        if (lists.changeCount() > 0) {
+            note(lists.doneCount() + " of " + lists.changeCount() + " changes of the list of nodes were made");
+        }
+        if (lists.changeCount() > 0 && lists.doneCount() == 0) {
+            tally.problem("the list of nodes did not change: a longer --duration has room for it");
         }
         if (!isBusyAgain) {
             tally.problem("too few sections were entered after everything was healed");
@@ -109,7 +120,7 @@ final class ChaosRun implements AutoCloseable {
                 "seed %d: %d faults in %d ms, at most %d of %d nodes bad at once; %d worker processes of %d threads,"
                         + " %d resources (%s fenced), ttl %d ms",
                 options.seed(), plan.size(), options.duration().toMillis(), options.terms().badNodesMax(),
-                options.nodes(), options.workers(), options.threads(), options.resources(), options.fenced(),
+                options.targets(), options.workers(), options.threads(), options.resources(), options.fenced(),
                 options.ttl().toMillis()));
         options.leftOut().forEach(line -> note("left out: " + line));
         String unplanned = options.terms()
@@ -132,20 +143,32 @@ final class ChaosRun implements AutoCloseable {
         out.println(line);
     }
 
-    private WorkerProcess startWorker() throws IOException {
-        List<String> addresses = new ArrayList<>();
-        for (RedisNode node : nodes.nodes()) {
-            NodeAddress own = addressOf(node);
-            addresses.add(NodeUris.of(
-                    proxies.isEmpty() ? own : NodeUris.at(own, proxies.get(node.index()).address())));
-        }
+    private WorkerProcess startWorker(int place) throws IOException {
         int number = workerCount++;
-        return WorkerProcess.start(number, folder,
-                ChaosWorkerCommand.arguments(number, addresses, nodes.tls(), records, options));
+        return WorkerProcess.start(number, folder, ChaosWorkerCommand.arguments(number,
+                addresses(lists.nodesOf(place)), addresses(lists.nextNodesOf(place)), nodes.tls(), records, options));
     }
 
-    private static NodeAddress addressOf(RedisNode node) {
-        return node.tlsAddress().orElse(node.address());
+    private List<String> addresses(List<Integer> list) {
+        List<String> all = voters.addresses();
+        return list.stream().map(all::get).toList();
+    }
+
+    /** Starts a worker again with other lists of nodes, if one is due. */
+    private void rollOut() throws IOException, InterruptedException {
+        OptionalInt due = lists.next(System.nanoTime());
+        if (due.isEmpty() || faulty.contains(due.getAsInt())
+                || System.nanoTime() - restartedNs < RESTART_GAP.toNanos()) {
+            return;
+        }
+        int place = due.getAsInt();
+        lists.advance(place);
+        out.printf("%9.3f s  %s%n", sinceStart(), lists.describe(place));
+        WorkerProcess former = workers.set(place, startWorker(place));
+        former.requestStop();
+        former.collect(tally, System.nanoTime() + STOP_LIMIT.toNanos());
+        restartedNs = System.nanoTime();
+        lists.ended(restartedNs);
     }
 
     private boolean awaitCancelled(long ms) throws InterruptedException {
@@ -209,62 +232,45 @@ final class ChaosRun implements AutoCloseable {
         awaitUntil(options.duration().toMillis());
     }
 
-    private boolean awaitUntil(long ms) throws InterruptedException {
-        return awaitCancelled(ms - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs));
+    private boolean awaitUntil(long ms) throws IOException, InterruptedException {
+        while (true) {
+            rollOut();
+            long leftMs = ms - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs);
+            boolean isCancelled = awaitCancelled(Math.min(leftMs, ROLL_OUT_POLL_MS));
+            if (isCancelled || leftMs <= 0) {
+                return isCancelled;
+            }
+        }
     }
 
     private void begin(ChaosStep step) throws IOException, InterruptedException {
         int target = step.target();
         switch (step.fault()) {
-            case KILL, WIPE -> nodes.node(target).kill();
-            case WIPE_MAJORITY -> step.targets().forEach(each -> nodes.node(each).kill());
-            case PAUSE -> nodes.node(target).pause();
-            case STALL -> proxies.get(target).stall();
-            case SLOW -> proxies.get(target).slow(Duration.ofMillis(step.amountMs()));
-            case MUTE -> proxies.get(target).mute();
-            case CUT -> proxies.get(target).cut();
-            case LINK_DOWN -> options.network().orElseThrow().cut(target);
-            case BLACKHOLE -> options.network().orElseThrow().loseReplies(target);
-            case NARROW -> options.network().orElseThrow().narrow(target);
-            case NETEM_DELAY, NETEM_LOSS, NETEM_REORDER ->
-                options.network().orElseThrow().netem(target, step.fault().netem());
-            case CLOCK_STEP -> nodes.node(target).setClock(Duration.ofMillis(step.amountMs()));
-            case WORKER_PAUSE -> workers.get(target).pause(step.lengthMs());
+            case WORKER_PAUSE -> {
+                faulty.add(target);
+                workers.get(target).pause(step.lengthMs());
+            }
             case WORKER_KILL -> {
+                faulty.add(target);
                 workers.get(target).kill();
                 killedCount++;
             }
+            default -> voters.begin(step);
         }
     }
 
     private void end(ChaosStep step) throws IOException, InterruptedException {
         int target = step.target();
         switch (step.fault()) {
-            case KILL -> nodes.node(target).start();
-            case WIPE -> nodes.node(target).restart(Data.LOST);
-            case WIPE_MAJORITY -> step.targets().forEach(each -> nodes.node(each).restart(Data.LOST));
-            case PAUSE -> nodes.node(target).resume();
-            case STALL, SLOW, MUTE, CUT -> proxies.get(target).pass();
-            case LINK_DOWN, BLACKHOLE, NARROW, NETEM_DELAY, NETEM_LOSS, NETEM_REORDER ->
-                options.network().orElseThrow().heal(target);
-            case CLOCK_STEP -> nodes.node(target).setClock(Duration.ZERO);
-            case WORKER_PAUSE -> workers.get(target).resume();
-            case WORKER_KILL -> workers.set(target, startWorker());
-        }
-    }
-
-    /** Ends the faults that a cancelled plan has left open. */
-    private void heal() throws IOException {
-        proxies.forEach(FaultProxy::pass);
-        for (int i = 0; options.network().isPresent() && i < options.nodes(); i++) {
-            options.network().get().heal(i);
-        }
-        for (RedisNode node : nodes.nodes()) {
-            if (node.state() == NodeState.PAUSED) {
-                node.resume();
-            } else if (node.state() == NodeState.STOPPED && cancelled.getCount() > 0) {
-                node.start();
+            case WORKER_PAUSE -> {
+                workers.get(target).resume();
+                faulty.remove(target);
             }
+            case WORKER_KILL -> {
+                workers.set(target, startWorker(target));
+                faulty.remove(target);
+            }
+            default -> voters.end(step);
         }
     }
 
@@ -285,7 +291,7 @@ final class ChaosRun implements AutoCloseable {
     @Override
     public void close() throws IOException {
         workers.forEach(WorkerProcess::abandon);
-        proxies.forEach(FaultProxy::close);
+        voters.close();
         if (isKept) {
             out.println("The records are kept in " + folder);
             return;

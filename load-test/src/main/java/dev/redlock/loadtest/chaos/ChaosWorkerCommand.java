@@ -38,8 +38,13 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
 
     @Option(names = "--worker", required = true)
     private int worker;
-    @Option(names = "--nodes", required = true, split = ",")
+    /** The address of a cluster has commas. */
+    private static final String SEPARATOR = " ";
+
+    @Option(names = "--nodes", required = true, split = SEPARATOR)
     private List<String> nodes;
+    @Option(names = "--next-nodes", split = SEPARATOR)
+    private List<String> nextNodes = List.of();
     @Option(names = "--records", required = true)
     private Path records;
     @Option(names = "--threads", required = true)
@@ -61,6 +66,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     @Option(names = "--seed", required = true)
     private long seed;
 
+    @Option(names = "--clusters")
+    private boolean isClustered;
+
     @Mixin
     private TlsFileOptions tlsFiles;
 
@@ -72,16 +80,22 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     }
 
     /** The command line of this command. */
-    static List<String> arguments(int worker, List<String> nodes, ClientTls tls, Path records,
+    static List<String> arguments(int worker, List<String> nodes, List<String> nextNodes, ClientTls tls, Path records,
             ChaosOptions options) {
         List<String> arguments = new ArrayList<>(List.of("chaos-worker", "--worker", Integer.toString(worker),
-                "--nodes", String.join(",", nodes),
+                "--nodes", String.join(SEPARATOR, nodes),
                 "--records", records.toString(), "--threads", Integer.toString(options.threads()), "--resources",
                 Integer.toString(options.resources()), "--fenced", options.fenced().name(), "--ttl",
                 options.ttl().toMillis() + "ms", "--hold", options.hold().toMillis() + "ms", "--guard",
                 (options.isGuarded() ? RestartGuardMode.FRESH_GROUP : RestartGuardMode.OFF).name(), "--node-timeout",
                 options.nodeTimeout().toMillis() + "ms", "--commands", options.commands().name(), "--seed",
                 Long.toString(options.seed() * 31 + worker)));
+        if (!nextNodes.isEmpty()) {
+            arguments.addAll(List.of("--next-nodes", String.join(SEPARATOR, nextNodes)));
+        }
+        if (options.clusterShards() > 0) {
+            arguments.add("--clusters");
+        }
         arguments.addAll(TlsFileOptions.arguments(tls));
         return arguments;
     }
@@ -119,6 +133,14 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
                 .flightRecordListener(text -> {
                 })
                 .reconnectDelayMs(20, 200);
+        if (!nextNodes.isEmpty()) {
+            context.nextNodes(nextNodes.toArray(String[]::new));
+        }
+        if (isClustered) {
+            // A master that was paused for longer serves requests that wait in its socket.
+            context.unansweredTimeoutMs(ChaosClusters.NODE_TIMEOUT_MS / 2)
+                    .clockSampleMs(ChaosClusters.NODE_TIMEOUT_MS / 2);
+        }
         return nodes.get(0).startsWith("rediss://") ? context.tls(tlsFiles.files().options()) : context;
     }
 
@@ -132,7 +154,7 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         List<Thread> running = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             SectionWorker sections = new SectionWorker(redlock, file, tally, worker, i, seed);
-            sections.plan(resources, fenced, ttl, hold);
+            sections.plan(resources, isClustered ? ChaosClusters.tagCount(resources) : 0, fenced, ttl, hold);
             workers.add(sections);
             running.add(new Thread(sections, "worker-" + i));
         }

@@ -38,6 +38,12 @@ public enum Fault {
     NETEM_REORDER(false, false, 500, 3000),
     /** The wall clock of the node jumps, ahead or back, and later jumps back to the right time. */
     CLOCK_STEP(false, false, 500, 3000),
+    /** Of a cluster: kill -9 of a master whose replica is promoted at once, and may lack writes; later a start. */
+    FAIL_OVER(true, false, 100, 1500),
+    /** Of a cluster: the slot of a resource moves to another master, with its keys. */
+    MOVE_SLOT(false, false, 200, 1500),
+    /** Of a cluster: kill -9 of all its servers, and later a start of them all without any data. */
+    CLUSTER_DOWN(true, false, 100, 1500),
     /** SIGSTOP to a worker process, later SIGCONT: longer than the ttl at times. */
     WORKER_PAUSE(false, true, 500, 3500),
     /** kill -9 of a worker process; another one replaces it. */
@@ -90,6 +96,11 @@ public enum Fault {
 
     boolean isOfNetem() {
         return !netem().isEmpty();
+    }
+
+    /** Whether only a cluster can have the fault. */
+    boolean isOfCluster() {
+        return this == FAIL_OVER || this == MOVE_SLOT || this == CLUSTER_DOWN;
     }
 
     boolean isOfWorker() {

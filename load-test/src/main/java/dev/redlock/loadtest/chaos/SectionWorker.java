@@ -45,6 +45,7 @@ final class SectionWorker implements Runnable {
     private final List<ResourceKey> keys = new ArrayList<>();
     private final List<AcquireOptions> options = new ArrayList<>();
     private int holdMsMax;
+    private int tagCount;
     private Duration ttl;
     private Fenced fenced;
     private long sectionCount;
@@ -60,12 +61,19 @@ final class SectionWorker implements Runnable {
         this.random = new SplittableRandom(seed + thread);
     }
 
-    void plan(int resources, Fenced whichFenced, Duration ttlOfAll, Duration hold) {
+    /** The name of a resource. With hash tags, some resources share a slot of a cluster. */
+    static String resource(int number, int tagCount) {
+        return tagCount == 0 ? "chaos/" + number : "chaos/{" + number % tagCount + "}/" + number;
+    }
+
+    /** Without hash tags if there are 0; otherwise sets have a tag in common. */
+    void plan(int resources, int hashTags, Fenced whichFenced, Duration ttlOfAll, Duration hold) {
+        tagCount = hashTags;
         holdMsMax = (int) hold.toMillis();
         ttl = ttlOfAll;
         fenced = whichFenced;
         for (int i = 0; i < resources; i++) {
-            keys.add(redlock.key("chaos/" + i));
+            keys.add(redlock.key(resource(i, tagCount)));
             AcquireOptions plain = AcquireOptions.ofTtl(ttl).waitUpTo(WAIT);
             options.add(fenced.isFenced(i) ? plain.fenced() : plain);
         }
@@ -96,7 +104,8 @@ final class SectionWorker implements Runnable {
         int first = random.nextInt(keys.size());
         int second = random.nextInt(keys.size());
         boolean isSet = random.nextInt(1000) < SETS_PER_MILLE && second != first
-                && fenced.isFenced(first) == fenced.isFenced(second);
+                && fenced.isFenced(first) == fenced.isFenced(second)
+                && (tagCount == 0 || first % tagCount == second % tagCount);
         return isSet ? new int[]{first, second} : new int[]{first};
     }
 

@@ -117,7 +117,8 @@ public final class RedisCluster {
         }
     }
 
-    private void awaitComplete() {
+    /** Waits until each running server sees all slots served. */
+    public void awaitComplete() {
         List<RedisNode> running = members.stream().filter(node -> node.state() == NodeState.RUNNING).toList();
         await("each server sees all slots served",
                 () -> running.stream()
@@ -205,10 +206,8 @@ public final class RedisCluster {
         String id = idOf(to);
         call(to, "CLUSTER", "SETSLOT", Integer.toString(slot), "NODE", id);
         call(from, "CLUSTER", "SETSLOT", Integer.toString(slot), "NODE", id);
-        for (RedisNode master : masters) {
-            if (master.state() == NodeState.RUNNING) {
-                call(master, "CLUSTER", "SETSLOT", Integer.toString(slot), "NODE", id);
-            }
+        for (RedisNode master : runningMasters()) {
+            call(master, "CLUSTER", "SETSLOT", Integer.toString(slot), "NODE", id);
         }
     }
 
@@ -217,6 +216,61 @@ public final class RedisCluster {
         startMove(slot, from, to);
         moveKeys(slot, from, to);
         endMove(slot, from, to);
+    }
+
+    /**
+     * All servers.
+     *
+     * @return in the order in which they were given
+     */
+    public List<RedisNode> members() {
+        return members;
+    }
+
+    /**
+     * The running servers that are masters now.
+     *
+     * @return in the order of {@link #members}
+     */
+    public List<RedisNode> runningMasters() {
+        return members.stream()
+                .filter(node -> node.state() == NodeState.RUNNING && replication(node).contains("role:master"))
+                .toList();
+    }
+
+    private static String replication(RedisNode node) {
+        return call(node, "INFO", "replication").asText();
+    }
+
+    /**
+     * Waits for a replica that has the data of its master.
+     *
+     * @return the first one
+     */
+    public RedisNode awaitReplica() {
+        List<RedisNode> found = new ArrayList<>();
+        await("a replica of " + members + " is in step",
+                () -> members.stream()
+                        .filter(node -> node.state() == NodeState.RUNNING
+                                && replication(node).contains("master_link_status:up"))
+                        .limit(1)
+                        .peek(found::add)
+                        .count() > 0);
+        return found.get(0);
+    }
+
+    /**
+     * The master of a replica.
+     *
+     * @param replica the replica
+     * @return the master that it knows
+     */
+    public RedisNode masterOf(RedisNode replica) {
+        String known = replication(replica);
+        return members.stream()
+                .filter(node -> known.contains("master_port:" + node.address().port() + "\r"))
+                .findFirst()
+                .orElseThrow();
     }
 
     private static String idOf(RedisNode node) {
@@ -229,7 +283,7 @@ public final class RedisCluster {
                 () -> call(replica, "CLUSTER", "NODES").asText().contains(idOf(master)));
         call(replica, "CLUSTER", "REPLICATE", idOf(master));
         await(replica + " is in step with " + master,
-                () -> call(replica, "INFO", "replication").asText().contains("master_link_status:up"));
+                () -> replication(replica).contains("master_link_status:up"));
     }
 
     /**
@@ -245,7 +299,7 @@ public final class RedisCluster {
             call(replica, "CLUSTER", "FAILOVER");
         }
         await(replica + " is a master",
-                () -> call(replica, "INFO", "replication").asText().contains("role:master"));
+                () -> replication(replica).contains("role:master"));
     }
 
     @Override

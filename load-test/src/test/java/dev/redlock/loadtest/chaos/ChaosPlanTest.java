@@ -55,7 +55,7 @@ class ChaosPlanTest {
         }
         assertEquals(EnumSet.complementOf(EnumSet.of(Fault.CLOCK_STEP)), used);
         ChaosTerms onlyKills = new ChaosTerms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.of(Fault.KILL),
-                false, true);
+                false, true, false, false);
         List<ChaosStep> kills = ChaosPlan.of(1, onlyKills);
         assertFalse(kills.isEmpty());
         assertTrue(kills.stream().allMatch(step -> step.fault() == Fault.KILL));
@@ -64,7 +64,7 @@ class ChaosPlanTest {
     @Test
     void withClockStepsOneNodeIsBadAtATime() {
         ChaosTerms stepped = new ChaosTerms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
-                List.of(Fault.values()), false, true);
+                List.of(Fault.values()), false, true, false, false);
         for (long seed = 0; seed < SEEDS; seed++) {
             assertTrue(mostBadNodes(ChaosPlan.of(seed, stepped)) <= 1, "seed " + seed);
         }
@@ -73,10 +73,26 @@ class ChaosPlanTest {
     @Test
     void wipedMajorityHasDistinctNodes() {
         List<ChaosStep> wipes = ChaosPlan.of(3, new ChaosTerms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
-                List.of(Fault.WIPE_MAJORITY), true, false));
+                List.of(Fault.WIPE_MAJORITY), true, false, false, false));
         assertTrue(wipes.size() > 10, wipes::toString);
         wipes.forEach(step -> assertEquals(3, step.targets().stream().distinct().count(), step::toString));
         assertTrue(wipes.get(0).begins().startsWith("nodes "), wipes.get(0)::begins);
+    }
+
+    /** A slot with a new owner is silent for longer than maxTtl, so a minority rule must count it as bad meanwhile. */
+    @Test
+    void aClusterIsBadUntilItsSilenceHasEnded() {
+        ChaosTerms clustered = new ChaosTerms(3, 2, Duration.ofSeconds(60), Duration.ofSeconds(2),
+                List.of(Fault.WIPE, Fault.PAUSE, Fault.FAIL_OVER, Fault.MOVE_SLOT, Fault.CLUSTER_DOWN,
+                        Fault.WORKER_KILL),
+                false, true, true, false);
+        for (long seed = 0; seed < SEEDS; seed++) {
+            List<ChaosStep> plan = ChaosPlan.of(seed, clustered);
+            assertTrue(mostBadNodes(plan) <= 1, "seed " + seed);
+            plan.stream()
+                    .filter(step -> !step.fault().isOfWorker())
+                    .forEach(step -> assertTrue(step.healthyMs() - step.lengthMs() >= 9_000, step::toString));
+        }
     }
 
     private static boolean isSameTargetAt(ChaosStep other, ChaosStep step) {
@@ -103,6 +119,6 @@ class ChaosPlanTest {
             faults.remove(Fault.WIPE_MAJORITY);
         }
         return new ChaosTerms(5, 3, Duration.ofSeconds(30), Duration.ofSeconds(2), List.copyOf(faults), isMajorityLoss,
-                true);
+                true, false, false);
     }
 }

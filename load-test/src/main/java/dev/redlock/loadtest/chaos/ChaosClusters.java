@@ -1,0 +1,129 @@
+package dev.redlock.loadtest.chaos;
+
+import dev.redlock.loadtest.nodes.RedisCluster;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Clusters as voters, each with a replica of one of its masters. The servers keep no data on their disks, so each
+ * restart loses keys.
+ *
+ * @threading caller-confined
+ */
+final class ChaosClusters implements ChaosVoters {
+    /** A cluster that lost a master elects the replica after this time. */
+    static final int NODE_TIMEOUT_MS = 1_000;
+
+    private final List<RedisCluster> clusters = new ArrayList<>();
+    private final int resourceCount;
+    private final int tagCount;
+    /** The ends of the open faults, by voter. */
+    private final Map<Integer, Runnable> ends = new HashMap<>();
+
+    private ChaosClusters(int resourceCount) {
+        this.resourceCount = resourceCount;
+        this.tagCount = tagCount(resourceCount);
+    }
+
+    /** Options for the servers of so many clusters. */
+    static RedisNodesContext enabled(RedisNodesContext context, int clusterCount, int shards) {
+        return RedisCluster.enabled(context.count(clusterCount * (shards + 1)), NODE_TIMEOUT_MS);
+    }
+
+    /** Forms clusters of so many masters and a replica each. */
+    static ChaosClusters form(RedisNodes nodes, int shards, int resourceCount) {
+        ChaosClusters formed = new ChaosClusters(resourceCount);
+        for (int i = 0; i < nodes.size(); i += shards + 1) {
+            List<RedisNode> servers = nodes.nodes().subList(i, i + shards + 1);
+            RedisCluster cluster = RedisCluster.form(servers, shards);
+            cluster.replicate(servers.get(shards), cluster.ownerOf(formed.resource(0)));
+            formed.clusters.add(cluster);
+        }
+        return formed;
+    }
+
+    /** The number of hash tags: resources with the same tag share a slot, and fencing tokens or not. */
+    static int tagCount(int resourceCount) {
+        return Math.max(1, resourceCount / 4) * 2;
+    }
+
+    private String resource(int draw) {
+        return SectionWorker.resource(draw % resourceCount, tagCount);
+    }
+
+    @Override
+    public List<String> addresses() {
+        return clusters.stream().map(RedisCluster::address).toList();
+    }
+
+    @Override
+    public void begin(ChaosStep step) {
+        ends.put(step.target(), begin(step.fault(), clusters.get(step.target()), step.amount()));
+    }
+
+    private Runnable begin(Fault fault, RedisCluster cluster, int draw) {
+        return switch (fault) {
+            case WIPE -> kill(List.of(cluster.ownerOf(resource(draw))));
+            case CLUSTER_DOWN -> kill(cluster.members());
+            case PAUSE -> pause(cluster.ownerOf(resource(draw)));
+            case FAIL_OVER -> failOver(cluster);
+            case MOVE_SLOT -> move(cluster, resource(draw), draw);
+            default -> throw new IllegalArgumentException(fault + " is no fault of a cluster");
+        };
+    }
+
+    private static Runnable kill(List<RedisNode> servers) {
+        servers.forEach(RedisNode::kill);
+        return () -> servers.forEach(RedisNode::start);
+    }
+
+    private static Runnable pause(RedisNode server) {
+        server.pause();
+        return server::resume;
+    }
+
+    private static Runnable failOver(RedisCluster cluster) {
+        RedisNode replica = cluster.awaitReplica();
+        RedisNode master = cluster.masterOf(replica);
+        Runnable restart = kill(List.of(master));
+        cluster.promote(replica, true);
+        return restart;
+    }
+
+    /** The slot is between its owners until the fault ends: new keys are set at the next owner. */
+    private static Runnable move(RedisCluster cluster, String resource, int draw) {
+        cluster.awaitComplete();
+        int slot = RedisCluster.slotOf(resource);
+        RedisNode from = cluster.ownerOf(resource);
+        List<RedisNode> others = new ArrayList<>(cluster.runningMasters());
+        others.remove(from);
+        RedisNode to = others.get(draw % others.size());
+        cluster.startMove(slot, from, to);
+        return () -> {
+            cluster.moveKeys(slot, from, to);
+            cluster.endMove(slot, from, to);
+        };
+    }
+
+    @Override
+    public void end(ChaosStep step) {
+        ends.remove(step.target()).run();
+    }
+
+    @Override
+    public void heal() {
+        List.copyOf(ends.values()).forEach(Runnable::run);
+        ends.clear();
+        clusters.forEach(RedisCluster::awaitComplete);
+    }
+
+    @Override
+    public void close() {
+        // The servers belong to the caller.
+    }
+}
