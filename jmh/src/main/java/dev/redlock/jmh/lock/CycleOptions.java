@@ -1,10 +1,13 @@
 package dev.redlock.jmh.lock;
 
 import dev.redlock.IdlePolicy;
+import dev.redlock.loadtest.nodes.RedisCluster;
+import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.rig.LoadPlan;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
@@ -20,6 +23,7 @@ import picocli.CommandLine.Spec;
  */
 final class CycleOptions {
 
+    private static final int CLUSTER_NODE_TIMEOUT_MS = 15_000;
     private static final int OUTSTANDING_MAX = 16_384;
     private static final double SECONDS_MIN = 0.1;
     private static final int SECONDS_MAX = 3_600;
@@ -30,6 +34,9 @@ final class CycleOptions {
 
     @Option(names = "--start", description = "start this number of nodes instead, and end them afterwards")
     private int startCount;
+
+    @Option(names = "--cluster-shards", description = "start each node as a cluster of this number of masters")
+    private int clusterShards;
 
     @Option(names = "--in-process", description = "no servers, but this number of model nodes inside each event "
             + "loop; for cycle-run only")
@@ -74,6 +81,7 @@ final class CycleOptions {
     private CommandSpec spec;
 
     private RedisNodes started;
+    private final List<String> clusters = new ArrayList<>();
 
     CycleOptions() {
         // picocli fills the fields.
@@ -89,6 +97,11 @@ final class CycleOptions {
                 "--nodes names a node twice: each vote has to come from a server of its own");
         require(startCount >= 0 && startCount <= RedisNodesContext.COUNT_MAX,
                 "--start is " + startCount + ": expected 1 to " + RedisNodesContext.COUNT_MAX);
+        require(clusterShards == 0 || startCount > 0 && !isUnix,
+                "--cluster-shards is for --start, without --unix-sockets");
+        require(clusterShards >= 0 && startCount * Math.max(1, clusterShards) <= RedisNodesContext.COUNT_MAX,
+                "--cluster-shards is " + clusterShards + ": at most " + RedisNodesContext.COUNT_MAX
+                        + " servers are started");
         require(!isUnix || startCount > 0, "--unix-sockets is for --start: with --nodes, write unix:///path");
         require(serverPids.isEmpty() || !nodes.isEmpty(),
                 "--server-pids is for --nodes: --start knows its own, and --in-process has none");
@@ -111,8 +124,16 @@ final class CycleOptions {
 
     /** Starts nodes for {@code --start}. */
     void startNodes() {
-        if (startCount > 0) {
-            started = RedisNodes.start(new RedisNodesContext().count(startCount).unixSocket(isUnix));
+        if (startCount == 0) {
+            return;
+        }
+        RedisNodesContext context = new RedisNodesContext().count(startCount * Math.max(1, clusterShards))
+                .unixSocket(isUnix);
+        started = RedisNodes.start(
+                clusterShards == 0 ? context : RedisCluster.enabled(context, CLUSTER_NODE_TIMEOUT_MS));
+        for (int i = 0; clusterShards > 0 && i < startCount; i++) {
+            List<RedisNode> servers = started.nodes().subList(i * clusterShards, (i + 1) * clusterShards);
+            clusters.add(RedisCluster.form(servers, clusterShards).address());
         }
     }
 
@@ -130,6 +151,9 @@ final class CycleOptions {
         }
         if (started == null) {
             return nodes.toArray(String[]::new);
+        }
+        if (!clusters.isEmpty()) {
+            return clusters.toArray(String[]::new);
         }
         return isUnix
                 ? started.nodes()
