@@ -20,8 +20,8 @@ import java.util.random.RandomGenerator;
 final class RenewalSpread {
 
     private static final long SPACING_NS = 10_000_000;
-    /** About four milliseconds: with 100 000 leases of 30 s, some 40 extensions. */
-    private static final long GROUP_NS = 1 << 22;
+    /** About a millisecond: with 100 000 leases of 30 s, some ten extensions. Other commands wait for one group. */
+    private static final long GROUP_NS = 1 << 20;
     private static final int LATER_DIVISOR = 8;
 
     private final RandomGenerator random;
