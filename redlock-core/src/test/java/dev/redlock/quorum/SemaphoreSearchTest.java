@@ -1,0 +1,64 @@
+package dev.redlock.quorum;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.quorum.SemaphoreSearch.Rule;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+
+/** The proof that slots never grant more permits than a semaphore has: a search through all states of a small model. */
+class SemaphoreSearchTest {
+
+    /** The number of states is part of the proof: a change of the model shows in it. */
+    private static void assertClean(long stateCount, int nodes, boolean isRestarting, int... permits) {
+        SemaphoreSearch search = new SemaphoreSearch(Rule.SLOTS, nodes, isRestarting, permits);
+        long startNs = System.nanoTime();
+        assertNull(search.run());
+        System.out.println("semaphore search, " + nodes + " nodes, permits of clients " + Arrays.toString(permits)
+                + (isRestarting ? ", restarts" : "") + ": " + search.stateCount() + " states, no violation, "
+                + (System.nanoTime() - startNs) / 1_000_000 + " ms");
+        assertEquals(stateCount, search.stateCount(), "states");
+    }
+
+    @Test
+    void threeClientsNeverHoldThreeOfTwoPermitsWhileNodesRestart() {
+        assertClean(23_631, 3, true, 2, 2, 2);
+    }
+
+    @Test
+    void fourClientsNeverHoldFourOfThreePermits() {
+        assertClean(676_422, 3, false, 3, 3, 3, 3);
+    }
+
+    @Test
+    void fiveNodesGrantNoMoreThanThePermits() {
+        assertClean(1_658_161, 5, false, 2, 2, 2);
+    }
+
+    /** While the number changes, there are never more permits than the greater number. */
+    @Test
+    void clientsWithDifferentNumbersOfPermitsShareTheSlots() {
+        assertClean(71_290, 3, true, 1, 2, 2);
+    }
+
+    private static void assertFound(Rule rule, int nodes, int... permits) {
+        String found = new SemaphoreSearch(rule, nodes, false, permits).run();
+        assertNotNull(found, "nothing was found");
+        assertTrue(found.startsWith("3 permits are held of 2"), found);
+    }
+
+    /** Three nodes with two grants each make three majorities: client A on 0 and 1, B on 1 and 2, C on 0 and 2. */
+    @Test
+    void findsThatAMajorityOfCountsIsTooMany() {
+        assertFound(Rule.MAJORITY_COUNT, 3, 2, 2, 2);
+        assertFound(Rule.MAJORITY_COUNT, 5, 2, 2, 2);
+    }
+
+    @Test
+    void findsThatAnotherNumberMustNotHaveOtherSlots() {
+        assertFound(Rule.SLOTS_NAMED_BY_COUNT, 3, 1, 2, 2);
+    }
+}
