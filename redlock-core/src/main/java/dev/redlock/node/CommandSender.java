@@ -186,7 +186,9 @@ final class CommandSender {
     }
 
     private boolean add(InFlightRequest request, int tag, boolean isRegistering) {
-        return isRegistering ? connection.addWithWakeUp(request, tag) : connection.add(request, tag);
+        return isRegistering && request instanceof LockRequest command
+                ? connection.addWithWakeUp(request, tag, command.keyCount())
+                : connection.add(request, tag);
     }
 
     /** Adds a batch of releases whose bytes are in the shared batch, if the node accepts it. */

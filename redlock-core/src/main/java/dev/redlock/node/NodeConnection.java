@@ -113,11 +113,11 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
      *
      * @return false if there is no memory for it
      */
-    boolean addWithWakeUp(InFlightRequest request, int tag) {
+    boolean addWithWakeUp(InFlightRequest request, int tag, int keyCount) {
         if (!add(WakeUpRequest.INSTANCE, 0)) {
             return false;
         }
-        wakeUps.onRegister();
+        wakeUps.onRegister(keyCount);
         return addSecond(request, tag);
     }
 

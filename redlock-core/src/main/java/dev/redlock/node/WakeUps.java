@@ -10,8 +10,8 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
  */
 final class WakeUps {
 
-    /** A fenced acquire may read the lock's key and the counter. */
-    private static final int KEYS_PER_COMMAND = 2;
+    /** A fenced acquire may read the counter of each key. */
+    private static final int READS_PER_KEY = 2;
     /** More registrations than one connection needs at the same time. */
     private static final int EXPECTED_MAX = 1 << 17;
     /** Pushes without a registration that are accepted: doubled ones of a proxy, and those about all keys. */
@@ -23,8 +23,8 @@ final class WakeUps {
     private long excessSinceNs;
 
     /** The client registers the keys that its next command reads. */
-    void onRegister() {
-        expectedCount = Math.min(EXPECTED_MAX, expectedCount + KEYS_PER_COMMAND);
+    void onRegister(int keyCount) {
+        expectedCount = Math.min(EXPECTED_MAX, expectedCount + READS_PER_KEY * keyCount);
     }
 
     /** Counts a push about one key, or about all keys; returns false if there were too many within a second. */

@@ -24,9 +24,16 @@ class WakeUpsTest {
 
     @Test
     void eachRegistrationAllowsThePushesOfTwoKeys() {
-        wakeUps.onRegister();
-        wakeUps.onRegister();
+        wakeUps.onRegister(1);
+        wakeUps.onRegister(1);
         acceptsExactly(4 + WakeUps.EXCESS_MAX, SECOND_NS);
+    }
+
+    /** A release of a set of 64 pushes each of its keys. */
+    @Test
+    void aCommandRegistersEachOfItsKeys() {
+        wakeUps.onRegister(64);
+        acceptsExactly(128 + WakeUps.EXCESS_MAX, SECOND_NS);
     }
 
     @Test
@@ -39,7 +46,7 @@ class WakeUpsTest {
     @Test
     void registrationsThatWereNeverPushedDoNotAddUpWithoutLimit() {
         for (int i = 0; i < 1_000_000; i++) {
-            wakeUps.onRegister();
+            wakeUps.onRegister(1);
         }
         acceptsExactly((1 << 17) + WakeUps.EXCESS_MAX, SECOND_NS);
     }
