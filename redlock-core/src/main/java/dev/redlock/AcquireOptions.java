@@ -2,6 +2,7 @@ package dev.redlock;
 
 import dev.redlock.engine.AcquireSpec;
 import dev.redlock.engine.Durations;
+import dev.redlock.engine.LockKey;
 import java.time.Duration;
 import java.util.Objects;
 
@@ -180,6 +181,28 @@ public final class AcquireOptions {
      */
     public AcquireOptions forWriting() {
         return new AcquireOptions(spec.forWriting());
+    }
+
+    /**
+     * Takes one permit of a semaphore, which has a number of them: so many holders have a permit at the same time, and
+     * no more. A permit is a lease like any other.
+     *
+     * <p>Each client gives the number. If two clients give different numbers, all of them together have at most the
+     * greater number of permits, and clients with the smaller number use no more than that. So the number can change
+     * while clients run. A semaphore and a plain lock of one name do not exclude each other. Permits have no fencing
+     * token.
+     *
+     * @param permitCount permits of the semaphore, 1 to 256: a search for a free permit looks at all of them with one
+     *                    command, which a node runs alone
+     * @return the changed options
+     * @throws IllegalArgumentException if the number is out of range
+     */
+    public AcquireOptions forPermitOf(int permitCount) {
+        if (permitCount < 1 || permitCount > LockKey.PERMITS_MAX) {
+            throw new IllegalArgumentException("permit count " + permitCount + " is out of range: a semaphore has 1 to "
+                    + LockKey.PERMITS_MAX + " permits");
+        }
+        return new AcquireOptions(spec.forPermitOf(permitCount));
     }
 
     /**

@@ -377,6 +377,26 @@ public final class Redlock implements AutoCloseable {
     }
 
     /**
+     * A view of a semaphore with the methods of {@link java.util.concurrent.Semaphore} that a lease allows. Views of a
+     * semaphore by one client share their permits.
+     *
+     * @param resource    the name of the semaphore
+     * @param permitCount its permits, as in {@link AcquireOptions#forPermitOf}
+     * @param options     how; the wait budget is that of each method of the view
+     * @return the view
+     * @throws IllegalArgumentException if the resource, the number of permits or the ttl is out of range, or the
+     *                                  options have {@link AcquireOptions#fenced}
+     */
+    public RedlockSemaphore asSemaphore(String resource, int permitCount, AcquireOptions options) {
+        Objects.requireNonNull(options, "options are null");
+        AcquireSpec spec = options.forPermitOf(permitCount).spec();
+        engine.config().terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
+        LockKey key = lockKey(resource);
+        spec.check(key);
+        return new RedlockSemaphore(engine, key, spec);
+    }
+
+    /**
      * Encodes the name of a lock. Keep the key if you lock the same resource often.
      *
      * @param resource the name to lock

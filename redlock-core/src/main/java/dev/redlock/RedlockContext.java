@@ -255,18 +255,23 @@ public final class RedlockContext {
      * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
      * @return this
      * @throws IllegalArgumentException if it starts or ends inside a character, or contains {@code :redlock:fence},
-     *                                  which names fencing counters
+     *                                  which names fencing counters, or {@code :redlock:permit}, which names permits
      */
     public RedlockContext keyPrefix(String prefix) {
         checkOpen();
         Objects.requireNonNull(prefix, "key prefix is null: give \"\" for none");
         LockKey.checkEncodable("key prefix", prefix);
-        if (prefix.contains(LockKey.COUNTER_MARK)) {
-            throw new IllegalArgumentException("key prefix \"" + SafeText.of(prefix) + "\" contains \""
-                    + LockKey.COUNTER_MARK + "\", which only names of fencing counters may: choose another prefix");
-        }
+        checkPrefixMark(prefix, LockKey.COUNTER_MARK, "fencing counters");
+        checkPrefixMark(prefix, LockKey.PERMIT_MARK, "permits");
         keyPrefix = prefix;
         return this;
+    }
+
+    private static void checkPrefixMark(String prefix, String mark, String owners) {
+        if (prefix.contains(mark)) {
+            throw new IllegalArgumentException("key prefix \"" + SafeText.of(prefix) + "\" contains \"" + mark
+                    + "\", which only names of " + owners + " may: choose another prefix");
+        }
     }
 
     /**

@@ -133,6 +133,28 @@ class ClusterTest extends VirtualTest {
     }
 
     @Test
+    void thePermitsOfASemaphoreAreOnOneMaster() {
+        VirtualWorld.Client client = clusterWorld();
+        for (FakeCluster.Member owner : List.of(first, second, third)) {
+            String resource = resourceOf(owner, 3);
+            List<Lease> leases = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                leases.add(acquired(get(client.redlock().acquireAsync(resource, options().forPermitOf(4)))));
+            }
+            world.runMs(5);
+            assertEquals(4, owner.redis().keys().size(), () -> owner.redis().keys().toString());
+            var waiting = client().redlock().acquireAsync(resource, options().forPermitOf(4).waitUpTo(TTL));
+            world.runMs(50);
+            leases.forEach(this::release);
+            assertEquals(ReleaseOutcome.RELEASED, release(acquired(get(waiting))));
+            world.runMs(5);
+        }
+        Refusal.ofArgument("resource \"{a\" has a brace but no hash tag, so its permits are in different slots of a"
+                + " cluster: remove the brace, or write a complete {tag}",
+                () -> client.redlock().acquireAsync("{a", options().forPermitOf(4)));
+    }
+
+    @Test
     void readersAndWritersFollowTheirSlot() {
         VirtualWorld.Client client = clusterWorld();
         for (FakeCluster.Member owner : List.of(first, second, third)) {

@@ -17,7 +17,7 @@ import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 
 /** The behaviour of read-write locks, as {@link LockContract} has that of plain locks. */
-public abstract class ReadWriteContract extends ContractNodes {
+public abstract class ReadWriteContract extends SemaphoreContract {
 
     private static final AcquireOptions READ_ONCE = AcquireOptions.ofTtl(LONG).forReading().tryOnce();
     private static final AcquireOptions WRITE_ONCE = AcquireOptions.ofTtl(LONG).forWriting().tryOnce();

@@ -30,22 +30,34 @@ final class AcquireOperation {
 
     /** Starts the round of a new attempt, with a new token. */
     void start(PendingAcquire pending) {
+        LockKey key = pending.lease.key;
+        if (key.kind() == LockKind.PERMIT) {
+            conductor.permits().start(pending);
+        } else {
+            start(pending, key);
+        }
+    }
+
+    /** Starts the round of a new attempt for a key: that of the lease, or a slot of its semaphore. */
+    void start(PendingAcquire pending, LockKey key) {
         LeaseHandle lease = pending.lease;
         Claim claim = conductor.claims().take();
         claim.phase = Claim.Phase.ACQUIRING;
         claim.pending = pending;
-        claim.key = lease.key;
+        claim.key = key;
         claim.ttlMs = lease.ttlMs;
         claim.isFenced = lease.isFenced;
         claim.isWakeUpWanted = pending.plan != PendingAcquire.Plan.UNCONTENDED && isWakeUpPossible(pending);
-        claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlFree(lease.key)
-                || isRemainingTtlWanted(lease);
+        claim.isRemainingTtlWanted = claim.isWakeUpWanted || isRemainingTtlWanted(lease);
         claim.ttlMsMax = lease.ttlMs;
         pending.claim = claim;
         // t1: read before the first byte goes to a socket.
         long t1Ns = conductor.nowNs();
         conductor.tokens().next(claim.token, t1Ns);
-        conductor.intentions().prepare(pending, claim, t1Ns);
+        if (key.kind() != LockKind.PLAIN) {
+            claim.isRemainingTtlWanted |= isRemainingTtlFree(key);
+            conductor.intentions().prepare(pending, claim, t1Ns);
+        }
         claim.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
         if (lease.waitNs <= 0) {
             conductor.telemetry().onAcquireStarted(pending, t1Ns);
@@ -154,7 +166,7 @@ final class AcquireOperation {
     }
 
     /** Whether any node would push a change. A queue beyond the limit of registered keys polls. */
-    private boolean isWakeUpPossible(PendingAcquire pending) {
+    boolean isWakeUpPossible(PendingAcquire pending) {
         return pending.queue != null && conductor.scheduler().queues().mayRegister(pending.queue)
                 && conductor.wakeUpMask() != 0;
     }
@@ -196,7 +208,7 @@ final class AcquireOperation {
     /** A refusal that ends the acquisition reports the holder's ttl, and a refused {@code SET} does not contain it. */
     private boolean isHolderTtlQueryDue(Claim claim) {
         return conductor.config().commandMode() == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
-                && !claim.isFenced && !claim.isRemainingTtlWanted;
+                && !claim.isFenced && !claim.isRemainingTtlWanted && claim.pending.lease.key.kind() != LockKind.PERMIT;
     }
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
@@ -424,11 +436,12 @@ final class AcquireOperation {
      * others were not asked and all have refused, no node can have the token.
      */
     void rollBack(Claim claim) {
-        if (claim.phase == Claim.Phase.QUERYING_TTL) {
-            // The query has sent the release already.
+        if (claim.phase == Claim.Phase.QUERYING_TTL || claim.phase == Claim.Phase.SEARCHING) {
+            // The query has sent the release already; a search takes no lock.
             conductor.holderTtlQuery().untrack(claim);
             return;
         }
+        conductor.permits().onAttemptEnded(claim);
         conductor.stopTimer(claim.roundTimer);
         claim.pending.claim = null;
         claim.pending = null;

@@ -5,6 +5,7 @@ import static dev.redlock.quorum.Validity.NS_PER_MS;
 import dev.redlock.AcquireOutcome;
 import dev.redlock.LeaseState;
 import dev.redlock.node.FreeList;
+import dev.redlock.node.LockKind;
 import dev.redlock.node.Log;
 import dev.redlock.node.NodeView;
 import dev.redlock.node.VoteFailure;
@@ -173,6 +174,16 @@ final class AcquireScheduler {
     }
 
     void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        boolean isOneSlotTaken = reason == AcquireOutcome.Kind.CONTENDED
+                && pending.lease.key.kind() == LockKind.PERMIT && !loop.isShuttingDown();
+        if (isOneSlotTaken && conductor.permits().searchAgain(pending)) {
+            return;
+        }
+        onLockTaken(pending, reason);
+    }
+
+    /** An attempt has failed; for a semaphore, no slot is free or the attempt has failed otherwise. */
+    void onLockTaken(PendingAcquire pending, AcquireOutcome.Kind reason) {
         pending.state = PendingAcquire.State.BACKING_OFF;
         releaseSlot();
         conductor.telemetry().onAttemptFailed(reason);
@@ -240,8 +251,11 @@ final class AcquireScheduler {
     private void awaitPush(PendingAcquire pending, long nowNs, long delayNs) {
         long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
         // One millisecond more than the node said, because it rounds down.
-        pending.expiryNs = nowNs
+        long expiryNs = nowNs
                 + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
+        // The other slots of a semaphore expire as the last search has said.
+        boolean isOneOfSlots = pending.lease.key.kind() == LockKind.PERMIT && pending.isSlotPushed;
+        pending.expiryNs = isOneOfSlots ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
         long drawnNs = retryDelays.backstopNs();
         pending.backstopNs = Math.max(delayNs, drawnNs);
         if (Long.bitCount(pending.queue.registeredMask) == 1 && conductor.nodeCount() > 1) {

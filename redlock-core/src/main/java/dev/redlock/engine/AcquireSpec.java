@@ -17,11 +17,13 @@ import dev.redlock.node.LockKind;
  * @param isFenced          whether the lease gets a fencing token
  * @param isLossWatched     whether the nodes report changes of the lease's keys
  * @param holdNsMin         time from the acquisition before which the client sends no release
- * @param kind              the kind of lock: PLAIN, also for sets, READ or WRITE
+ * @param kind              the kind of lock: PLAIN, also for sets, READ, WRITE or PERMIT
+ * @param permitCount       permits of the semaphore; 0 for another kind
  * @threading               immutable
  */
 public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPolicy retryPolicy, LeaseListener listener,
-        int extensionCountMax, long holdNsMax, boolean isFenced, boolean isLossWatched, long holdNsMin, LockKind kind) {
+        int extensionCountMax, long holdNsMax, boolean isFenced, boolean isLossWatched, long holdNsMin, LockKind kind,
+        int permitCount) {
 
     /** Selects the value of the client's configuration. */
     public static final long UNSET = -1;
@@ -33,7 +35,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      * @return       the defaults
      */
     public static AcquireSpec ofTtl(long ttlMs) {
-        return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false, false, 0, LockKind.PLAIN);
+        return new AcquireSpec(ttlMs, UNSET, UNSET, null, null, 0, UNSET, false, false, 0, LockKind.PLAIN, 0);
     }
 
     /**
@@ -54,7 +56,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withWaitNs(long newWaitNs) {
         return new AcquireSpec(ttlMs, newWaitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, holdNsMin, kind);
+                isFenced, isLossWatched, holdNsMin, kind, permitCount);
     }
 
     /**
@@ -65,7 +67,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withMinValidityNs(long newMinValidityNs) {
         return new AcquireSpec(ttlMs, waitNs, newMinValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, holdNsMin, kind);
+                isFenced, isLossWatched, holdNsMin, kind, permitCount);
     }
 
     /**
@@ -76,7 +78,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withRetryPolicy(RetryPolicy newRetryPolicy) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, newRetryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, holdNsMin, kind);
+                isFenced, isLossWatched, holdNsMin, kind, permitCount);
     }
 
     /**
@@ -87,7 +89,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withListener(LeaseListener newListener) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, newListener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, holdNsMin, kind);
+                isFenced, isLossWatched, holdNsMin, kind, permitCount);
     }
 
     /**
@@ -99,7 +101,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withExtensions(int countMax, long newHoldNsMax) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, countMax, newHoldNsMax, isFenced,
-                isLossWatched, holdNsMin, kind);
+                isLossWatched, holdNsMin, kind, permitCount);
     }
 
     /**
@@ -109,7 +111,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withFence() {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, true,
-                isLossWatched, holdNsMin, kind);
+                isLossWatched, holdNsMin, kind, permitCount);
     }
 
     /**
@@ -119,7 +121,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withLossWatch() {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, true, holdNsMin, kind);
+                isFenced, true, holdNsMin, kind, permitCount);
     }
 
     /**
@@ -130,7 +132,7 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec withHoldNsMin(long newHoldNsMin) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, newHoldNsMin, kind);
+                isFenced, isLossWatched, newHoldNsMin, kind, permitCount);
     }
 
     /**
@@ -158,23 +160,44 @@ public record AcquireSpec(long ttlMs, long waitNs, long minValidityNs, RetryPoli
      */
     public AcquireSpec forReader() {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax, false,
-                false, holdNsMin, LockKind.READ);
+                false, holdNsMin, LockKind.READ, 0);
+    }
+
+    /**
+     * A copy that takes a permit of a semaphore.
+     *
+     * @param newPermitCount permits of the semaphore
+     * @return the copy
+     */
+    public AcquireSpec forPermitOf(int newPermitCount) {
+        return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
+                isFenced, isLossWatched, holdNsMin, LockKind.PERMIT, newPermitCount);
     }
 
     private AcquireSpec withKind(LockKind newKind) {
         return new AcquireSpec(ttlMs, waitNs, minValidityNs, retryPolicy, listener, extensionCountMax, holdNsMax,
-                isFenced, isLossWatched, holdNsMin, newKind);
+                isFenced, isLossWatched, holdNsMin, newKind, 0);
     }
 
-    /** Rejects options that contradict each other or the resources. */
-    void check(LockKey key) {
+    /**
+     * Rejects options that contradict each other or the resources.
+     *
+     * @param key the plain key of the resource, or that of a set
+     * @throws IllegalArgumentException if they do
+     */
+    public void check(LockKey key) {
         if (kind != LockKind.PLAIN && key.kind() != LockKind.PLAIN) {
             throw new IllegalArgumentException("resources " + key + " are a set, which cannot be locked for reading or"
-                    + " writing: use options without forReading() and forWriting(), or one resource");
+                    + " writing and is no semaphore: use options without forReading(), forWriting() and"
+                    + " forPermitOf(), or one resource");
         }
         if (kind == LockKind.READ && (isFenced || isLossWatched)) {
             throw new IllegalArgumentException("options for reading have " + (isFenced ? "fenced()" : "watchLoss()")
                     + ", which only writers and plain locks have: leave it out");
+        }
+        if (kind == LockKind.PERMIT && isFenced) {
+            throw new IllegalArgumentException("options for a permit have fenced(), which orders the holders of one"
+                    + " lock, and a semaphore has several at once: leave it out");
         }
     }
 }

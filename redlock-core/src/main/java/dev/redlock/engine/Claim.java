@@ -35,6 +35,8 @@ final class Claim extends LockRequest {
         RAISING,
         /** The attempt is refused and released; a query for the ttl of the holder's key is in progress. */
         QUERYING_TTL,
+        /** A node is asked for a free slot of a semaphore; the attempt follows with another claim. */
+        SEARCHING,
         /** A lease holds the lock. */
         HELD,
         /** The release round of a lease is in progress. */
@@ -174,6 +176,7 @@ final class Claim extends LockRequest {
             case ACQUIRING -> conductor.acquireOperation().onTimeout(this);
             case RAISING -> conductor.raiseOperation().onTimeout(this);
             case QUERYING_TTL -> conductor.holderTtlQuery().end(this);
+            case SEARCHING -> conductor.permits().onNoReply(this);
             default -> conductor.releaseOperation().onTimeout(this);
         }
     }
@@ -200,7 +203,13 @@ final class Claim extends LockRequest {
             switch (kind) {
                 case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onReply(this, nodeIndex, value);
                 case RAISE -> conductor.raiseOperation().onReply(this, nodeIndex, value);
-                case REMAINING_TTL -> conductor.holderTtlQuery().onReply(this, nodeIndex, value);
+                case REMAINING_TTL -> {
+                    if (phase == Phase.SEARCHING) {
+                        conductor.permits().onReply(this, nodeIndex, value);
+                    } else {
+                        conductor.holderTtlQuery().onReply(this, nodeIndex, value);
+                    }
+                }
                 case EXTEND -> conductor.extendOperation().onReply(this, nodeIndex, sequence, value);
                 case CHECK -> conductor.lossWatch().onReply(this, nodeIndex, value);
                 case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
@@ -242,7 +251,13 @@ final class Claim extends LockRequest {
             switch (kind) {
                 case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onNoReply(this, nodeIndex, vote, failure);
                 case RAISE -> conductor.raiseOperation().onNoReply(this, nodeIndex, vote);
-                case REMAINING_TTL -> conductor.holderTtlQuery().onNoReply(this, nodeIndex);
+                case REMAINING_TTL -> {
+                    if (phase == Phase.SEARCHING) {
+                        conductor.permits().onNoReply(this);
+                    } else {
+                        conductor.holderTtlQuery().onNoReply(this, nodeIndex);
+                    }
+                }
                 case EXTEND -> conductor.extendOperation().onNoReply(this, nodeIndex, sequence, vote, failure);
                 case CHECK -> {
                     // Nothing is known about the key: the next extension finds a loss.
@@ -260,7 +275,7 @@ final class Claim extends LockRequest {
         return switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
-            case REMAINING_TTL -> false;
+            case REMAINING_TTL -> phase == Phase.SEARCHING;
             // Also after the decision: one more holder is worth a message.
             case EXTEND -> phase == Phase.HELD && sequence == extendSequence;
             case CHECK -> phase == Phase.HELD;

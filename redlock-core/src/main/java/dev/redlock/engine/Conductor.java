@@ -68,6 +68,7 @@ final class Conductor implements NodeListener {
     private final HolderTtlQuery holderTtlQuery = new HolderTtlQuery(this);
     private final WatchOperation watchOperation = new WatchOperation(this);
     private final WriteIntentions intentions = new WriteIntentions(this);
+    private final PermitOperation permits;
     private final ExtendOperation extendOperation = new ExtendOperation(this);
     private final ReleaseOperation releaseOperation = new ReleaseOperation(this);
     private final LeaseKeeper keeper;
@@ -107,6 +108,7 @@ final class Conductor implements NodeListener {
         this.keeper = new LeaseKeeper(this, new RenewalSpread(random));
         this.shutdown = new Shutdown(this, loop);
         this.nextTurn = new NextTurn(loop, shutdown);
+        this.permits = new PermitOperation(this, random);
         this.scheduler = new AcquireScheduler(this, loop, new RetryDelays(random));
     }
 
@@ -390,6 +392,10 @@ final class Conductor implements NodeListener {
 
     WriteIntentions intentions() {
         return intentions;
+    }
+
+    PermitOperation permits() {
+        return permits;
     }
 
     WatchOperation watchOperation() {

@@ -61,13 +61,14 @@ final class FlightRecord {
     void appendTo(StringBuilder out, LockKey key) {
         Set<Integer> attempts = new HashSet<>();
         keys.forEach((number, owner) -> {
-            if (owner.equals(key)) {
+            if (key.includes(owner)) {
                 attempts.add(number);
             }
         });
         for (int i = 0; i < events.length(); i++) {
             boolean isOfNode = FlightEvent.of(events.kind(i)) == FlightEvent.NODE_STATE;
-            if (isOfNode || key.equals(events.subject(i)) || attempts.contains(events.number(i))) {
+            boolean isOfLock = events.subject(i) instanceof LockKey owner && key.includes(owner);
+            if (isOfNode || isOfLock || attempts.contains(events.number(i))) {
                 append(out, i);
             }
         }

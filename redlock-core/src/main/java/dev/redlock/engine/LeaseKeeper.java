@@ -240,6 +240,7 @@ final class LeaseKeeper {
         LeaseHandle lease = claim.lease;
         // A callback may reuse the lease, for another resource and with another listener.
         LockKey key = lease.key;
+        LockKey lockedKey = claim.key;
         int number = claim.number;
         LeaseListener listener = lease.listener;
         boolean isToBeKept = lease.isToBeKept(conductor);
@@ -248,7 +249,7 @@ final class LeaseKeeper {
         // Before the release is sent, because another client may acquire the lock afterwards.
         lease.end(state, releaseOutcome);
         try {
-            conductor.scheduler().queues().passStreak(claim);
+            conductor.scheduler().queues().passStreak(key, claim.streak);
             if (isToBeKept) {
                 conductor.releaseOperation().leave(claim);
             } else {
@@ -262,7 +263,7 @@ final class LeaseKeeper {
                 lease.completeExtend(extendOutcome);
             }
             UserCallbacks.notifyLost(listener, lease, state);
-            conductor.scheduler().queues().handOff(key);
+            conductor.scheduler().queues().handOff(key, lockedKey);
         }
     }
 

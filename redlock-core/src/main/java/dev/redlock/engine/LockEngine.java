@@ -47,6 +47,7 @@ public final class LockEngine {
     private final String transportDescription;
     private final LocalHolds localHolds = new LocalHolds();
     private final SharedHolds sharedHolds = new SharedHolds();
+    private final PermitHolds permitHolds = new PermitHolds();
     private final AtomicReference<CompletableFuture<CloseReport>> closing = new AtomicReference<>();
 
     LockEngine(ClientConfig config, Conductor[] conductors, List<EventLoopRunner> ownThreads,
@@ -300,10 +301,11 @@ public final class LockEngine {
             AcquireCallback callback) {
         config.terms().checkTtl(spec.ttlMs(), spec.minValidityNs());
         spec.check(key);
+        LockKey lockKey = key.as(spec.kind(), spec.permitCount());
         if (hasClusters) {
-            key.checkSlots(spec.isFenced());
+            lockKey.checkSlots(spec.isFenced());
         }
-        lease.start(conductorOf(key), key.as(spec.kind()), spec, waitNs, callback);
+        lease.start(conductorOf(key), lockKey, spec, waitNs, callback);
     }
 
     /** A resource always maps to the same event loop, whose local queue serves all its waiters. */
@@ -335,6 +337,11 @@ public final class LockEngine {
     /** @return the holds of the client's read-write lock views */
     public SharedHolds sharedHolds() {
         return sharedHolds;
+    }
+
+    /** @return the permits of the client's semaphore views */
+    public PermitHolds permitHolds() {
+        return permitHolds;
     }
 
     /** @return the nodes in configured order, once for each event loop; the masters of a cluster as known now */

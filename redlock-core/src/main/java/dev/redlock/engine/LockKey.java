@@ -6,12 +6,14 @@ import dev.redlock.node.SlotKey;
 import dev.redlock.resp.SafeText;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * The keys of a lock and of its fencing counter, each encoded once as a RESP bulk string. The key of a set of resources
@@ -23,6 +25,12 @@ public final class LockKey implements SlotKey {
 
     /** Follows the lock's key in the counter's key. No lock's key may contain it, so no lock's key is a counter. */
     public static final String COUNTER_MARK = ":redlock:fence";
+
+    /** Follows the semaphore's key in the key of each slot. No lock's key may contain it, so no lock is a slot. */
+    public static final String PERMIT_MARK = ":redlock:permit";
+
+    /** Permits of a semaphore at most. One command looks at all of them, and blocks its node meanwhile. */
+    public static final int PERMITS_MAX = 256;
 
     /** Resources of a set at most. The scripts pass twice as many keys to one command. */
     public static final int MEMBERS_MAX = 64;
@@ -37,8 +45,8 @@ public final class LockKey implements SlotKey {
     private final byte[] counterBulk;
     private final int nameLength;
     private final int hash;
-    /** The slot + 1; 0 until it is computed. */
-    private int slotNumber;
+    /** The slot of a cluster + 1; 0 until it is computed. */
+    private int clusterSlot;
     /** The plain keys of the resources, in the order of their names; null for a plain key. */
     private final LockKey[] members;
     private final LockKind kind;
@@ -46,17 +54,30 @@ public final class LockKey implements SlotKey {
     /** The keys of other kinds of lock of the resource; null until they are needed. Any thread may make them again. */
     private LockKey reading;
     private LockKey writing;
+    private LockKey permit;
+    /** The number of a slot of a semaphore; 0 for another key. */
+    private final int slotNumber;
+    /** The slots of a semaphore, each null until it is needed; null for another kind. Any thread may make one. */
+    private final LockKey[] slots;
+    /** The key of the command that looks at all slots of a semaphore; null until it is needed. */
+    private LockKey search;
 
     private LockKey(String prefix, String resource, byte[] name, byte[] counterName) {
+        this(prefix, resource, name, counterName, Arrays.hashCode(name), 0);
+    }
+
+    private LockKey(String prefix, String resource, byte[] name, byte[] counterName, int orderHash, int slotNumber) {
         this.prefix = prefix;
         this.resource = resource;
         this.bulk = bulkOf(name);
         this.counterBulk = bulkOf(counterName);
         this.nameLength = name.length;
         this.hash = Arrays.hashCode(name);
+        this.slotNumber = slotNumber;
         this.members = null;
+        this.slots = null;
         this.kind = LockKind.PLAIN;
-        this.orderHash = hash;
+        this.orderHash = orderHash;
     }
 
     private LockKey(LockKey plain, LockKind kind) {
@@ -66,21 +87,48 @@ public final class LockKey implements SlotKey {
         this.counterBulk = plain.counterBulk;
         this.nameLength = plain.nameLength;
         this.hash = plain.hash * 31 + kind.ordinal();
+        this.slotNumber = 0;
         this.members = new LockKey[]{plain};
+        this.slots = null;
         this.kind = kind;
         this.orderHash = plain.hash;
     }
 
+    /** A semaphore. No command has its bulk string, which differs from those with another number of permits. */
+    private LockKey(LockKey plain, int permitCount) {
+        this.prefix = plain.prefix;
+        this.resource = plain.resource;
+        this.bulk = Arrays.copyOf(plain.bulk, plain.bulk.length + Integer.BYTES);
+        ByteBuffer.wrap(bulk).putInt(plain.bulk.length, permitCount);
+        this.counterBulk = null;
+        this.nameLength = plain.nameLength;
+        this.hash = Arrays.hashCode(bulk);
+        this.slotNumber = 0;
+        this.members = new LockKey[]{plain};
+        this.slots = new LockKey[permitCount];
+        this.kind = LockKind.PERMIT;
+        this.orderHash = plain.hash;
+    }
+
     private LockKey(LockKey[] members) {
+        this(members, LockKind.SET, orderHashOf(members),
+                Arrays.stream(members).map(LockKey::resource).toList().toString());
+    }
+
+    private LockKey(LockKey[] members, LockKind kind, int orderHash, String resource) {
         this.prefix = members[0].prefix;
-        this.resource = Arrays.stream(members).map(LockKey::resource).toList().toString();
+        this.resource = resource;
         this.bulk = concatenated(Arrays.stream(members).map(LockKey::bulk).toArray(byte[][]::new));
-        this.counterBulk = concatenated(Arrays.stream(members).map(LockKey::counterBulk).toArray(byte[][]::new));
+        this.counterBulk = kind == LockKind.SET
+                ? concatenated(Arrays.stream(members).map(LockKey::counterBulk).toArray(byte[][]::new))
+                : null;
         this.nameLength = Arrays.stream(members).mapToInt(LockKey::nameLength).sum();
         this.hash = Arrays.hashCode(bulk);
+        this.slotNumber = 0;
         this.members = members;
-        this.kind = LockKind.SET;
-        this.orderHash = orderHashOf(members);
+        this.slots = null;
+        this.kind = kind;
+        this.orderHash = orderHash;
     }
 
     private static byte[] concatenated(byte[][] parts) {
@@ -123,12 +171,17 @@ public final class LockKey implements SlotKey {
                     + " are allowed (RedlockContext.resourceLengthMax)");
         }
         String key = prefix + resource;
-        if (key.contains(COUNTER_MARK)) {
-            throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + COUNTER_MARK
-                    + "\" with its prefix, which only names of fencing counters may: choose another name");
-        }
+        checkMark(key, resource, COUNTER_MARK, "fencing counters");
+        checkMark(key, resource, PERMIT_MARK, "permits");
         return new LockKey(prefix, resource, key.getBytes(StandardCharsets.UTF_8),
                 counterName(key).getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static void checkMark(String key, String resource, String mark, String owners) {
+        if (key.contains(mark)) {
+            throw new IllegalArgumentException("resource \"" + SafeText.of(resource) + "\" contains \"" + mark
+                    + "\" with its prefix, which only names of " + owners + " may: choose another name");
+        }
     }
 
     /**
@@ -193,8 +246,11 @@ public final class LockKey implements SlotKey {
      * without a tag has no such counter.
      */
     public static String counterName(String key) {
-        boolean hasBrace = key.indexOf('{') >= 0 || key.indexOf('}') >= 0;
-        return hasBrace ? key + COUNTER_MARK : key + COUNTER_MARK + ":{" + key + "}";
+        return hasBrace(key) ? key + COUNTER_MARK : key + COUNTER_MARK + ":{" + key + "}";
+    }
+
+    private static boolean hasBrace(String key) {
+        return key.indexOf('{') >= 0 || key.indexOf('}') >= 0;
     }
 
     /** Rejects unpaired surrogates: the encoder replaces each by a question mark, so two names could share one key. */
@@ -250,10 +306,15 @@ public final class LockKey implements SlotKey {
         return kind;
     }
 
-    /** Returns the key of another kind of lock of the resource. */
-    LockKey as(LockKind other) {
+    /**
+     * Returns the key of another kind of lock of the resource.
+     *
+     * @param permitCount permits of the semaphore, if it is one
+     */
+    LockKey as(LockKind other, int permitCount) {
         return switch (other) {
             case PLAIN, SET -> this;
+            case PERMIT -> asPermit(permitCount);
             case READ -> {
                 reading = reading == null ? new LockKey(this, other) : reading;
                 yield reading;
@@ -263,6 +324,73 @@ public final class LockKey implements SlotKey {
                 yield writing;
             }
         };
+    }
+
+    private LockKey asPermit(int permitCount) {
+        LockKey known = permit;
+        if (known == null || known.slots.length != permitCount) {
+            known = new LockKey(this, permitCount);
+            permit = known;
+        }
+        return known;
+    }
+
+    /** Returns the number of slots of a semaphore. */
+    int slotCount() {
+        return slots.length;
+    }
+
+    /**
+     * Returns a slot of a semaphore: the key of a plain lock. Its name does not contain the number of permits, so that
+     * clients with different numbers share the slots. Its hash tag keeps all slots in the cluster slot of the
+     * semaphore's name, as that of a counter does.
+     */
+    LockKey slotKey(int number) {
+        LockKey known = slots[number];
+        if (known == null) {
+            String suffix = counterName(prefix + resource).substring(prefix.length() + resource.length())
+                    .replace(COUNTER_MARK, PERMIT_MARK) + ":" + number;
+            byte[] name = (prefix + resource + suffix).getBytes(StandardCharsets.UTF_8);
+            known = new LockKey(prefix, resource + suffix, name, new byte[0], orderHash, number);
+            slots[number] = known;
+        }
+        return known;
+    }
+
+    /** Returns the number of this slot in its semaphore. */
+    int slotNumber() {
+        return slotNumber;
+    }
+
+    /** Returns the number of a slot of a semaphore from its name, which ends with it. */
+    static int slotNumberOf(ByteBuf name, int index, int length) {
+        int number = 0;
+        int unit = 1;
+        for (int i = index + length - 1; name.getByte(i) != ':'; i--) {
+            number += unit * (name.getByte(i) - '0');
+            unit *= 10;
+        }
+        return number;
+    }
+
+    /** Whether a key is this one, or a slot of this semaphore. */
+    boolean includes(LockKey other) {
+        return equals(other) || kind == LockKind.PERMIT && other.slotNumber < slots.length
+                && slotKey(other.slotNumber).equals(other);
+    }
+
+    /** Returns the key of the command that reads whether the lock is free: all slots of a semaphore. */
+    LockKey searchKey() {
+        if (kind != LockKind.PERMIT) {
+            return this;
+        }
+        LockKey known = search;
+        if (known == null) {
+            known = new LockKey(IntStream.range(0, slots.length).mapToObj(this::slotKey).toArray(LockKey[]::new),
+                    LockKind.PERMIT, orderHash, resource);
+            search = known;
+        }
+        return known;
     }
 
     /** Returns the number of resources. */
@@ -293,13 +421,13 @@ public final class LockKey implements SlotKey {
     /** Computed when it is first needed, because only clusters need it. Any thread may compute it again. */
     @Override
     public int slot() {
-        if (kind == LockKind.SET) {
+        if (members != null) {
             return members[0].slot();
         }
-        int known = slotNumber;
+        int known = clusterSlot;
         if (known == 0) {
             known = KeySlot.of(bulk, bulk.length - CRLF_BYTES - nameLength, nameLength) + 1;
-            slotNumber = known;
+            clusterSlot = known;
         }
         return known - 1;
     }
@@ -311,6 +439,10 @@ public final class LockKey implements SlotKey {
      * @throws IllegalArgumentException if they are
      */
     void checkSlots(boolean isFenced) {
+        if (kind == LockKind.PERMIT) {
+            checkPermitSlots();
+            return;
+        }
         for (int i = 0; i < memberCount(); i++) {
             if (member(i).slot() != slot()) {
                 throw new IllegalArgumentException("resources " + this + " are in different slots of a cluster: \""
@@ -320,6 +452,14 @@ public final class LockKey implements SlotKey {
             if (isFenced) {
                 member(i).checkCounterSlot();
             }
+        }
+    }
+
+    private void checkPermitSlots() {
+        String key = prefix + resource;
+        if (hasBrace(key) && hashTagOf(key) == null) {
+            throw new IllegalArgumentException("resource \"" + this + "\" has a brace but no hash tag, so its permits"
+                    + " are in different slots of a cluster: remove the brace, or write a complete {tag}");
         }
     }
 

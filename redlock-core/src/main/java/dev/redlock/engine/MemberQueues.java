@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The local queues of locks that have one resource among others: of sets. A push has the name of one resource, and a
- * lease of one resource may end for several queues.
+ * The local queues of locks that have one key among others: of sets and semaphores. A push has the name of one key, and
+ * a lease of one key may end for several queues.
  *
  * @threading event-loop-confined
  */
@@ -24,29 +24,57 @@ final class MemberQueues {
         private final List<WaitQueue> queues = new ArrayList<>();
     }
 
-    /** Adds a queue, unless its lock is plain: {@link WaitQueues} finds that by its own key. */
+    /**
+     * Adds a queue, unless its lock is plain: {@link WaitQueues} finds that by its own key. A semaphore has many slots,
+     * so its queue is added by {@link #addSlots} when it needs pushes.
+     */
     void add(WaitQueue queue) {
         LockKey key = queue.key;
-        for (int i = 0; key.kind() != LockKind.PLAIN && i < key.memberCount(); i++) {
-            Entry entry = entries.get(key.member(i));
-            if (entry == null) {
-                entry = new Entry();
-                entry.key = key.member(i);
-                entries.add(entry);
-            }
-            entry.queues.add(queue);
+        for (int i = 0; hasMembers(key) && i < key.memberCount(); i++) {
+            add(queue, key.member(i));
         }
+    }
+
+    /** Adds the queue of a semaphore, which the pushes of its slots wake from now on. */
+    void addSlots(WaitQueue queue) {
+        LockKey key = queue.key;
+        for (int i = 0; !queue.hasSlotEntries && i < key.slotCount(); i++) {
+            add(queue, key.slotKey(i));
+        }
+        queue.hasSlotEntries = true;
+    }
+
+    private void add(WaitQueue queue, LockKey member) {
+        Entry entry = entries.get(member);
+        if (entry == null) {
+            entry = new Entry();
+            entry.key = member;
+            entries.add(entry);
+        }
+        entry.queues.add(queue);
     }
 
     void remove(WaitQueue queue) {
         LockKey key = queue.key;
-        for (int i = 0; key.kind() != LockKind.PLAIN && i < key.memberCount(); i++) {
-            Entry entry = entries.get(key.member(i));
-            entry.queues.remove(queue);
-            if (entry.queues.isEmpty()) {
-                entries.remove(entry);
-            }
+        for (int i = 0; hasMembers(key) && i < key.memberCount(); i++) {
+            remove(queue, key.member(i));
         }
+        for (int i = 0; queue.hasSlotEntries && i < key.slotCount(); i++) {
+            remove(queue, key.slotKey(i));
+        }
+        queue.hasSlotEntries = false;
+    }
+
+    private void remove(WaitQueue queue, LockKey member) {
+        Entry entry = entries.get(member);
+        entry.queues.remove(queue);
+        if (entry.queues.isEmpty()) {
+            entries.remove(entry);
+        }
+    }
+
+    private static boolean hasMembers(LockKey key) {
+        return key.kind() != LockKind.PLAIN && key.kind() != LockKind.PERMIT;
     }
 
     boolean isEmpty() {

@@ -104,6 +104,14 @@ final class PendingAcquire {
     /** The name of the intention of a writer that waits; stale if {@link #isIntending} is false. */
     Token intention;
 
+    // Of an acquisition of a permit; stale for another kind.
+    /** The slot of the current attempt comes from a push. */
+    boolean isSlotPushed;
+    /** The last search has found no free slot, so the node pushes the next change of each slot. */
+    boolean hasSearched;
+    /** Searches for a free slot since the last one that found none. */
+    int searchCount;
+
     /** Times the acquisition for JFR; null if its event is off. */
     SharedStarts.Start<AcquireEvent> start;
 

@@ -51,14 +51,15 @@ final class ReleaseOperation {
         Claim claim = lease.claim;
         conductor.keeper().untrack(lease);
         lease.markReleasing();
-        // A callback may reuse the lease for another resource.
+        // A callback may reuse the lease for another resource, and the claim returns to its pool.
         LockKey key = lease.key;
-        conductor.scheduler().queues().passStreak(claim);
+        LockKey lockedKey = claim.key;
+        conductor.scheduler().queues().passStreak(key, claim.streak);
         start(claim);
         if (lease.isExtensionAccepted()) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
         }
-        conductor.scheduler().queues().handOff(key);
+        conductor.scheduler().queues().handOff(key, lockedKey);
     }
 
     private void start(Claim claim) {

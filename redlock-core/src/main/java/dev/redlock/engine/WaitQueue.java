@@ -17,6 +17,12 @@ final class WaitQueue extends Keyed {
     long registeredMask;
     /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
     boolean isHeldLocally;
+    /** The pushes of the slots of its semaphore reach it. */
+    boolean hasSlotEntries;
+    /** The slot that the next attempt asks for, because it has become free; null to choose one. */
+    LockKey slot;
+    /** The slot comes from a push. */
+    boolean isSlotPushed;
     private PendingAcquire head;
     private PendingAcquire tail;
 

@@ -67,14 +67,16 @@ final class WaitQueues {
      */
     void promoteNext(WaitQueue queue, LeaseHandle holder) {
         PendingAcquire head = queue.head();
-        // A reader does not hold up the next one.
-        LeaseHandle blocking = queue.key.kind() == LockKind.READ ? null : holder;
+        // A reader does not hold up the next one, nor does the holder of a permit.
+        boolean isShared = queue.key.kind() == LockKind.READ || queue.key.kind() == LockKind.PERMIT;
+        LeaseHandle blocking = isShared ? null : holder;
         queue.isHeldLocally = blocking != null;
         if (head == null) {
             unregister(queue);
             queues.remove(queue);
             memberQueues.remove(queue);
             queue.key = null;
+            queue.slot = null;
             free.push(queue);
             return;
         }
@@ -108,15 +110,15 @@ final class WaitQueues {
     }
 
     /** Passes the streak of a lease to its queue, before the release. */
-    void passStreak(Claim claim) {
-        if (claim.key.kind() == LockKind.READ) {
+    void passStreak(LockKey key, HandoffStreak streak) {
+        if (key.kind() == LockKind.READ) {
             return;
         }
-        WaitQueue queue = get(claim.key);
+        WaitQueue queue = get(key);
         if (queue != null) {
-            queue.streak.continueFrom(claim.streak);
-        } else if (claim.streak.isOfWaiter()) {
-            recentStreaks.put(claim.key, claim.streak, conductor.nowNs());
+            queue.streak.continueFrom(streak);
+        } else if (streak.isOfWaiter()) {
+            recentStreaks.put(key, streak, conductor.nowNs());
         }
     }
 
@@ -161,23 +163,40 @@ final class WaitQueues {
      * A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. Wakes
      * the first waiters for other locks with the same resources, because a node does not push what a direct command of
      * the same connection has changed.
+     *
+     * @param key       the lock of the lease
+     * @param lockedKey the key that it had on the nodes: of a semaphore, one of its slots
      */
-    void handOff(LockKey key) {
+    void handOff(LockKey key, LockKey lockedKey) {
         WaitQueue queue = get(key);
+        if (key.kind() != LockKind.PLAIN) {
+            prepareHandOff(key, lockedKey, queue);
+        }
         if (queue != null && key.kind() != LockKind.READ) {
             handOff(queue);
         }
-        for (int i = 0; key.kind() != LockKind.PLAIN && i < key.memberCount(); i++) {
-            WaitQueue plain = get(key.member(i));
-            if (plain != null) {
-                wakeLocally(plain);
-            }
-        }
-        for (int i = 0; !memberQueues.isEmpty() && i < key.memberCount(); i++) {
-            for (WaitQueue other : memberQueues.of(key.member(i))) {
+        for (int i = 0; !memberQueues.isEmpty() && i < lockedKey.memberCount(); i++) {
+            for (WaitQueue other : memberQueues.of(lockedKey.member(i))) {
                 if (!other.key.equals(key)) {
                     wakeLocally(other);
                 }
+            }
+        }
+    }
+
+    private void prepareHandOff(LockKey key, LockKey lockedKey, WaitQueue queue) {
+        if (key.kind() == LockKind.PERMIT) {
+            conductor.permits().onSlotFree(key, lockedKey);
+            if (queue != null) {
+                queue.slot = lockedKey;
+                queue.isSlotPushed = false;
+            }
+            return;
+        }
+        for (int i = 0; i < key.memberCount(); i++) {
+            WaitQueue plain = get(key.member(i));
+            if (plain != null) {
+                wakeLocally(plain);
             }
         }
     }
@@ -227,6 +246,7 @@ final class WaitQueues {
     /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
     private void pause(WaitQueue queue, PendingAcquire head) {
         queue.isPausing = true;
+        queue.slot = null;
         queue.pauseEndNs = conductor.nowNs() + queue.streak.pauseNs();
         queue.streak.onPause();
         head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
@@ -244,6 +264,9 @@ final class WaitQueues {
 
     /** The nodes of a mask push the next change of the key. */
     void onRegistered(WaitQueue queue, long mask) {
+        if (queue.key.kind() == LockKind.PERMIT) {
+            memberQueues.addSlots(queue);
+        }
         if (queue.registeredMask == 0 && mask != 0) {
             registeredCount++;
         }
@@ -258,7 +281,8 @@ final class WaitQueues {
         queue.registeredMask = left;
     }
 
-    private void unregister(WaitQueue queue) {
+    /** Some keys of a queue may have no registration. */
+    void unregister(WaitQueue queue) {
         if (queue.registeredMask != 0) {
             registeredCount--;
             queue.registeredMask = 0;
@@ -287,7 +311,35 @@ final class WaitQueues {
             onInvalidated(queue, nodeIndex);
         }
         for (WaitQueue other : others) {
-            onInvalidated(other, nodeIndex);
+            if (other.key.kind() == LockKind.PERMIT) {
+                onSlotInvalidated(other, nodeIndex, LockKey.slotNumberOf(name, index, length));
+            } else {
+                onInvalidated(other, nodeIndex);
+            }
+        }
+    }
+
+    /**
+     * A slot of a semaphore has changed: the next attempt asks for it. The node does not push its next change, but
+     * still those of the other slots. So if a second one has changed before the attempt, the client searches again.
+     */
+    private void onSlotInvalidated(WaitQueue queue, int nodeIndex, int number) {
+        PendingAcquire head = queue.head();
+        boolean isAttempting = head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING;
+        boolean isSearching = head.claim != null && head.claim.phase == Claim.Phase.SEARCHING;
+        boolean isWoken = isAttempting ? head.isWoken : head.timerStep == PendingAcquire.TimerStep.WAKE;
+        if (queue.slot != null && queue.slot.slotNumber() != number) {
+            queue.slot = null;
+        } else if (!isWoken && !isSearching && !queue.isPausing) {
+            queue.slot = queue.key.slotKey(number);
+            queue.isSlotPushed = true;
+        }
+        if (isAttempting) {
+            unregister(queue, nodeIndex);
+            conductor.telemetry().onWoken(queue.key, nodeIndex);
+            head.isWoken = true;
+        } else {
+            onInvalidated(queue, nodeIndex);
         }
     }
 
@@ -362,6 +414,7 @@ final class WaitQueues {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             conductor.telemetry().onWoken(queue.key, nodeIndex);
+            queue.slot = null;
             scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, wakeNs);
             wakeNs += WAKE_INTERVAL_NS;
         }

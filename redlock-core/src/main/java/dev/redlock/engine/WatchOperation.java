@@ -25,7 +25,7 @@ final class WatchOperation {
         }
         Claim claim = conductor.claims().take();
         claim.phase = Claim.Phase.ABANDONED;
-        claim.key = queue.key;
+        claim.key = queue.key.searchKey();
         claim.isWakeUpWanted = true;
         claim.retain();
         claim.addPendingReplies(Long.bitCount(mask));

@@ -156,7 +156,7 @@ final class CommandSender {
 
     /** A key of readers and writers has a ttl, and a writer that does not wait leaves no intention. */
     private static CommandEncoding encodingOf(LockKind lock, LockCommand command, CommandKind kind) {
-        if (kind == CommandKind.REMAINING_TTL && lock != LockKind.SET) {
+        if (kind == CommandKind.REMAINING_TTL && lock != LockKind.SET && lock != LockKind.PERMIT) {
             return CommandEncoding.PTTL;
         }
         boolean isPlainWrite = lock == LockKind.WRITE && kind == CommandKind.ACQUIRE

@@ -50,6 +50,15 @@ final class KindScripts {
         private static final KindScripts SCRIPTS = new KindScripts(LockKind.WRITE);
     }
 
+    /**
+     * Loads the script of semaphores when it is first used.
+     *
+     * @threading immutable
+     */
+    private static final class Permits {
+        private static final KindScripts SCRIPTS = new KindScripts(LockKind.PERMIT);
+    }
+
     private KindScripts(LockKind lock) {
         this.lock = lock;
         for (CommandKind command : CommandKind.values()) {
@@ -68,6 +77,7 @@ final class KindScripts {
             case SET -> Sets.SCRIPTS;
             case READ -> Readers.SCRIPTS;
             case WRITE -> Writers.SCRIPTS;
+            case PERMIT -> Permits.SCRIPTS;
             case PLAIN -> throw new IllegalArgumentException("the scripts of PLAIN are in LockScripts");
         };
     }

@@ -14,7 +14,9 @@ public enum LockKind {
     /** One key with an entry for each reader, which expires by itself. */
     READ("_read"),
     /** The key of a plain lock, which readers exclude too. A waiting writer keeps new readers away. */
-    WRITE("_write");
+    WRITE("_write"),
+    /** A permit of a semaphore: one of some slots, each of which is a plain lock. Its only script looks for a slot. */
+    PERMIT("");
 
     private final String suffix;
 
@@ -40,6 +42,7 @@ public enum LockKind {
                 case EXTEND, RAISE, CHECK -> command.scriptName();
                 default -> null;
             };
+            case PERMIT -> command == CommandKind.REMAINING_TTL ? "find_permit" : null;
         };
     }
 

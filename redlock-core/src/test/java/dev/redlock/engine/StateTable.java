@@ -78,8 +78,8 @@ final class StateTable {
     private void checkAttempt(PendingAcquire pending, Claim claim, Supplier<String> subject) {
         Supplier<String> attempt = () -> claim.phase + " of " + subject.get();
         check(claim.phase == Claim.Phase.ACQUIRING || claim.phase == Claim.Phase.RAISING
-                || claim.phase == Claim.Phase.QUERYING_TTL, "an attempt is ACQUIRING, RAISING or QUERYING_TTL",
-                attempt);
+                || claim.phase == Claim.Phase.QUERYING_TTL || claim.phase == Claim.Phase.SEARCHING,
+                "an attempt is ACQUIRING, RAISING, QUERYING_TTL or SEARCHING", attempt);
         check(claim.pending == pending && claim.lease == null, "the pending acquire alone owns the claim", attempt);
         check(claim.roundTimer.isStarted() && !pending.timer.isStarted(),
                 "an attempt ends by its round timer, not by the timer of the pending acquire", attempt);

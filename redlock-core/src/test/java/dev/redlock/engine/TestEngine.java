@@ -111,6 +111,12 @@ public final class TestEngine {
         return new String(bytes.array(), StandardCharsets.ISO_8859_1);
     }
 
+    /** @return the resource of the keys of a held lease: of a permit, its slot; empty without a claim */
+    public static String lockedResource(Lease lease) {
+        Claim claim = ((LeaseHandle) lease).claim;
+        return claim == null ? "" : claim.key.resource();
+    }
+
     /** Cancels the acquisition of a lease, as its caller does that is interrupted. */
     public static void cancel(Lease lease) {
         ((LeaseHandle) lease).cancel();

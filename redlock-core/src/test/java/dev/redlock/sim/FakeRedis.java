@@ -699,6 +699,9 @@ public final class FakeRedis {
                     script.equals("release_many_fenced"));
         }
         String token = words.get(3 + keyCount);
+        if (script.equals("find_permit")) {
+            return RespValue.integer(findPermit(words.subList(3, 3 + keyCount), token));
+        }
         if (script.endsWith(SET_SUFFIX)) {
             FakeSet set = new FakeSet(this, words.subList(3, 3 + keyCount), script.contains("fenced")
                     || script.startsWith("raise"), words.subList(4 + keyCount, words.size()));
@@ -746,6 +749,20 @@ public final class FakeRedis {
             replies.add(note(session, isFenced ? "release_fenced" : "release", key, token, reply));
         }
         return RespValue.array(replies.toArray(RespValue[]::new));
+    }
+
+    private long findPermit(List<String> slots, String token) {
+        int low = token.charAt(18) * 256 + token.charAt(19);
+        long shortestMs = COUNTER_MAX;
+        for (int i = 1; i <= slots.size(); i++) {
+            int number = (low + i) % slots.size();
+            if (read(slots.get(number)) == null) {
+                return number + 1;
+            }
+            long leftMs = pttl(slots.get(number));
+            shortestMs = leftMs < 0 ? shortestMs : Math.min(shortestMs, leftMs);
+        }
+        return -shortestMs;
     }
 
     private RespValue note(Session session, String verb, List<String> keys, String token, long reply) {

@@ -102,7 +102,10 @@ public final class SimPlan {
     /** Acquisitions of one resource for reading, and for writing, of ten; the others are plain. */
     int readTenths;
     int writeTenths;
-    /** Every lease but those of readers has a fencing token. */
+    /** Acquisitions of a permit of a semaphore, of ten; 0 for no semaphores. */
+    int permitTenths;
+    int permitCount;
+    /** Every lease but those of readers and permits has a fencing token. */
     boolean isFenced;
     /** Leases may overlap, so either of two attempts in flight may get the greater fencing token. */
     boolean isOverlapExpected;
@@ -183,6 +186,8 @@ public final class SimPlan {
         plan.resourceCount = plan.setTenths == 0 ? plan.resourceCount : 3;
         plan.readTenths = List.of(0, 0, 3, 7).get(random.nextInt(4));
         plan.writeTenths = plan.readTenths == 0 ? 0 : List.of(0, 2, 3).get(random.nextInt(3));
+        plan.permitTenths = List.of(0, 0, 4, 10).get(random.nextInt(4));
+        plan.permitCount = 1 + random.nextInt(3);
         return plan;
     }
 
@@ -251,6 +256,7 @@ public final class SimPlan {
                 + delayUsMax + " us, a fault each " + faultPeriodMs + " ms of " + faults + (isTidy ? ", tidy" : "")
                 + (setTenths > 0 ? ", sets " + setTenths + " of 10" : "")
                 + (readTenths > 0 ? ", reads " + readTenths + ", writes " + writeTenths : "")
+                + (permitTenths > 0 ? ", permits of " + permitCount + ": " + permitTenths : "")
                 + (isFenced ? ", fenced" : "")
                 + ", active expiry within " + activeExpiryMsMax + " ms, tracks " + trackedKeysMax + " keys"
                 + (isLateExecuted ? ", late execution" : "") + (isShorteningOnNodes ? "" : ", nodes only lengthen")

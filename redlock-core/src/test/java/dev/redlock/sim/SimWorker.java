@@ -42,6 +42,7 @@ final class SimWorker implements LeaseListener {
     /** What it acquires or holds: its own resource, or a set with it. */
     private List<String> resources;
     private boolean isReading;
+    private boolean isPermit;
     private boolean isCancelled;
     private String token = "";
     private long extendedSince;
@@ -81,6 +82,11 @@ final class SimWorker implements LeaseListener {
     /** What it acquires or holds. */
     List<String> resources() {
         return resources;
+    }
+
+    /** Whether it acquires or holds a permit of the semaphore of its resource. */
+    boolean isPermit() {
+        return isPermit;
     }
 
     /** Whether it acquires or holds for reading. */
@@ -160,7 +166,7 @@ final class SimWorker implements LeaseListener {
         }
         resources = drawnResources();
         options = ofDrawnKind(options);
-        if (plan.isFenced && !isReading) {
+        if (isFenced()) {
             options = options.fenced();
         }
         holdMinMs = plan.isKeeping && random.nextInt(4) == 0 ? 1 + random.nextInt((int) Math.min(ttlMs, 3_000)) : 0;
@@ -177,19 +183,32 @@ final class SimWorker implements LeaseListener {
         isCancelled = false;
         // A fenced acquire may need a second round to raise counters, and one without a wait budget a holder ttl query.
         requestedNs = simulation.world.nowNs();
-        startOperation(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * (plan.isFenced || waitMs == 0 ? 2 : 1));
+        // One for a permit makes attempts for several slots.
+        int rounds = isPermit && waitMs == 0 ? 5 : plan.isFenced || waitMs == 0 ? 2 : 1;
+        startOperation(Doing.ACQUIRING, waitMs * MS + nodeTimeoutNs() * rounds);
         acquireStartNs = simulation.world.nowNs();
         round++;
         int thisRound = round;
-        ResourceKey key = client.redlock().keyOfAll(resources);
+        ResourceKey key = isPermit ? client.redlock().key(resource) : client.redlock().keyOfAll(resources);
         client.redlock().acquire(key, options, lease, outcome -> onOutcome(thisRound, outcome));
         if (random.nextInt(8) == 0) {
             later(random.nextInt(30), this::cancel);
         }
     }
 
+    private boolean isFenced() {
+        return simulation.plan.isFenced && !isReading && !isPermit;
+    }
+
     private AcquireOptions ofDrawnKind(AcquireOptions options) {
         SimPlan plan = simulation.plan;
+        isPermit = plan.permitTenths > 0 && random.nextInt(10) < plan.permitTenths;
+        if (isPermit) {
+            isReading = false;
+            // The grant names the slot.
+            resources = List.of();
+            return options.forPermitOf(plan.permitCount);
+        }
         int choice = resources.size() > 1 || plan.readTenths == 0 ? 10 : random.nextInt(10);
         isReading = choice < plan.readTenths;
         if (isReading) {
@@ -243,10 +262,11 @@ final class SimWorker implements LeaseListener {
         if (isCancelled) {
             simulation.violate(name + " got the lock after its cancellation");
         }
-        if (simulation.plan.isFenced && !isReading) {
+        token = TestEngine.valueOf(lease);
+        resources = isPermit ? List.of(TestEngine.lockedResource(lease)) : resources;
+        if (isFenced()) {
             simulation.onFenced(this, lease.fencingToken(), acquireStartNs);
         }
-        token = TestEngine.valueOf(lease);
         simulation.checkGranted(this, 0);
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();

@@ -26,7 +26,7 @@ public final class Simulation {
 
     private static final List<String> SCRIPTS = List.of("acquire", "release", "extend", "acquire_fenced", "raise",
             "release_fenced", "acquire_set", "release_set", "extend_set", "acquire_fenced_set", "acquire_read",
-            "release_read", "extend_read", "acquire_write", "release_write");
+            "release_read", "extend_read", "acquire_write", "release_write", "find_permit");
 
     final SimPlan plan;
     final VirtualWorld world;
@@ -259,9 +259,12 @@ public final class Simulation {
     private void check() {
         long nowNs = world.nowNs();
         kept.removeIf(lock -> lock.untilNs - nowNs <= 0);
-        for (int r = 0; r < plan.resourceCount; r++) {
-            checkAlone("resource-" + r);
-            checkWaiters("resource-" + r, nowNs);
+        for (String name : lockNames()) {
+            checkAlone(name);
+            checkWaiters(name, nowNs);
+        }
+        for (int r = 0; r < plan.resourceCount && plan.permitTenths > 0; r++) {
+            checkPermits("resource-" + r, nowNs);
         }
         for (SimClient client : clients) {
             if (!client.isGone()) {
@@ -315,6 +318,46 @@ public final class Simulation {
                     violate(worker + " waits although the lock has been free for " + WAKE_LIMIT_NS / MS + " ms");
                 }
             }
+        }
+    }
+
+    /** The resources, and the slots of their semaphores. */
+    private List<String> lockNames() {
+        List<String> names = new ArrayList<>();
+        for (int r = 0; r < plan.resourceCount; r++) {
+            names.add("resource-" + r);
+            for (int i = 0; plan.permitTenths > 0 && i < plan.permitCount; i++) {
+                names.add(slotName("resource-" + r, i));
+            }
+        }
+        return names;
+    }
+
+    private static String slotName(String resource, int number) {
+        return resource + ":redlock:permit:{" + resource + "}:" + number;
+    }
+
+    /** No more holders than permits, unless two have one slot, which is judged as with plain locks. Nobody sleeps. */
+    private void checkPermits(String resource, long nowNs) {
+        boolean isSlotFree = false;
+        for (int i = 0; i < plan.permitCount; i++) {
+            isSlotFree |= nowNs - freeSinceNs.getOrDefault(slotName(resource, i), nowNs) > WAKE_LIMIT_NS;
+        }
+        Set<List<String>> slots = new HashSet<>();
+        for (SimClient client : clients) {
+            for (SimWorker worker : client.workers()) {
+                boolean isOne = !client.isGone() && worker.isPermit() && worker.resource.equals(resource);
+                if (isOne && worker.isInside()) {
+                    slots.add(worker.resources());
+                }
+                if (isOne && isSlotFree && plan.isEveryWaiterWoken() && worker.waitedNs(nowNs) > WAKE_LIMIT_NS) {
+                    freeSinceNs.keySet().removeIf(name -> name.startsWith(resource));
+                    violate(worker + " waits although a permit has been free for " + WAKE_LIMIT_NS / MS + " ms");
+                }
+            }
+        }
+        if (slots.size() > plan.permitCount) {
+            violate(slots.size() + " permits of " + plan.permitCount + " are held: " + slots);
         }
     }
 
@@ -402,12 +445,8 @@ public final class Simulation {
             case CLOCK_FORWARD -> jumpForward(index);
             case SMALL_STEPS -> smallSteps();
             case LOSE_COUNTERS -> loseCounters();
-            case LOSE_KEY -> loseKey(index, "resource-" + random.nextInt(plan.resourceCount));
-            case FLUSH_ALL -> {
-                for (int r = 0; r < plan.resourceCount; r++) {
-                    loseKey(index, "resource-" + r);
-                }
-            }
+            case LOSE_KEY -> loseKey(index, lockNames().get(random.nextInt(lockNames().size())));
+            case FLUSH_ALL -> lockNames().forEach(name -> loseKey(index, name));
             case LATE_REQUESTS -> {
                 int disconnectMs = 1 + random.nextInt(random.nextBoolean() ? 100 : 3000);
                 node.holdBack(one(client));
@@ -475,8 +514,10 @@ public final class Simulation {
     /** Some pushes for resources, for a key that is none, or for all keys. */
     private void strayPushes(FakeNode node, Predicate<String> isAffected) {
         for (int i = random.nextInt(20); i >= 0; i--) {
-            int number = random.nextInt(plan.resourceCount + 2);
-            node.pushInvalidation(isAffected, number == 0 ? null : "resource-" + (number - 1));
+            List<String> names = lockNames();
+            names.add("resource-" + plan.resourceCount);
+            int number = random.nextInt(names.size() + 1);
+            node.pushInvalidation(isAffected, number == 0 ? null : names.get(number - 1));
             count("STRAY_PUSH");
         }
     }

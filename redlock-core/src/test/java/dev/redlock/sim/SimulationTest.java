@@ -353,6 +353,26 @@ class SimulationTest {
                 "a holder that relies on the whole ttl has to overlap with the next one");
     }
 
+    /** Never more holders than permits, and no waiter sleeps while a permit is free. */
+    @Test
+    void semaphoresHaveNoMoreHoldersThanPermits() {
+        Fault[] faults = {Fault.BREAK, Fault.CUT, Fault.LOSE_REPLIES, Fault.CRASH_KEEP, Fault.CRASH_LOSE,
+            Fault.PAUSE_NODE, Fault.PAUSE_CLIENT, Fault.KILL_CLIENT, Fault.FLUSH_SCRIPTS, Fault.LATE_REQUESTS};
+        Consumer<SimPlan> permits = plan -> {
+            plan.workersPerResource = 2;
+            plan.permitTenths = 10;
+            plan.permitCount = 3;
+            plan.faultPeriodMs = 200;
+        };
+        assertNoViolation("", permits, faults);
+        assertNoViolation("", permits.andThen(plan -> plan.permitCount = 1), faults);
+        assertNoViolation("", permits.andThen(plan -> plan.thriftyClients = 0b01010101), faults);
+        assertNoViolation("", permits, Fault.LOSE_PUSHES, Fault.STRAY_PUSHES);
+        assertNoViolation("", permits);
+        assertTrue(isOverlapFound(permits.andThen(SimulationTest::ignoreValidity), Fault.SLOW),
+                "a holder that relies on the whole ttl has to overlap with the next one");
+    }
+
     /** Also after the end of the process that kept it. */
     @Test
     void aKeptLockExcludesOthersUntilItsTime() {

@@ -10,7 +10,8 @@ import java.util.TreeMap;
 /**
  * Audits the records of a run. A section claims its resource from its start to its end, or to the end of its validity
  * if that is earlier: a holder that overstays is outside the guarantee. Two overlapping claims on one resource are a
- * failure. So is a fencing token that is not greater than all before it.
+ * failure, and so are more claims on a semaphore than its permits, and a fencing token that is not greater than all
+ * before it.
  *
  * @threading caller-confined
  */
@@ -104,6 +105,10 @@ final class SectionAudit {
 
     private void check(int resource, List<Section> sections) {
         sections.sort(Comparator.comparingLong(section -> section.enter.timeNs()));
+        if (resource >= SectionRecord.FIRST_SEMAPHORE) {
+            checkPermits(resource - SectionRecord.FIRST_SEMAPHORE, sections);
+            return;
+        }
         Section latest = null;
         Section latestAlone = null;
         Section highest = null;
@@ -117,6 +122,18 @@ final class SectionAudit {
             latest = later(latest, section);
             latestAlone = isReading ? latestAlone : later(latestAlone, section);
             highest = checkFence(resource, highest, section);
+        }
+    }
+
+    private void checkPermits(int semaphore, List<Section> sections) {
+        List<Section> held = new ArrayList<>();
+        for (Section section : sections) {
+            held.removeIf(other -> other.endNs() <= section.enter.timeNs());
+            held.add(section);
+            if (held.size() > SectionRecord.PERMITS) {
+                overlapCount++;
+                fail("MORE THAN " + SectionRecord.PERMITS + " PERMITS of semaphore " + semaphore + ": " + held);
+            }
         }
     }
 

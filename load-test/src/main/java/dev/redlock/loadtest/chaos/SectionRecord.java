@@ -20,6 +20,10 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
         int acquireUs) {
     /** The size of each record. */
     static final int BYTES = 64;
+    /** The permits of each semaphore. */
+    static final int PERMITS = 2;
+    /** The number of the semaphore of resource 0: a semaphore and a lock of one name do not exclude each other. */
+    static final int FIRST_SEMAPHORE = 1_000_000;
     private static final long MAGIC = 0x7265646C6F636B31L;
     private static final Kind[] KINDS = Kind.values();
     private static final AcquireOutcome.Kind[] OUTCOMES = AcquireOutcome.Kind.values();
@@ -42,7 +46,9 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
          */
         REFUSED,
         /** The section of a reader starts: it may overlap with those of other readers. */
-        READ
+        READ,
+        /** The section of a permit starts: it may overlap with {@link #PERMITS} - 1 others of its semaphore. */
+        PERMIT
     }
 
     /** A record of another kind than a start, or a start without the duration of its acquire. */
@@ -52,7 +58,7 @@ record SectionRecord(Kind kind, int worker, int resource, long section, long tim
 
     /** Whether a section starts. */
     boolean isStart() {
-        return kind == Kind.ENTER || kind == Kind.READ;
+        return kind == Kind.ENTER || kind == Kind.READ || kind == Kind.PERMIT;
     }
 
     static SectionRecord refusal(int worker, int resource, long timeNs, AcquireOutcome outcome) {

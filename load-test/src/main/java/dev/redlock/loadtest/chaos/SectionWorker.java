@@ -31,9 +31,10 @@ final class SectionWorker implements Runnable {
     private static final int OVERSTAYED_PER_MILLE = 5;
     /** Sections that take two resources at once. */
     private static final int SETS_PER_MILLE = 250;
-    /** Of the sections that take one resource: those of readers and of writers. The others are plain. */
+    /** Of the sections that take one resource: those of readers, of writers and of permits. The others are plain. */
     private static final int READS_PER_MILLE = 300;
     private static final int WRITES_PER_MILLE = 200;
+    private static final int PERMITS_PER_MILLE = 200;
     private static final long SECTIONS_PER_THREAD = 1L << 28;
 
     private final Redlock redlock;
@@ -109,15 +110,26 @@ final class SectionWorker implements Runnable {
         return isSet ? new int[]{first, second} : new int[]{first};
     }
 
-    private AcquireOptions optionsOf(int[] resources, int dice) {
-        AcquireOptions own = options.get(resources[0]);
-        if (resources.length > 1) {
-            return own;
+    private AcquireOptions optionsOf(int resource, SectionRecord.Kind start, int dice) {
+        AcquireOptions own = options.get(resource);
+        // Readers and permits have no fencing token.
+        AcquireOptions unfenced = AcquireOptions.ofTtl(ttl).waitUpTo(WAIT);
+        return switch (start) {
+            case READ -> unfenced.forReading();
+            case PERMIT -> unfenced.forPermitOf(SectionRecord.PERMITS);
+            default -> dice < READS_PER_MILLE + WRITES_PER_MILLE ? own.forWriting() : own;
+        };
+    }
+
+    /** A set has plain locks. */
+    private static SectionRecord.Kind startOf(int[] resources, int dice) {
+        int permitsStart = READS_PER_MILLE + WRITES_PER_MILLE;
+        if (resources.length == 1 && dice < READS_PER_MILLE) {
+            return SectionRecord.Kind.READ;
         }
-        // Readers have no fencing token.
-        return dice < READS_PER_MILLE
-                ? AcquireOptions.ofTtl(ttl).waitUpTo(WAIT).forReading()
-                : dice < READS_PER_MILLE + WRITES_PER_MILLE ? own.forWriting() : own;
+        return resources.length == 1 && dice >= permitsStart && dice < permitsStart + PERMITS_PER_MILLE
+                ? SectionRecord.Kind.PERMIT
+                : SectionRecord.Kind.ENTER;
     }
 
     private ResourceKey keyOf(int[] resources) {
@@ -131,24 +143,29 @@ final class SectionWorker implements Runnable {
         ResourceKey key = keyOf(resources);
         long beganNs = System.nanoTime();
         int dice = random.nextInt(1000);
-        boolean isReading = resources.length == 1 && dice < READS_PER_MILLE;
-        AcquireOutcome outcome = redlock.acquire(key, optionsOf(resources, dice));
+        SectionRecord.Kind start = startOf(resources, dice);
+        AcquireOptions kind = resources.length > 1 ? options.get(resource) : optionsOf(resource, start, dice);
+        AcquireOutcome outcome = redlock.acquire(key, kind);
         long tookNs = System.nanoTime() - beganNs;
         tally.acquireTook(tookNs);
         if (!outcome.isAcquired()) {
             file.write(SectionRecord.refusal(worker, resource, System.nanoTime(), outcome));
         } else {
-            section(resources, isReading, outcome.lease(), (int) (tookNs / 1000));
+            int[] claimed = start == SectionRecord.Kind.PERMIT
+                    ? new int[]{SectionRecord.FIRST_SEMAPHORE + resource}
+                    : resources;
+            boolean isFenced = start == SectionRecord.Kind.ENTER && fenced.isFenced(resource);
+            long fence = isFenced ? outcome.lease().fencingToken() : 0;
+            section(claimed, start, fence, outcome.lease(), (int) (tookNs / 1000));
             tally.count("release " + outcome.lease().release());
         }
     }
 
-    private void section(int[] resources, boolean isReading, Lease lease, int acquireUs)
+    private void section(int[] resources, SectionRecord.Kind start, long fence, Lease lease, int acquireUs)
             throws IOException, InterruptedException {
         // A set has one section for each of its resources, with numbers in a row.
         long section = thread * SECTIONS_PER_THREAD + sectionCount + 1;
         sectionCount += resources.length;
-        long fence = fenced.isFenced(resources[0]) && !isReading ? lease.fencingToken() : 0;
         long nowNs = System.nanoTime();
         long remainingNs = lease.remainingValidityNs();
         if (remainingNs == 0) {
@@ -156,7 +173,6 @@ final class SectionWorker implements Runnable {
             return;
         }
         lastHeldNs = nowNs;
-        SectionRecord.Kind start = isReading ? SectionRecord.Kind.READ : SectionRecord.Kind.ENTER;
         for (int i = 0; i < resources.length; i++) {
             file.write(new SectionRecord(start, worker, resources[i], section + i, nowNs, nowNs + remainingNs, fence,
                     acquireUs));

@@ -65,6 +65,21 @@ class SectionAuditTest {
     }
 
     @Test
+    void asManySectionsAsPermitsOverlap() {
+        int semaphore = SectionRecord.FIRST_SEMAPHORE;
+        records.add(new SectionRecord(Kind.PERMIT, 1, semaphore, 1, 10, 100, 0));
+        records.add(new SectionRecord(Kind.PERMIT, 2, semaphore, 1, 20, 60, 0));
+        records.add(new SectionRecord(Kind.PERMIT, 3, semaphore, 1, 60, 90, 0));
+        records.add(new SectionRecord(Kind.PERMIT, 4, semaphore + 1, 1, 61, 90, 0));
+        enter(5, 1, 62, 90, 0);
+        assertEquals(List.of(), audit().failures());
+        records.add(new SectionRecord(Kind.PERMIT, 6, semaphore, 1, 89, 99, 0));
+        assertEquals(1, audit().overlapCount(), "a third of two permits");
+        assertTrue(audit().failures().toString().contains("MORE THAN 2 PERMITS of semaphore 0"),
+                audit().failures()::toString);
+    }
+
+    @Test
     void killedHolderClaimsUntilItsValidityEnds() {
         enter(1, 1, 10, 50, 0);
         enter(2, 1, 49, 100, 0);

@@ -60,6 +60,7 @@ class AclTest {
                     cycle(redlock, OPTIONS.fenced(), mode + "/fenced");
                     releaseTogether(redlock, mode + "/many");
                     cycleOfSet(redlock, OPTIONS, mode + "/set");
+                    cycle(redlock, OPTIONS.forPermitOf(1), mode + "/semaphore");
                     readAndWrite(redlock, mode + "/read and write");
                     cycleOfSet(redlock, OPTIONS.fenced().waitUpTo(Duration.ofSeconds(5)), mode + "/fenced set");
                     nodes.node(0).call("SCRIPT", "FLUSH");

@@ -39,6 +39,7 @@ class KindsOnNodesTest {
     private static final int FORKS = 16;
     private static final int MEALS = Integer.getInteger("kinds.meals", 10);
     private static final int CYCLES = Integer.getInteger("kinds.cycles", 2_000);
+    private static final int REFUSALS = CYCLES / 4;
     private static final int OUTSTANDING = 64;
 
     private static RedisNodes nodes() {
@@ -118,7 +119,8 @@ class KindsOnNodesTest {
         List<Kind> kinds = List.of(new Kind("plain", 1, plain), new Kind("fenced", 1, plain.fenced()),
                 new Kind("set of 2", 2, plain), new Kind("set of 8", 8, plain), new Kind("set of 64", 64, plain),
                 new Kind("fenced set of 8", 8, plain.fenced()), new Kind("reader", 1, plain.forReading()),
-                new Kind("writer", 1, plain.forWriting()), new Kind("fenced writer", 1, plain.forWriting().fenced()));
+                new Kind("writer", 1, plain.forWriting()), new Kind("fenced writer", 1, plain.forWriting().fenced()),
+                new Kind("permit of 8", 1, plain.forPermitOf(8)));
         try (RedisNodes nodes = nodes(); Redlock client = client(nodes)) {
             for (int outstanding : new int[]{1, OUTSTANDING}) {
                 for (Kind kind : kinds) {
@@ -143,6 +145,35 @@ class KindsOnNodesTest {
                             commands);
                     assertEquals(6, commands, 0.2, "an acquire and a release for each of three nodes");
                 }
+            }
+        }
+    }
+
+    /** A first attempt, and a search that finds no free permit. */
+    @Test
+    void aRefusedPermitCostsOneSearch() throws InterruptedException {
+        try (RedisNodes nodes = nodes(); Redlock holder = client(nodes); Redlock client = client(nodes)) {
+            for (int count : new int[]{1, 8, 64, 256}) {
+                AcquireOptions permit = AcquireOptions.ofTtl(TTL).forPermitOf(count).tryOnce();
+                String resource = "semaphore/" + count;
+                for (int i = 0; i < count; i++) {
+                    assertTrue(holder.acquire(resource, permit).isAcquired());
+                }
+                ResourceKey key = client.key(resource);
+                double[] us = new double[5];
+                long commandsBefore = client.counters().commandCount();
+                for (int i = 0; i < us.length; i++) {
+                    long before = serverNs(nodes);
+                    for (int attempt = 0; attempt < REFUSALS; attempt++) {
+                        assertEquals(AcquireOutcome.Kind.CONTENDED, client.acquire(key, permit).kind());
+                    }
+                    us[i] = (serverNs(nodes) - before) / 1e3 / REFUSALS;
+                }
+                double commands = (double) (client.counters().commandCount() - commandsBefore) / us.length / REFUSALS;
+                Arrays.sort(us);
+                System.out.printf("kinds, refused permit of %d: %.1f us of all servers together (%.1f - %.1f), %.2f"
+                        + " commands%n", count, us[2], us[0], us[4], commands);
+                assertEquals(7, commands, 0.2, "an acquire and its rollback on three nodes, and a search on one");
             }
         }
     }

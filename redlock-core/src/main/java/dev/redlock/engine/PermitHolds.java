@@ -1,0 +1,64 @@
+package dev.redlock.engine;
+
+import dev.redlock.Lease;
+import java.util.ArrayDeque;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The permits that threads have taken through a client's semaphore views.
+ *
+ * @threading any thread
+ */
+public final class PermitHolds {
+
+    /** The leases of one thread. Only this thread changes them. */
+    private final ConcurrentHashMap<Owner, ArrayDeque<Lease>> leases = new ConcurrentHashMap<>();
+
+    /**
+     * The permits of one thread.
+     *
+     * @threading immutable
+     */
+    private record Owner(LockKey key, Thread thread) {
+    }
+
+    /**
+     * Adds a permit of the calling thread.
+     *
+     * @param key   the name of the semaphore
+     * @param lease the permit
+     */
+    public void add(LockKey key, Lease lease) {
+        leases.computeIfAbsent(new Owner(key, Thread.currentThread()), owner -> new ArrayDeque<>()).push(lease);
+    }
+
+    /**
+     * The permit that the calling thread has taken last.
+     *
+     * @param key the name of the semaphore
+     * @return the permit; null if the thread has none
+     */
+    public Lease last(LockKey key) {
+        ArrayDeque<Lease> own = leases.get(new Owner(key, Thread.currentThread()));
+        return own == null ? null : own.peek();
+    }
+
+    /**
+     * Removes the permit that the calling thread has taken last.
+     *
+     * @param key the name of the semaphore
+     * @return the permit; null if the thread has none
+     */
+    public Lease removeLast(LockKey key) {
+        Owner owner = new Owner(key, Thread.currentThread());
+        ArrayDeque<Lease> own = leases.get(owner);
+        if (own == null) {
+            return null;
+        }
+        Lease last = own.pop();
+        if (own.isEmpty()) {
+            leases.remove(owner);
+        }
+        return last;
+    }
+}
