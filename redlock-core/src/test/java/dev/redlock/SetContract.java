@@ -194,6 +194,27 @@ public abstract class SetContract extends ReadWriteContract {
     }
 
     @Test
+    void theViewLocksAllResources() throws Exception {
+        List<String> names = names(3);
+        Redlock client = client();
+        RedlockLock view = client.asLockOfAll(names, AcquireOptions.ofTtl(LONG));
+        view.lock();
+        assertTrue(view.tryLock(), "again");
+        for (String name : names) {
+            assertEquals(AcquireOutcome.Kind.CONTENDED, client().tryAcquire(name, LONG).kind(), name);
+        }
+        assertEquals(Set.copyOf(names), Set.copyOf(view.lease().resources()));
+        assertFalse(CompletableFuture.supplyAsync(() -> client.asLockOfAll(names, ONCE).tryLock()).get());
+        view.unlock();
+        view.unlock();
+        awaitNone(names);
+        assertThrows(IllegalMonitorStateException.class, view::unlock);
+        assertRejected("0 resources are out of range", () -> client.asLockOfAll(List.of(), ONCE));
+        assertRejected("resources [", () -> client.asLockOfAll(names, ONCE.forReading()));
+        assertThrows(NullPointerException.class, () -> client.asLockOfAll(names, null));
+    }
+
+    @Test
     void oneFencingTokenIsGreaterThanThoseOfEachResource() throws InterruptedException {
         List<String> names = names(3);
         Redlock client = client();
