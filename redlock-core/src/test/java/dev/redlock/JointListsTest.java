@@ -12,6 +12,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client that knows two lists of nodes: nodes 0 to 2, and nodes 2 to 4. */
@@ -164,6 +165,69 @@ class JointListsTest extends VirtualTest {
         }
         assertTrue(reached >= 2, reached + " nodes of the next list have the token");
         release(lease);
+    }
+
+    // ---- kinds of lock ----------------------------------------------------------------------------------------------
+
+    /** How a kind of lock takes the resource, and how a lock that it excludes does. */
+    private enum Kind {
+        SET, READER, WRITER, PERMIT;
+
+        private AcquireOutcome acquire(JointListsTest test, VirtualWorld.Client client) {
+            return switch (this) {
+                case SET -> test.get(client.redlock().acquireAllAsync(List.of("orders", "lines"), options()));
+                case READER -> test.acquire(client, options().forReading());
+                case WRITER -> test.acquire(client, options().forWriting());
+                case PERMIT -> test.acquire(client, options().forPermitOf(1));
+            };
+        }
+
+        private AcquireOutcome acquireExcluded(JointListsTest test, VirtualWorld.Client client) {
+            return switch (this) {
+                case SET -> test.get(client.redlock().acquireAllAsync(List.of("lines", "stock"), options()));
+                case READER -> WRITER.acquire(test, client);
+                case WRITER -> READER.acquire(test, client);
+                case PERMIT -> acquire(test, client);
+            };
+        }
+    }
+
+    private int anyKeyCount() {
+        return world.nodes().stream().mapToInt(node -> node.redis().keys().size()).sum();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void everyKindNeedsAMajorityOfEachList(Kind kind) {
+        VirtualWorld.Client client = jointWorld();
+        crash(0, 3);
+        Lease lease = acquired(kind.acquire(this, client));
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        crash(4);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "one of three of the next list is left");
+        release(lease);
+        world.runMs(1);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, kind.acquire(this, client).kind());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void everyKindOfEitherListExcludesOthers(Kind kind) {
+        VirtualWorld.Client both = jointWorld();
+        VirtualWorld.Client old = clientOf(OLD);
+        VirtualWorld.Client next = clientOf(NEXT);
+        Lease lease = acquired(kind.acquire(this, both));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, kind.acquireExcluded(this, old).kind());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, kind.acquireExcluded(this, next).kind());
+        release(lease);
+        world.runMs(1);
+        for (VirtualWorld.Client single : List.of(old, next)) {
+            Lease other = acquired(kind.acquire(this, single));
+            assertEquals(AcquireOutcome.Kind.CONTENDED, kind.acquireExcluded(this, both).kind());
+            release(other);
+            world.runMs(1);
+        }
+        assertEquals(0, anyKeyCount(), "the rollback reaches the nodes of both lists");
     }
 
     /** Node 2 is in both lists, so three nodes are two of each. */
