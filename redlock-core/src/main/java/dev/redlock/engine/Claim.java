@@ -275,12 +275,17 @@ final class Claim extends LockRequest {
         return switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
-            case REMAINING_TTL -> phase == Phase.SEARCHING;
+            // By script for some kinds of lock: a search, or a registration, which has no owner.
+            case REMAINING_TTL -> isReadByScript() && (phase == Phase.SEARCHING || phase == Phase.ABANDONED);
             // Also after the decision: one more holder is worth a message.
             case EXTEND -> phase == Phase.HELD && sequence == extendSequence;
             case CHECK -> phase == Phase.HELD;
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;
         };
+    }
+
+    private boolean isReadByScript() {
+        return key.kind() == LockKind.SET || key.kind() == LockKind.PERMIT;
     }
 
     @Override
