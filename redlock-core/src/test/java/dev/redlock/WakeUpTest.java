@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.LockKey;
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -25,6 +26,7 @@ class WakeUpTest extends VirtualTest {
     /** A push, an attempt at the doorkeeper and one at the other nodes. */
     private static final long WOKEN_US = 700;
     private static final long BACKSTOP_MS_MAX = 500;
+    private static final String TICKETS = LockKey.counterName("orders") + ":tickets";
 
     private VirtualWorld.Client slowLinks(int nodeCount) {
         VirtualWorld.Client client = world(nodeCount);
@@ -150,7 +152,8 @@ class WakeUpTest extends VirtualTest {
         int before = attempts();
         long startMs = nowMs();
         assertEquals(ExtendOutcome.EXTENDED, extend(holder, Duration.ofSeconds(20)));
-        world.runMs(20);
+        // The last of them 62 ms after the push.
+        world.runMs(80);
         assertTrue(attempts() - before <= 32, () -> "refused attempts: " + (attempts() - before));
         assertTrue(attempts() - before >= 32, () -> "every client looks once: " + (attempts() - before));
         assertTrue(nowMs() - startMs < 100);
@@ -171,6 +174,91 @@ class WakeUpTest extends VirtualTest {
         int spent = attempts() - before;
         assertTrue(spent <= 3 + 2 * 31, () -> "attempts " + spent);
         assertEquals(rolledBackBefore, rolledBack(waiting), "no split votes");
+    }
+
+    /** Links of different lengths: without tickets the client with the shortest one gets each lock. */
+    @Test
+    void grantsFollowTheOrderOfArrival() {
+        VirtualWorld.Client client = slowLinks(3);
+        Lease holder = lease(client);
+        List<Integer> order = new ArrayList<>();
+        List<VirtualWorld.Client> clients = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            clients.add(client());
+        }
+        for (int i = 0; i < 8; i++) {
+            take(clients.get(i * 5 % 8), i, order);
+            world.runMs(5);
+        }
+        holder.releaseAsync();
+        world.runMs(60);
+        assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7), order);
+    }
+
+    /** Waits for the lock, records its number, and holds the lock for a millisecond. */
+    private void take(VirtualWorld.Client client, int number, List<Integer> order) {
+        waiter(client).thenAccept(outcome -> {
+            order.add(number);
+            world.after(1_000_000, () -> outcome.lease().releaseAsync());
+        });
+    }
+
+    @Test
+    void aClientThatHasGivenUpCostsItsTurnOnce() {
+        VirtualWorld.Client client = slowLinks(3);
+        Lease holder = lease(client);
+        acquireAsync(client(), options().waitUpTo(Duration.ofMillis(20)));
+        world.runMs(10);
+        CompletableFuture<AcquireOutcome> second = waiter(client());
+        CompletableFuture<AcquireOutcome> third = waiter(client());
+        world.runMs(40);
+        long tookUs = handoffUs(holder, second);
+        assertTrue(tookUs <= 2_000 + WOKEN_US, () -> "after " + tookUs + " us");
+        long nextUs = handoffUs(second.join().lease(), third);
+        assertTrue(nextUs <= 2_000 + WOKEN_US, () -> "after " + nextUs + " us");
+    }
+
+    /** A waiter in a late place whose budget ends before its turn tries once more. */
+    @Test
+    void aShortBudgetIsNotSpentOnTheTurnsOfOthers() {
+        VirtualWorld.Client client = slowLinks(3);
+        Lease holder = lease(client);
+        for (int i = 0; i < 20; i++) {
+            acquireAsync(client(), options().waitUpTo(Duration.ofMillis(30)));
+        }
+        world.runMs(10);
+        CompletableFuture<AcquireOutcome> last = acquireAsync(client(), options().waitUpTo(Duration.ofMillis(60)));
+        world.runMs(30);
+        long tookUs = handoffUs(holder, last);
+        assertTrue(tookUs <= 20_000, () -> "after " + tookUs + " us");
+    }
+
+    /** The key of the tickets expires, is evicted or flushed: waiters compete as without tickets. */
+    @Test
+    void lostTicketsDelayNobody() {
+        VirtualWorld.Client client = slowLinks(3);
+        Lease holder = lease(client);
+        List<Integer> order = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            take(client(), i, order);
+        }
+        world.runMs(10);
+        eachNode(node -> node.redis().delete(TICKETS));
+        holder.releaseAsync();
+        world.runMs(40);
+        assertEquals(Set.of(0, 1, 2, 3, 4, 5, 6, 7), new HashSet<>(order));
+    }
+
+    /** Tickets order clients, so a node that cannot keep them costs the order and no attempt. */
+    @Test
+    void aForeignKeyInPlaceOfTheTicketsCostsTheOrderOnly() {
+        VirtualWorld.Client client = slowLinks(3);
+        eachNode(node -> node.redis().set(TICKETS, "no number", -1));
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = waiter(client());
+        world.runMs(100);
+        long tookUs = handoffUs(holder, waiting);
+        assertTrue(tookUs <= WOKEN_US, () -> "after " + tookUs + " us");
     }
 
     private static long rolledBack(List<VirtualWorld.Client> clients) {

@@ -83,7 +83,7 @@ final class AcquireOperation {
         if (conductor.intentions().isEveryNodeAsked(pending, claim, t1Ns)) {
             return all;
         }
-        if (pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST) {
+        if (pending.plan == PendingAcquire.Plan.DOORKEEPER_FIRST || pending.plan == PendingAcquire.Plan.YIELDING) {
             int doorkeeper = conductor.doorkeeper().of(key);
             if (doorkeeper != Doorkeeper.NONE) {
                 return 1L << doorkeeper;
@@ -120,11 +120,19 @@ final class AcquireOperation {
             boolean isSilent = conductor.voter(i).isSilentFor(claim);
             onNoReply(claim, i, Vote.FAILED, isSilent ? VoteFailure.SLOT_MOVED : VoteFailure.NOT_CONNECTED);
         }
-        conductor.fanOut()
-                .send(claim, claim.isFenced ? CommandKind.ACQUIRE_FENCED : CommandKind.ACQUIRE, 0,
-                        mask & ~newVoters);
+        conductor.fanOut().send(claim, kindOf(claim), 0, mask & ~newVoters);
         claim.isFanOutInProgress = false;
         decide(claim);
+    }
+
+    /** A client that waits for a plain lock has a ticket of the doorkeeper, or gets one. */
+    private static CommandKind kindOf(Claim claim) {
+        boolean isForDoorkeeper = claim.isWakeUpWanted && Long.bitCount(claim.askedMask) == 1
+                && claim.pending.lease.key.kind() == LockKind.PLAIN;
+        if (claim.isFenced) {
+            return isForDoorkeeper ? CommandKind.ACQUIRE_FENCED_WITH_TICKET : CommandKind.ACQUIRE_FENCED;
+        }
+        return isForDoorkeeper ? CommandKind.ACQUIRE_WITH_TICKET : CommandKind.ACQUIRE;
     }
 
     /** The doorkeeper has granted: asks the other first nodes. */
@@ -169,6 +177,19 @@ final class AcquireOperation {
     boolean isWakeUpPossible(PendingAcquire pending) {
         return pending.queue != null && conductor.scheduler().queues().mayRegister(pending.queue)
                 && conductor.wakeUpMask() != 0;
+    }
+
+    void onReplyWithTicket(Claim claim, int nodeIndex, long value) {
+        if (value > 0) {
+            onReply(claim, nodeIndex, value);
+            return;
+        }
+        if (claim.phase == Claim.Phase.ACQUIRING) {
+            claim.pending.queue.ticket = Ticket.numberOf(value);
+            claim.pending.queue.place = Ticket.placeOf(value);
+        }
+        long remainingTtlMs = Ticket.remainingTtlMsOf(value);
+        onReply(claim, nodeIndex, remainingTtlMs == Long.MAX_VALUE ? NO_EXPIRY_REPLY : -remainingTtlMs);
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {

@@ -32,7 +32,6 @@ final class AcquireScheduler {
     private final RetryDelays retryDelays;
     private final WaitQueues queues;
     private final InFlightLimit inFlight;
-    private final WakeOrder wakeOrder = new WakeOrder();
     private final FreeList<PendingAcquire> free = new FreeList<>(Conductor.POOLED_MIN);
     private PendingAcquire firstActive;
     private int waiterCount;
@@ -163,9 +162,6 @@ final class AcquireScheduler {
     void onAcquired(PendingAcquire pending, Claim claim, long nowNs) {
         pending.claim = null;
         WaitQueues.startOrContinue(claim.streak, pending, nowNs);
-        if (pending.plan != PendingAcquire.Plan.UNCONTENDED) {
-            wakeOrder.onWon(pending.lossCount);
-        }
         try {
             conductor.keeper().hold(pending.lease, claim, nowNs);
         } finally {
@@ -203,7 +199,11 @@ final class AcquireScheduler {
     private void retry(PendingAcquire pending, AcquireOutcome.Kind reason) {
         if (!pending.retryImmediately) {
             // Another client holds the lock, or may get it before the next attempt.
-            pending.queue.streak.onRefused();
+            if (pending.plan == PendingAcquire.Plan.YIELDING && pending.lease.shortestRemainingTtlMs() == 0) {
+                pending.queue.streak.onYielded();
+            } else {
+                pending.queue.streak.onRefused();
+            }
             pending.lossCount += pending.plan == PendingAcquire.Plan.UNCONTENDED ? 0 : 1;
         }
         long nowNs = conductor.nowNs();
@@ -252,7 +252,8 @@ final class AcquireScheduler {
         long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
         // One millisecond more than the node said, because it rounds down.
         long expiryNs = nowNs
-                + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
+                + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS)
+                + conductor.doorkeeper().turnDelayNs(pending.queue);
         // The other slots of a semaphore expire as the last search has said.
         boolean isOneOfSlots = pending.lease.key.kind() == LockKind.PERMIT && pending.isSlotPushed;
         pending.expiryNs = isOneOfSlots ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
@@ -278,8 +279,9 @@ final class AcquireScheduler {
     void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
         boolean isDoorkeeperDoubted = head.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
         head.plan = isDoorkeeperDoubted ? PendingAcquire.Plan.ALL : plan;
-        long delayNs = wakeOrder.delayNs(head.lossCount, conductor.doorkeeper().standBackNs(head.lease.key));
-        startTimer(head, PendingAcquire.TimerStep.WAKE, atNs + delayNs);
+        // At most half of the time that is left, so that a short budget is not spent on the turns of others.
+        long delayNs = Math.min(conductor.doorkeeper().turnDelayNs(head.queue), (head.deadlineNs - atNs) / 2);
+        startTimer(head, PendingAcquire.TimerStep.WAKE, atNs + Math.max(0, delayNs));
     }
 
     /** Starts the timer, which the end of the holder's ttl and the end of the wait budget precede. */

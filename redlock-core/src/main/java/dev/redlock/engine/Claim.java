@@ -202,6 +202,8 @@ final class Claim extends LockRequest {
         try {
             switch (kind) {
                 case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onReply(this, nodeIndex, value);
+                case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
+                    conductor.acquireOperation().onReplyWithTicket(this, nodeIndex, value);
                 case RAISE -> conductor.raiseOperation().onReply(this, nodeIndex, value);
                 case REMAINING_TTL -> {
                     if (phase == Phase.SEARCHING) {
@@ -249,7 +251,8 @@ final class Claim extends LockRequest {
             VoteFailure failure) {
         try {
             switch (kind) {
-                case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onNoReply(this, nodeIndex, vote, failure);
+                case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
+                    conductor.acquireOperation().onNoReply(this, nodeIndex, vote, failure);
                 case RAISE -> conductor.raiseOperation().onNoReply(this, nodeIndex, vote);
                 case REMAINING_TTL -> {
                     if (phase == Phase.SEARCHING) {
@@ -273,7 +276,7 @@ final class Claim extends LockRequest {
     @Override
     public boolean isSecondTryWanted(CommandKind kind, int sequence) {
         return switch (kind) {
-            case ACQUIRE, ACQUIRE_FENCED -> phase == Phase.ACQUIRING;
+            case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
             // By script for some kinds of lock: a search, or a registration, which has no owner.
             case REMAINING_TTL -> isReadByScript() && (phase == Phase.SEARCHING || phase == Phase.ABANDONED);
@@ -321,6 +324,14 @@ final class Claim extends LockRequest {
     @Override
     public boolean isWakeUpWanted() {
         return isWakeUpWanted;
+    }
+
+    @Override
+    public int ticket() {
+        if (pending == null || pending.queue == null) {
+            return Ticket.NONE;
+        }
+        return pending.plan == PendingAcquire.Plan.YIELDING ? Ticket.YIELDING : pending.queue.ticket;
     }
 
     @Override

@@ -16,6 +16,8 @@ final class HandoffStreak {
     static final int PAUSE_MULTIPLE = 10;
     /** The same for pauses that find out whether other clients want the lock at all. */
     static final int PROBE_MULTIPLE = 100;
+    /** A streak without known competitors asks at this interval, in pauses, whether another client has a ticket. */
+    private static final int YIELD_MULTIPLE = 20;
     private static final int IDLE_PAUSES_MAX = 32;
     private static final int PAUSE_DOUBLINGS_MAX = 5;
     private static final int PROBE_DOUBLINGS_MAX = 2;
@@ -28,11 +30,15 @@ final class HandoffStreak {
     /** Pauses in a row in which no other client came. */
     private int idlePauseCount;
     private long startNs;
+    /** When the streak last asked whether another client has a ticket, or its start. */
+    private long yieldedNs;
     private long pauseNs;
 
     /** The lease of a caller that does not wait has no streak. */
-    void reset() {
-        end();
+    void reset(long nowNs) {
+        start(nowNs);
+        isContended = false;
+        idlePauseCount = 0;
         isOfWaiter = false;
     }
 
@@ -42,6 +48,7 @@ final class HandoffStreak {
         handoffCount = 0;
         pauseNs = NOT_DRAWN;
         startNs = nowNs;
+        yieldedNs = nowNs;
     }
 
     /** Takes over the state of another streak. */
@@ -51,6 +58,7 @@ final class HandoffStreak {
         isContended = streak.isContended;
         idlePauseCount = streak.idlePauseCount;
         startNs = streak.startNs;
+        yieldedNs = streak.yieldedNs;
         pauseNs = streak.pauseNs;
     }
 
@@ -65,6 +73,13 @@ final class HandoffStreak {
     /** Another client holds the lock: the next streak is contended. */
     void onRefused() {
         end();
+        isContended = true;
+    }
+
+    /** The lock is free, and another client has a ticket: it did not come in the pause, and may need a longer one. */
+    void onYielded() {
+        handoffCount = 0;
+        pauseNs = NOT_DRAWN;
         isContended = true;
     }
 
@@ -115,5 +130,14 @@ final class HandoffStreak {
 
     boolean isLongEnoughToPause(long nowNs, int multiple) {
         return (nowNs - startNs) / multiple >= pauseNs;
+    }
+
+    /** Whether the next attempt asks if another client has a ticket: it costs a round trip, and a pause more. */
+    boolean isYieldDue(long nowNs) {
+        return !isContended && (nowNs - yieldedNs) / YIELD_MULTIPLE >= pauseNs;
+    }
+
+    void onYield(long nowNs) {
+        yieldedNs = nowNs;
     }
 }

@@ -57,6 +57,8 @@ final class PendingAcquire {
         UNCONTENDED,
         /** The doorkeeper, then the others. Each refusal registers for a push. */
         DOORKEEPER_FIRST,
+        /** As {@link #DOORKEEPER_FIRST}, but the doorkeeper of a plain lock refuses if another client waits. */
+        YIELDING,
         /** All nodes at once. Each refusal registers for a push. */
         ALL
     }

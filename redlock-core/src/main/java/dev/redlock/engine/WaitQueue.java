@@ -15,6 +15,10 @@ final class WaitQueue extends Keyed {
     long pauseEndNs;
     /** Nodes on which a refused attempt has registered for a push that has not come yet. */
     long registeredMask;
+    /** Orders this client among those that wait; {@link Ticket#NONE} before a refusal with a ticket. */
+    int ticket;
+    /** The place of the ticket at the last refusal. */
+    int place;
     /** A lease of this client holds the lock: its end starts the next attempt, and pushes do not. */
     boolean isHeldLocally;
     /** The pushes of the slots of its semaphore reach it. */

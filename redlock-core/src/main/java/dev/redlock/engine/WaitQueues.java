@@ -19,6 +19,8 @@ final class WaitQueues {
     private static final long WAKE_INTERVAL_NS = 50_000;
     /** A first attempt waits for a pause only if the wait budget is at least this many times as long. */
     private static final int BUDGET_MULTIPLE = 4;
+    /** A caller that comes back within this many pauses knows still that others compete. */
+    private static final int LATE_PAUSES = 20;
     private static final int TRIM_CAPACITY_MIN = 4 * Conductor.POOLED_MIN;
 
     private final Conductor conductor;
@@ -56,6 +58,8 @@ final class WaitQueues {
         queue.streak.end();
         queue.isHeldLocally = false;
         queue.isPausing = false;
+        queue.ticket = Ticket.NONE;
+        queue.place = Ticket.FIRST_PLACE;
         queues.add(queue);
         memberQueues.add(queue);
         return queue;
@@ -100,9 +104,11 @@ final class WaitQueues {
     static void startOrContinue(HandoffStreak streak, PendingAcquire pending, long nowNs) {
         WaitQueue queue = pending.queue;
         if (queue == null) {
-            streak.reset();
+            streak.reset(nowNs);
             return;
         }
+        queue.ticket = Ticket.NONE;
+        queue.place = Ticket.FIRST_PLACE;
         streak.continueFrom(queue.streak);
         if (streak.handoffCount() == 0) {
             streak.start(nowNs);
@@ -137,20 +143,28 @@ final class WaitQueues {
         }
         HandoffStreak streak = recentStreaks.take(queue.key);
         int doorkeeper = streak == null ? Doorkeeper.NONE : conductor.doorkeeper().of(queue.key);
-        // After a longer time, a woken client has found the lock free.
-        if (doorkeeper == Doorkeeper.NONE
-                || conductor.nowNs() - recentStreaks.takenEndNs() > conductor.doorkeeper().pauseNs(doorkeeper)) {
+        if (doorkeeper == Doorkeeper.NONE) {
+            return false;
+        }
+        long freeNs = conductor.nowNs() - recentStreaks.takenEndNs();
+        long pauseNs = conductor.doorkeeper().pauseNs(doorkeeper);
+        if (freeNs > LATE_PAUSES * pauseNs) {
             return false;
         }
         queue.streak.continueFrom(streak);
-        queue.streak.onHandoff();
-        if (streak.isContended() && mayRegister(queue)) {
-            head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+        if (streak.isContended() && freeNs > pauseNs && mayRegister(queue)) {
+            // The lock was free as in a pause, but a woken client may need longer.
+            queue.streak.onPause();
+            head.plan = PendingAcquire.Plan.YIELDING;
+            return false;
         }
+        queue.streak.onHandoff();
         int multiple = streak.isContended() ? HandoffStreak.PAUSE_MULTIPLE : HandoffStreak.PROBE_MULTIPLE;
         boolean isPauseDue = isPauseDue(queue.streak, head.lease, multiple);
-        if (!isPauseDue || head.deadlineNs - conductor.nowNs() <= BUDGET_MULTIPLE * queue.streak.pauseNs()) {
+        if (!isPauseDue || freeNs > pauseNs
+                || head.deadlineNs - conductor.nowNs() <= BUDGET_MULTIPLE * queue.streak.pauseNs()) {
             // A short budget is for the attempt.
+            head.plan = planOfHandoff(queue, PendingAcquire.Plan.DOORKEEPER_FIRST);
             return false;
         }
         head.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
@@ -222,7 +236,7 @@ final class WaitQueues {
         } else {
             queue.streak.onHandoff();
             if (isBackingOff) {
-                head.plan = PendingAcquire.Plan.UNCONTENDED;
+                head.plan = planOfHandoff(queue, PendingAcquire.Plan.UNCONTENDED);
                 scheduler.startAttempt(head);
             } else {
                 head.retryImmediately = true;
@@ -230,15 +244,45 @@ final class WaitQueues {
         }
     }
 
+    /**
+     * Returns the plan of an attempt that follows a release of this client at once. A long streak that has met no other
+     * client asks the doorkeeper from time to time whether one waits.
+     */
+    private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire.Plan contended) {
+        HandoffStreak streak = queue.streak;
+        if (!mayRegister(queue)) {
+            return PendingAcquire.Plan.UNCONTENDED;
+        }
+        if (queue.ticket != Ticket.NONE) {
+            // The doorkeeper must see that its turn has come, or those behind it would wait for this turn.
+            return PendingAcquire.Plan.DOORKEEPER_FIRST;
+        }
+        if (streak.isContended()) {
+            return contended;
+        }
+        long nowNs = conductor.nowNs();
+        if (queue.key.kind() == LockKind.PLAIN && isLimitReached(streak) && streak.hasPause()
+                && streak.isYieldDue(nowNs)) {
+            streak.onYield(nowNs);
+            return PendingAcquire.Plan.YIELDING;
+        }
+        return PendingAcquire.Plan.UNCONTENDED;
+    }
+
+    private boolean isLimitReached(HandoffStreak streak) {
+        return handoffsMax != 0 && streak.handoffCount() >= handoffsMax;
+    }
+
     private boolean isPauseDue(HandoffStreak streak, LeaseHandle next, int multiple) {
-        if (handoffsMax == 0 || streak.handoffCount() < handoffsMax) {
+        if (!isLimitReached(streak)) {
             return false;
         }
-        if (!streak.hasPause()) {
-            int doorkeeper = registeredMax > 0 ? conductor.doorkeeper().of(next.key) : Doorkeeper.NONE;
-            streak.setPause(doorkeeper == Doorkeeper.NONE
-                    ? retryDelays.delayNs(next, AcquireOutcome.Kind.CONTENDED, -1)
-                    : streak.longerPauseNs(conductor.doorkeeper().pauseNs(doorkeeper)));
+        int doorkeeper = registeredMax > 0 ? conductor.doorkeeper().of(next.key) : Doorkeeper.NONE;
+        if (doorkeeper != Doorkeeper.NONE) {
+            // Each time anew: one slow round trip, as that of a first connect, must not keep others waiting for long.
+            streak.setPause(streak.longerPauseNs(conductor.doorkeeper().pauseNs(doorkeeper)));
+        } else if (!streak.hasPause()) {
+            streak.setPause(retryDelays.delayNs(next, AcquireOutcome.Kind.CONTENDED, -1));
         }
         return streak.isLongEnoughToPause(conductor.nowNs(), multiple);
     }
@@ -249,7 +293,7 @@ final class WaitQueues {
         queue.slot = null;
         queue.pauseEndNs = conductor.nowNs() + queue.streak.pauseNs();
         queue.streak.onPause();
-        head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+        head.plan = PendingAcquire.Plan.YIELDING;
         head.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         scheduler.releaseReservedSlot(head);
         conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));

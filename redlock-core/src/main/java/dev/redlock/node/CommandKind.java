@@ -14,6 +14,10 @@ public enum CommandKind {
     EXTEND("extend", true, false, 1),
     /** Set the key if it is absent, and increment the counter. For voting nodes only. */
     ACQUIRE_FENCED("acquire_fenced", true, true, 2),
+    /** As {@link #ACQUIRE}, of a client that waits: a refusal contains its place among the waiting clients. */
+    ACQUIRE_WITH_TICKET("acquire_with_ticket", true, false, 3),
+    /** As {@link #ACQUIRE_FENCED}, of a client that waits. */
+    ACQUIRE_FENCED_WITH_TICKET("acquire_fenced_with_ticket", true, true, 3),
     /** Raise the counter if the key has our token. For voting nodes only. */
     RAISE("raise", true, true, 2),
     /** Raise the counter, and delete the key if it has our token. For every connected node. */
@@ -70,9 +74,14 @@ public enum CommandKind {
         return argumentCount;
     }
 
+    /** @return true if a refusal contains the place of the client: its argument is the number of its ticket */
+    boolean hasTicket() {
+        return this == ACQUIRE_WITH_TICKET || this == ACQUIRE_FENCED_WITH_TICKET;
+    }
+
     /** @return true if a positive reply is a grant */
     boolean isAcquire() {
-        return this == ACQUIRE || this == ACQUIRE_FENCED;
+        return this == ACQUIRE || this == ACQUIRE_FENCED || hasTicket();
     }
 
     /** @return true if the command may read the key of the lock: the read registers for a push if the client asks */

@@ -149,7 +149,8 @@ final class CommandSender {
             case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
             case RELEASE -> capabilities.releaseEncoding();
             case EXTEND -> capabilities.extendEncoding();
-            case ACQUIRE_FENCED, RAISE, CHECK, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED ->
+            case ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET, RAISE, CHECK, RELEASE_FENCED,
+                    RELEASE_MANY, RELEASE_MANY_FENCED ->
                 CommandEncoding.SCRIPT;
         };
     }

@@ -421,7 +421,7 @@ public final class FanOut {
 
     /** Capacity for a command in its longest encoding. */
     static int roomFor(LockCommand command, CommandKind kind) {
-        int counterLength = kind.hasCounter() ? command.counterBulk().length : 0;
+        int counterLength = kind.hasCounter() || kind.hasTicket() ? command.counterBulk().length : 0;
         return WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length
                 + counterLength;
     }

@@ -57,8 +57,17 @@ public interface LockCommand extends SlotKey {
      */
     boolean isWakeUpWanted();
 
-    /** @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For fenced commands only. */
+    /**
+     * @return the counter's key as {@link #resourceBulk} has the resource; borrowed. For commands with a counter or a
+     *         ticket only.
+     */
     byte[] counterBulk();
+
+    /**
+     * @return the number of the client's ticket, which orders it among the waiting clients; 0 for none; -1 for a client
+     *         without one that yields to those that have one
+     */
+    int ticket();
 
     /** @return the expiry of the counter, milliseconds. For fenced commands only. */
     long counterTtlMs();

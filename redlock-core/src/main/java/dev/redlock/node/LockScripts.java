@@ -153,6 +153,16 @@ final class LockScripts {
                 RespWriter.bulkInteger(out, command.ttlMs());
                 RespWriter.bulkInteger(out, command.counterTtlMs());
             }
+            case ACQUIRE_WITH_TICKET -> {
+                RespWriter.bulkInteger(out, command.ttlMs());
+                RespWriter.bulkInteger(out, command.ticket());
+                out.writeBytes(command.counterBulk());
+            }
+            case ACQUIRE_FENCED_WITH_TICKET -> {
+                RespWriter.bulkInteger(out, command.ttlMs());
+                RespWriter.bulkInteger(out, command.counterTtlMs());
+                RespWriter.bulkInteger(out, command.ticket());
+            }
             case RAISE, RELEASE_FENCED -> {
                 RespWriter.bulkInteger(out, command.highestFence());
                 RespWriter.bulkInteger(out, command.counterTtlMs());

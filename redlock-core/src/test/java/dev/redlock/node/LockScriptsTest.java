@@ -51,6 +51,8 @@ class LockScriptsTest {
     @Test
     void writesPlainCommands() {
         assertWritten(CommandKind.ACQUIRE, 6, 1, "", "$5\r\n30000\r\n");
+        assertWritten(CommandKind.ACQUIRE_WITH_TICKET, 8, 1, "",
+                "$5\r\n30000\r\n$5\r\n32767\r\n$7\r\ncounter\r\n");
         assertWritten(CommandKind.EXTEND, 6, 1, "", "$5\r\n30000\r\n");
         assertWritten(CommandKind.RELEASE, 5, 1, "", "");
     }
@@ -187,6 +189,8 @@ class LockScriptsTest {
         String counter = "$7\r\ncounter\r\n";
         String highest = "$16\r\n9007199254740991\r\n";
         assertWritten(CommandKind.ACQUIRE_FENCED, 8, 2, counter, "$5\r\n30000\r\n$8\r\n86400000\r\n");
+        assertWritten(CommandKind.ACQUIRE_FENCED_WITH_TICKET, 9, 2, counter,
+                "$5\r\n30000\r\n$8\r\n86400000\r\n$5\r\n32767\r\n");
         assertWritten(CommandKind.RAISE, 8, 2, counter, highest + "$8\r\n86400000\r\n");
         assertWritten(CommandKind.RELEASE_FENCED, 8, 2, counter, highest + "$8\r\n86400000\r\n");
     }
@@ -213,7 +217,7 @@ class LockScriptsTest {
         LockScripts.writeEvalSha(out, kind, request(86_400_000));
         int length = out.readableBytes();
         out.release();
-        int names = RESOURCE.length() + (kind.hasCounter() ? request(1).counterBulk().length : 0);
+        int names = RESOURCE.length() + (kind.hasCounter() || kind.hasTicket() ? request(1).counterBulk().length : 0);
         assertTrue(length <= LockScripts.COMMAND_OVERHEAD_BYTES + names, kind + " has " + length);
     }
 
@@ -246,7 +250,7 @@ class LockScriptsTest {
         for (CommandKind kind : CommandKind.values()) {
             boolean isRead = kind == CommandKind.REMAINING_TTL || kind == CommandKind.CHECK;
             assertEquals(!kind.name().startsWith("RELEASE") && !isRead, kind.isVote(), kind::name);
-            assertEquals(kind == CommandKind.ACQUIRE || kind == CommandKind.ACQUIRE_FENCED, kind.isAcquire(),
+            assertEquals(kind.name().startsWith("ACQUIRE"), kind.isAcquire(),
                     kind::name);
         }
     }

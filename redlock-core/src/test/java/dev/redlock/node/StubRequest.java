@@ -57,6 +57,11 @@ class StubRequest extends LockRequest {
     }
 
     @Override
+    public int ticket() {
+        return 32_767;
+    }
+
+    @Override
     public long counterTtlMs() {
         return 86_400_000;
     }

@@ -32,6 +32,7 @@ public final class FakeRedis {
     private static final String MARK_END = COUNTER_MARK + ":run_id";
     /** The largest exact integer of Lua. */
     static final long COUNTER_MAX = 9_007_199_254_740_991L;
+    private static final String TICKET_ENDING = "_with_ticket";
     static final long COUNTER_ENDED = Long.MIN_VALUE;
     private static final long COUNTER_IS_TEXT = Long.MIN_VALUE + 1;
     /** The suffix of the key with which clients probe conditional commands. */
@@ -593,6 +594,7 @@ public final class FakeRedis {
     private String takeError(List<String> words, String command, String script) {
         for (InjectedError candidate : injected) {
             if (candidate.left[0] > 0 && (candidate.command.equals(command) || candidate.command.equals(script)
+                    || candidate.command.equals(baseName(script))
                     || command.equals("CLIENT") && candidate.command.equalsIgnoreCase("CLIENT " + words.get(1)))) {
                 candidate.left[0]--;
                 return candidate.error;
@@ -694,6 +696,9 @@ public final class FakeRedis {
             tracking.onScriptStart(words.subList(3, 3 + keyCount));
         }
         commandCounts.merge(script, 1, Integer::sum);
+        if (script.endsWith(TICKET_ENDING)) {
+            return runWithTicket(session, script, words);
+        }
         if (script.startsWith("release_many")) {
             return releaseMany(session, words.subList(3, 3 + keyCount), words.subList(3 + keyCount, words.size()),
                     script.equals("release_many_fenced"));
@@ -733,6 +738,37 @@ public final class FakeRedis {
             default -> throw new IllegalStateException("the model does not know script " + script);
         };
         return note(session, script, key, token, reply);
+    }
+
+    /** The acquire that a script does, with or without a ticket. */
+    private static String baseName(String script) {
+        return script == null ? null : script.replace(TICKET_ENDING, "");
+    }
+
+    private RespValue runWithTicket(Session session, String script, List<String> words) {
+        boolean isFenced = script.startsWith("acquire_fenced");
+        String verb = baseName(script);
+        commandCounts.merge(verb, 1, Integer::sum);
+        String key = words.get(3);
+        String token = words.get(isFenced ? 5 : 4);
+        long ttlMs = Long.parseLong(words.get(isFenced ? 6 : 5));
+        long ticket = Long.parseLong(words.get(isFenced ? 8 : 6));
+        FakeTickets tickets = new FakeTickets(this, words.get(isFenced ? 4 : 7) + ":tickets");
+        long reply;
+        if (tickets.isYielding(ticket)) {
+            // Of a lock that is free, 0.
+            reply = Math.min(0, refusal(key));
+        } else if (isFenced) {
+            reply = acquireFenced(key, words.get(4), token, ttlMs, Long.parseLong(words.get(7)));
+        } else {
+            reply = acquire(key, token, ttlMs);
+        }
+        if (reply > 0) {
+            tickets.onGrant(ticket);
+        } else if (reply != COUNTER_IS_TEXT && reply != COUNTER_ENDED) {
+            reply = tickets.refusal(ticket, -reply);
+        }
+        return note(session, verb, key, token, reply);
     }
 
     private RespValue releaseMany(Session session, List<String> keys, List<String> arguments,

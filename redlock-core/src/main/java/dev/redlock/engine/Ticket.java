@@ -1,0 +1,43 @@
+package dev.redlock.engine;
+
+/**
+ * Reads the refusal of an acquire with a ticket. The doorkeeper numbers the clients that wait for a resource, in order
+ * of their first refusals, and each refusal contains the place of the client. After a release, the client in the first
+ * place starts at once and each of the others later, so that the first one meets no competitor. A client that has a
+ * later place and takes the lock has not harmed anybody: no safety depends on tickets, which the doorkeeper may lose,
+ * repeat or reorder, and which clients of earlier versions do not take.
+ *
+ * @threading immutable
+ */
+final class Ticket {
+
+    /** The client has no ticket. */
+    static final int NONE = 0;
+    /** The client has no ticket, and yields: it takes the lock only if no other client has a ticket. */
+    static final int YIELDING = -1;
+    /** The place of a client whose turn is next. */
+    static final int FIRST_PLACE = 1;
+    private static final int PLACE_BITS = 5;
+    private static final int TICKET_BITS = 15;
+    private static final long TTL_MS_MAX = (1L << 32) - 1;
+    private static final long NO_EXPIRY = Long.MAX_VALUE;
+
+    private Ticket() {
+    }
+
+    /** Returns the number of the ticket; {@link #NONE} if the doorkeeper cannot keep tickets. */
+    static int numberOf(long refusal) {
+        return (int) (-refusal >>> PLACE_BITS & (1 << TICKET_BITS) - 1);
+    }
+
+    /** Returns the place; 0 if the turn of the ticket is over. It is exact below 31, and the clients after share 31. */
+    static int placeOf(long refusal) {
+        return (int) (-refusal & (1 << PLACE_BITS) - 1);
+    }
+
+    /** Returns the remaining ttl of the holder's key, milliseconds; {@link Long#MAX_VALUE} for a very long one. */
+    static long remainingTtlMsOf(long refusal) {
+        long ttlMs = -refusal >>> PLACE_BITS + TICKET_BITS;
+        return ttlMs >= TTL_MS_MAX ? NO_EXPIRY : ttlMs;
+    }
+}
