@@ -15,7 +15,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>It differs in two ways:
  * <ul>
- * <li>A permit is a lease, so it expires, held or not. {@link #lease} tells whether it is still held.
+ * <li>A permit is a lease, so it expires, held or not. {@link #lease} reports whether it is still held.
  * <li>A thread releases the permits that it has taken, through any view of the semaphore by this client. To release a
  * permit in another thread, take it with {@link Redlock#acquire(String, AcquireOptions)} and pass the lease.
  * </ul>

@@ -199,10 +199,8 @@ public final class LockKey implements SlotKey {
         }
         if (resources.isEmpty() || resources.size() > MEMBERS_MAX) {
             throw new IllegalArgumentException(resources.size() + " resources are out of range: a set has 1 to "
-                    + MEMBERS_MAX + "; lock " + (resources.isEmpty()
-                            ? "at least one"
-                            : "a resource that stands for"
-                                    + " several"));
+                    + MEMBERS_MAX + "; lock "
+                    + (resources.isEmpty() ? "at least one" : "one name for several resources"));
         }
         List<LockKey> keys = new ArrayList<>();
         for (String resource : resources) {

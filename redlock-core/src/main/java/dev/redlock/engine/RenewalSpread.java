@@ -13,7 +13,7 @@ import java.util.random.RandomGenerator;
  * </ul>
  *
  * <p>Extensions that are {@link #SPACING_NS} apart on average need no spread. So one lease is not moved at all, and a
- * few are hardly moved.
+ * few are moved by little.
  *
  * @threading event-loop-confined
  */

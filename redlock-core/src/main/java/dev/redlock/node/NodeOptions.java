@@ -27,7 +27,7 @@ import dev.redlock.transport.TlsContexts;
  * @param areScriptsOptional  load no scripts on a node whose conditional commands suffice for plain locks
  * @param loginSource         the user's credentials provider; null if the addresses contain the credentials
  * @param tls                 TLS of the nodes that use it; null if none does
- * @param clusterNodeTimeoutMs how long a deposed master of a cluster may serve clients, if the cluster does not tell
+ * @param clusterNodeTimeoutMs how long a deposed master may serve clients of a cluster that does not report it
  * @threading immutable
  */
 public record NodeOptions(int connectTimeoutMs, int handshakeTimeoutMs, int unansweredTimeoutMs,

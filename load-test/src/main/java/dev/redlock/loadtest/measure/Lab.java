@@ -76,7 +76,7 @@ public final class Lab implements AutoCloseable {
         formClusters(nodeOptions.clusterShards());
     }
 
-    /** Makes each run of so many servers a cluster, whose first server stands for it in the list of nodes. */
+    /** Makes each run of so many servers a cluster, whose first server is its entry in the list of nodes. */
     private void formClusters(int shards) {
         if (shards == 0) {
             return;
