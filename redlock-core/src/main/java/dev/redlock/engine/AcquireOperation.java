@@ -185,8 +185,10 @@ final class AcquireOperation {
             return;
         }
         if (claim.phase == Claim.Phase.ACQUIRING) {
-            claim.pending.queue.ticket = Ticket.numberOf(value);
-            claim.pending.queue.place = Ticket.placeOf(value);
+            WaitQueue queue = claim.pending.queue;
+            queue.place = Ticket.placeOf(value);
+            // After its turn, the next refusal gives it another ticket: nobody yields to one whose turn is over.
+            queue.ticket = queue.place == 0 ? Ticket.NONE : Ticket.numberOf(value);
         }
         long remainingTtlMs = Ticket.remainingTtlMsOf(value);
         onReply(claim, nodeIndex, remainingTtlMs == Long.MAX_VALUE ? NO_EXPIRY_REPLY : -remainingTtlMs);

@@ -252,8 +252,8 @@ final class AcquireScheduler {
         long remainingTtlMs = pending.lease.shortestRemainingTtlMs();
         // One millisecond more than the node said, because it rounds down.
         long expiryNs = nowNs
-                + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS)
-                + conductor.doorkeeper().turnDelayNs(pending.queue);
+                + (remainingTtlMs < 0 || remainingTtlMs > TTL_MS_MAX ? WAIT_NS_MAX : (remainingTtlMs + 1) * NS_PER_MS);
+        expiryNs += turnDelayNs(pending, expiryNs);
         // The other slots of a semaphore expire as the last search has said.
         boolean isOneOfSlots = pending.lease.key.kind() == LockKind.PERMIT && pending.isSlotPushed;
         pending.expiryNs = isOneOfSlots ? WaitQueues.earlier(pending.expiryNs, expiryNs) : expiryNs;
@@ -279,9 +279,17 @@ final class AcquireScheduler {
     void wake(PendingAcquire head, PendingAcquire.Plan plan, long atNs) {
         boolean isDoorkeeperDoubted = head.lossCount % LOSSES_MAX == LOSSES_MAX - 1;
         head.plan = isDoorkeeperDoubted ? PendingAcquire.Plan.ALL : plan;
-        // At most half of the time that is left, so that a short budget is not spent on the turns of others.
-        long delayNs = Math.min(conductor.doorkeeper().turnDelayNs(head.queue), (head.deadlineNs - atNs) / 2);
-        startTimer(head, PendingAcquire.TimerStep.WAKE, atNs + Math.max(0, delayNs));
+        long turnNs = atNs + turnDelayNs(head, atNs);
+        // A later push does not postpone the turn: other waiters of the client may register for the key all the time.
+        boolean isTurnKnown = head.timerStep == PendingAcquire.TimerStep.WAKE;
+        startTimer(head, PendingAcquire.TimerStep.WAKE,
+                isTurnKnown ? WaitQueues.earlier(turnNs, head.timer.deadlineNs()) : turnNs);
+    }
+
+    /** At most half of the time that is left, so that a short budget is not spent on the turns of others. */
+    private long turnDelayNs(PendingAcquire head, long atNs) {
+        long delayNs = conductor.doorkeeper().turnDelayNs(head.queue);
+        return Math.max(0, Math.min(delayNs, (head.deadlineNs - atNs) / 2));
     }
 
     /** Starts the timer, which the end of the holder's ttl and the end of the wait budget precede. */

@@ -179,6 +179,10 @@ final class PermitOperation {
         claim.isFenced = false;
         claim.isWakeUpWanted = conductor.acquireOperation().isWakeUpPossible(pending);
         pending.claim = claim;
+        if (claim.isWakeUpWanted) {
+            // Before the search: a release of this client may follow it, and no node pushes that.
+            conductor.scheduler().queues().expectSlots(pending.queue);
+        }
         long nowNs = conductor.nowNs();
         conductor.tokens().next(claim.token, nowNs);
         int nodeIndex = nodeFor(claim, isDoubted);

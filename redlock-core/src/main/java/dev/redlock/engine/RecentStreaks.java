@@ -11,7 +11,7 @@ package dev.redlock.engine;
  */
 final class RecentStreaks {
 
-    private static final int CAPACITY = 256;
+    static final int CAPACITY = 256;
 
     private final LockKey[] keys = new LockKey[CAPACITY];
     private final HandoffStreak[] streaks = new HandoffStreak[CAPACITY];
@@ -48,7 +48,8 @@ final class RecentStreaks {
         return takenEndNs;
     }
 
-    private static int slotOf(LockKey key) {
+    /** Returns the slot of a key in a table with {@link #CAPACITY} slots. */
+    static int slotOf(LockKey key) {
         int hash = key.hashCode() * 0x9E3779B9;
         return (hash ^ hash >>> 16) & CAPACITY - 1;
     }

@@ -30,6 +30,7 @@ final class WaitQueues {
     private final MemberQueues memberQueues = new MemberQueues();
     private final FreeList<WaitQueue> free = new FreeList<>(Conductor.POOLED_MIN);
     private final RecentStreaks recentStreaks = new RecentStreaks();
+    private final RecentTickets recentTickets = new RecentTickets();
     private final int handoffsMax;
     private final int registeredMax;
     /** Queues with a registration on any node. */
@@ -58,7 +59,7 @@ final class WaitQueues {
         queue.streak.end();
         queue.isHeldLocally = false;
         queue.isPausing = false;
-        queue.ticket = Ticket.NONE;
+        queue.ticket = recentTickets.take(key);
         queue.place = Ticket.FIRST_PLACE;
         queues.add(queue);
         memberQueues.add(queue);
@@ -77,6 +78,9 @@ final class WaitQueues {
         queue.isHeldLocally = blocking != null;
         if (head == null) {
             unregister(queue);
+            if (queue.ticket != Ticket.NONE) {
+                recentTickets.put(queue.key, queue.ticket);
+            }
             queues.remove(queue);
             memberQueues.remove(queue);
             queue.key = null;
@@ -152,7 +156,8 @@ final class WaitQueues {
             return false;
         }
         queue.streak.continueFrom(streak);
-        if (streak.isContended() && freeNs > pauseNs && mayRegister(queue)) {
+        long leftNs = head.deadlineNs - conductor.nowNs();
+        if (streak.isContended() && freeNs > pauseNs && leftNs > BUDGET_MULTIPLE * pauseNs && mayRegister(queue)) {
             // The lock was free as in a pause, but a woken client may need longer.
             queue.streak.onPause();
             head.plan = PendingAcquire.Plan.YIELDING;
@@ -162,7 +167,7 @@ final class WaitQueues {
         int multiple = streak.isContended() ? HandoffStreak.PAUSE_MULTIPLE : HandoffStreak.PROBE_MULTIPLE;
         boolean isPauseDue = isPauseDue(queue.streak, head.lease, multiple);
         if (!isPauseDue || freeNs > pauseNs
-                || head.deadlineNs - conductor.nowNs() <= BUDGET_MULTIPLE * queue.streak.pauseNs()) {
+                || leftNs <= BUDGET_MULTIPLE * queue.streak.pauseNs()) {
             // A short budget is for the attempt.
             head.plan = planOfHandoff(queue, PendingAcquire.Plan.DOORKEEPER_FIRST);
             return false;
@@ -304,6 +309,11 @@ final class WaitQueues {
     /** Whether attempts of a queue may register for pushes. */
     boolean mayRegister(WaitQueue queue) {
         return queue.registeredMask != 0 || registeredCount < registeredMax;
+    }
+
+    /** The slots of a semaphore wake its queue from now on. */
+    void expectSlots(WaitQueue queue) {
+        memberQueues.addSlots(queue);
     }
 
     /** The nodes of a mask push the next change of the key. */
