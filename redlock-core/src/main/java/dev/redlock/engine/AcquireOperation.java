@@ -185,6 +185,7 @@ final class AcquireOperation {
             return;
         }
         if (claim.phase == Claim.Phase.ACQUIRING) {
+            conductor.doorkeeper().onRefused(nodeIndex, conductor.nowNs() - startNs(claim));
             WaitQueue queue = claim.pending.queue;
             queue.place = Ticket.placeOf(value);
             // After its turn, the next refusal gives it another ticket: nobody yields to one whose turn is over.
@@ -192,6 +193,11 @@ final class AcquireOperation {
         }
         long remainingTtlMs = Ticket.remainingTtlMsOf(value);
         onReply(claim, nodeIndex, remainingTtlMs == Long.MAX_VALUE ? NO_EXPIRY_REPLY : -remainingTtlMs);
+    }
+
+    /** When the attempt of a claim started: t1. */
+    private long startNs(Claim claim) {
+        return claim.roundEndNs - conductor.config().terms().nodeTimeoutNs(claim.ttlMs);
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {

@@ -25,10 +25,32 @@ final class Doorkeeper {
     /** A round trip on a local network, on a machine that is busy. */
     private static final long GRACE_NS_MIN = 1_000_000;
 
+    private static final int RISE_SHIFT = 3;
+
     private final Voter[] voters;
+    /** The shortest round trips of recent contended attempts, which rise slowly; 0 before the first. */
+    private final long[] shortestNs;
 
     Doorkeeper(Voter[] voters) {
         this.voters = voters;
+        this.shortestNs = new long[voters.length];
+    }
+
+    /** A doorkeeper has refused an attempt, this long after its start. */
+    void onRefused(int doorkeeper, long afterNs) {
+        long shortest = shortestNs[doorkeeper];
+        boolean isShorter = shortest == 0 || afterNs < shortest;
+        shortestNs[doorkeeper] = isShorter ? afterNs : shortest + (afterNs - shortest >> RISE_SHIFT);
+    }
+
+    /**
+     * A clock sample is rare, and the first one follows the connect: it may take ten times as long as an attempt. The
+     * delays of later places would be as much too long, and these clients would miss their turns again and again.
+     */
+    private long roundTripNs(int doorkeeper) {
+        long sampleNs = voters[doorkeeper].roundTripNs();
+        long attemptNs = shortestNs[doorkeeper];
+        return attemptNs == 0 || sampleNs < attemptNs ? sampleNs : attemptNs;
     }
 
     /**
@@ -58,7 +80,7 @@ final class Doorkeeper {
 
     /** Returns how long the doorkeeper may be slower than the other nodes. */
     long graceNs(int doorkeeper) {
-        return Math.max(GRACE_NS_MIN, GRACE_ROUND_TRIPS * voters[doorkeeper].roundTripNs());
+        return Math.max(GRACE_NS_MIN, GRACE_ROUND_TRIPS * roundTripNs(doorkeeper));
     }
 
     /**
@@ -66,7 +88,7 @@ final class Doorkeeper {
      * trips, and its process some time to run.
      */
     long pauseNs(int doorkeeper) {
-        return Math.max(PAUSE_NS_MIN, PAUSE_ROUND_TRIPS * voters[doorkeeper].roundTripNs());
+        return Math.max(PAUSE_NS_MIN, PAUSE_ROUND_TRIPS * roundTripNs(doorkeeper));
     }
 
     /**
@@ -82,7 +104,7 @@ final class Doorkeeper {
     }
 
     private long turnNs(int doorkeeper) {
-        return Math.max(TURN_NS_MIN, TURN_ROUND_TRIPS * voters[doorkeeper].roundTripNs());
+        return Math.max(TURN_NS_MIN, TURN_ROUND_TRIPS * roundTripNs(doorkeeper));
     }
 
     /** Mixes both hashes so that each bit of either changes about half of the result (finalizer of MurmurHash3). */
