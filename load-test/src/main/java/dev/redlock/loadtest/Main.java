@@ -10,6 +10,7 @@ import dev.redlock.loadtest.cli.PlotsCommand;
 import dev.redlock.loadtest.cli.WrongOptionHandler;
 import dev.redlock.loadtest.compare.CompareCommand;
 import dev.redlock.loadtest.compare.CompareDriverCommand;
+import dev.redlock.loadtest.history.HistoryCommand;
 import dev.redlock.loadtest.locks.LocksCommand;
 import dev.redlock.loadtest.measure.ContentionCommand;
 import dev.redlock.loadtest.measure.LatencyCommand;
@@ -37,9 +38,9 @@ import picocli.CommandLine.Spec;
         subcommands = {LatencyCommand.class, ThroughputCommand.class, CompareCommand.class,
             CompareDriverCommand.class, ContentionCommand.class, LeasesCommand.class, SoakCommand.class,
             ChaosCommand.class, ChaosWorkerCommand.class, ScenariosCommand.class, NodesCommand.class,
-            LocksCommand.class, PlotsCommand.class},
+            LocksCommand.class, HistoryCommand.class, PlotsCommand.class},
         synopsisSubcommandLabel = "[latency|throughput|compare|contention|leases|"
-                + "soak|chaos|scenarios|nodes|locks|plots]",
+                + "soak|chaos|scenarios|nodes|locks|history|plots]",
         description = "Measures distributed locks over real Redis or Valkey nodes, and injects faults into them.",
         footerHeading = "%nWithout a command, latency is run. Every command has its own --help with examples.%n",
         exitCodeListHeading = "%nExit codes:%n", exitCodeList = {

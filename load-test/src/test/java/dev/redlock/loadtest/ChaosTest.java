@@ -1,19 +1,25 @@
 package dev.redlock.loadtest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.redlock.history.HistoryChecker;
 import dev.redlock.loadtest.cli.ExitCodes;
 import dev.redlock.loadtest.faults.NodeNetwork;
 import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
@@ -30,6 +36,8 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @Execution(ExecutionMode.CONCURRENT)
 class ChaosTest {
     private static final String NAMESPACES = "network namespaces";
+    private static final Pattern EDN_MAP = Pattern.compile("\\{:index \\d+, :time \\d+, :process \\d+, :type :"
+            + "(invoke|ok|fail|info), :f :(acquire|release|read|write), :value (nil|\\d+)}");
     private static final Pattern TWO_PROCESSES = Pattern
             .compile("FAIL: OVERLAP on resource \\d: worker (\\d) .* and worker (?!\\1)\\d ");
 
@@ -39,12 +47,38 @@ class ChaosTest {
     @Test
     void locksHoldDuringFaultsOfAMinority() throws Exception {
         Path results = folder.resolve("results");
-        String text = run("chaos", "--duration", "8s", "--output", results.toString());
+        Path history = folder.resolve("chaos.history");
+        String text = run("chaos", "--duration", "8s", "--output", results.toString(), "--history", history.toString());
         assertTrue(text.contains("left out: clock_step: needs --clock-steps"), text);
         assertTrue(text.contains("at most 2 of 5 nodes bad at once"), text);
         assertTrue(text.contains("locking as before"), text);
         assertTrue(text.endsWith("Results: " + results.resolve("report.html") + System.lineSeparator()), text);
         assertReported(results, text);
+        assertLinearizable(history);
+    }
+
+    /** Every operation is there, and a checker that knows nothing of the audit agrees with it. */
+    private static void assertLinearizable(Path history) throws Exception {
+        List<String> lines = Files.readAllLines(history);
+        assertEquals(List.of(), HistoryChecker.violations(lines));
+        Set<String> seen = new TreeSet<>();
+        lines.stream().skip(1).map(line -> line.split(" ")).forEach(line -> seen.add(line[2] + " " + line[3]));
+        assertTrue(seen.containsAll(Set.of("ok acquire", "ok extend", "ok release", "ok write", "ok read")),
+                seen::toString);
+        Set<String> kinds = new TreeSet<>();
+        lines.stream().skip(1).map(line -> line.split(" ")).forEach(line -> kinds.add(line[5]));
+        assertEquals(Set.of("plain", "reader", "writer", "permit"), kinds);
+        long callCount = lines.stream().filter(line -> line.contains(" invoke ")).count();
+        assertEquals(2 * callCount + 1, lines.size(), "each call has one end");
+        StringWriter out = new StringWriter();
+        assertEquals(0, Main.run(new PrintWriter(out, true), new PrintWriter(out, true), "history", history.toString()),
+                out::toString);
+        Path edn = history.resolveSibling("chaos.history-edn");
+        for (String name : List.of("chaos-0-mutex.edn", "chaos-1-mutex.edn", "chaos-0-register.edn")) {
+            List<String> maps = Files.readAllLines(edn.resolve(name));
+            assertTrue(maps.size() > 20 && maps.stream().allMatch(map -> EDN_MAP.matcher(map).matches()), name);
+        }
+        assertFalse(Files.exists(edn.resolve("chaos-1-register.edn")), "resource 1 has no fencing tokens");
     }
 
     /** The folder has the same data as the output: each fault with its real time, and the sections. */
@@ -86,8 +120,10 @@ class ChaosTest {
     @Test
     void theAuditFindsTwoHoldersWhenTheGuardIsOffAndAMajorityIsWiped() throws Exception {
         RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        Path history = folder.resolve("chaos.history");
         try (ChildProgram program = ChildProgram.start("chaos", "--duration", "5s", "--seed", "5", "--nodes", "3",
-                "--majority-loss", "--faults", "wipe_majority", "--without-guard", "--ttl", "3s", "--hold", "2800ms",
+                "--history", history.toString(), "--majority-loss", "--faults", "wipe_majority", "--without-guard",
+                "--ttl", "3s", "--hold", "2800ms",
                 "--resources", "4", "--workers", "2", "--threads", "6")) {
             int exitCode = program.awaitExit();
             String text = program.out();
@@ -98,6 +134,7 @@ class ChaosTest {
             assertTrue(text.contains("FAIL: seed 5") && !text.contains("PASS"), text);
             assertTrue(text.strip().endsWith("report-FAIL.html"), text);
             assertTrue(program.results().contains("results-FAIL.json"), program.results()::toString);
+            assertFalse(HistoryChecker.violations(Files.readAllLines(history)).isEmpty(), "the checker finds them too");
         }
     }
 

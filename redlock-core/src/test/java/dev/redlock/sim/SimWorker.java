@@ -29,6 +29,7 @@ final class SimWorker implements LeaseListener {
     private final Simulation simulation;
     final SimClient client;
     private final SplittableRandom random;
+    private final SimHistory.Process history;
     private Doing doing = Doing.IDLE;
     private Lease lease;
     private long startedNs;
@@ -56,6 +57,7 @@ final class SimWorker implements LeaseListener {
         this.resource = resource;
         this.resources = List.of(resource);
         this.random = random;
+        this.history = simulation.history.newProcess();
         this.name = client.name() + "/" + resource + "/" + index;
         later(random.nextInt(200), this::acquire);
     }
@@ -189,11 +191,19 @@ final class SimWorker implements LeaseListener {
         acquireStartNs = simulation.world.nowNs();
         round++;
         int thisRound = round;
+        history.acquire(isPermit ? List.of(resource) : resources, kindName());
         ResourceKey key = isPermit ? client.redlock().key(resource) : client.redlock().keyOfAll(resources);
         client.redlock().acquire(key, options, lease, outcome -> onOutcome(thisRound, outcome));
         if (random.nextInt(8) == 0) {
             later(random.nextInt(30), this::cancel);
         }
+    }
+
+    private String kindName() {
+        if (isPermit) {
+            return "permit";
+        }
+        return isReading ? "reader" : "plain";
     }
 
     private boolean isFenced() {
@@ -248,6 +258,7 @@ final class SimWorker implements LeaseListener {
         }
         simulation.count(outcome.kind().name());
         if (!outcome.isAcquired()) {
+            history.notAcquired();
             if (client.isRetryingImmediately()) {
                 doing = Doing.IDLE;
                 round++;
@@ -270,6 +281,8 @@ final class SimWorker implements LeaseListener {
         simulation.checkGranted(this, 0);
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();
+        history.acquired(lease, isFenced() ? lease.fencingToken() : 0,
+                simulation.plan.isValidityIgnored ? grantedNs + ttlMs * MS : TestEngine.validUntilNs(lease));
         holdFor(random.nextInt(3) == 0 ? random.nextInt((int) ttlMs * 2) : random.nextInt(50));
         client.maybeThrow("an acquire callback");
     }
@@ -302,6 +315,7 @@ final class SimWorker implements LeaseListener {
         startOperation(Doing.EXTENDING, 100 * MS);
         extendedSince = simulation.grants.now();
         int thisRound = round;
+        history.extend();
         lease.extend(newTtlMs, (extended, outcome) -> onExtended(thisRound, outcome));
     }
 
@@ -313,6 +327,7 @@ final class SimWorker implements LeaseListener {
             return;
         }
         doing = Doing.HOLDING;
+        history.extended(lease, outcome);
         if (outcome == ExtendOutcome.EXTENDED) {
             simulation.checkGranted(this, extendedSince);
         } else if (outcome == ExtendOutcome.NOT_EXTENDED) {
@@ -326,6 +341,7 @@ final class SimWorker implements LeaseListener {
         if (doing != Doing.HOLDING) {
             return;
         }
+        history.release(lease);
         startOperation(Doing.RELEASING, nodeTimeoutNs() + 50 * MS);
         int thisRound = round;
         // The keys last for the validity, whatever happens to this process.
@@ -338,6 +354,7 @@ final class SimWorker implements LeaseListener {
     private void onReleased(int expectedRound, ReleaseOutcome outcome) {
         simulation.trace(name + " released " + outcome);
         simulation.count("RELEASE_" + outcome.name());
+        history.released(outcome);
         if (doing != Doing.RELEASING || expectedRound != round) {
             simulation.violate(name + " got a second release outcome: " + outcome);
             return;

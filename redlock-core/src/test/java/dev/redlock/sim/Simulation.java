@@ -30,6 +30,7 @@ public final class Simulation {
 
     final SimPlan plan;
     final VirtualWorld world;
+    final SimHistory history;
     private final SplittableRandom random;
     private final List<SimClient> clients = new ArrayList<>();
     /** The longest backstop, and the longest round trip. */
@@ -80,6 +81,7 @@ public final class Simulation {
         this.plan = plan;
         this.random = new SplittableRandom(plan.seed);
         this.world = new VirtualWorld(plan.nodeCount);
+        this.history = new SimHistory(world);
         this.clocks = new SimClocks(plan.nodeCount, plan.maxTtlMs,
                 plan.guard == RestartGuardMode.FRESH_GROUP);
         this.grants = new SimGrants(plan.nodeCount);

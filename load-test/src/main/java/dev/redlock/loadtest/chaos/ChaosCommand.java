@@ -42,6 +42,7 @@ import picocli.CommandLine.Spec;
             "  load-test chaos --namespaces --duration 60s   the kernel drops packets (root)",
             "  load-test chaos --nodes 3 --cluster-shards 3   each node is a cluster",
             "  load-test chaos --nodes 3 --change-nodes   the list of nodes changes",
+            "  load-test chaos --history chaos.history   each operation as a line",
             "  load-test chaos --tls --duration 30s   connections with TLS",
             "  load-test chaos --faults kill,pause --resources 1 --fenced all"})
 public final class ChaosCommand implements Callable<Integer> {

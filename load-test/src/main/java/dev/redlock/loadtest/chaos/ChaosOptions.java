@@ -8,6 +8,7 @@ import dev.redlock.loadtest.nodes.ClockLibrary;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.SeriesSpec;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -122,6 +123,11 @@ final class ChaosOptions {
                     + "load-test-results.")
     private Path output;
 
+    @Option(names = "--history", paramLabel = "FILE",
+            description = "Writes every operation of every process to this new file, for checkers of linearizability. "
+                    + "The command history exports it. Sections with fencing tokens also write a shared register.")
+    private Path history;
+
     @Option(names = "--majority-loss",
             description = "More than a minority of the nodes may be bad at once: the lock may become unavailable, but "
                     + "never unsafe.")
@@ -146,6 +152,8 @@ final class ChaosOptions {
                 "--clock-steps and --majority-loss exclude each other");
         Options.require(line, hold.compareTo(ttl) <= 0, "--hold is longer than --ttl");
         Options.require(line, nodeTimeout.compareTo(ttl) <= 0, "--node-timeout is longer than --ttl");
+        require(line, history == null || !Files.exists(history),
+                () -> "--history: " + history + " exists: name a new file");
         require(line, !isNamespaced || isInside() || NodeNetwork.refusal().isEmpty(),
                 () -> "--namespaces: " + NodeNetwork.refusal().orElseThrow());
         checkClusters(line);
@@ -314,6 +322,11 @@ final class ChaosOptions {
 
     CommandMode commands() {
         return commands;
+    }
+
+    /** The file of the operations, with its whole path. */
+    Optional<Path> history() {
+        return Optional.ofNullable(history).map(Path::toAbsolutePath);
     }
 
     Path output() {

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.chaos;
 
+import dev.redlock.loadtest.history.HistoryFile;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.result.IntervalLog;
 import java.io.IOException;
@@ -38,6 +39,7 @@ final class ChaosRun implements AutoCloseable {
     private final PrintWriter out;
     private final Path folder;
     private final Path records;
+    private final Path registers;
     private final ChaosVoters voters;
     private final List<WorkerProcess> workers = new ArrayList<>();
     private final WorkerTally tally = new WorkerTally();
@@ -61,6 +63,11 @@ final class ChaosRun implements AutoCloseable {
         this.out = out;
         this.folder = Files.createTempDirectory("redlock-chaos-");
         this.records = Files.createFile(folder.resolve("records"));
+        this.registers = folder.resolve("registers");
+        if (options.history().isPresent()) {
+            HistoryFile.create(options.history().get());
+            SharedRegisters.create(registers, options.resources());
+        }
         this.lists = options.lists();
         this.voters = options.clusterShards() == 0
                 ? new ChaosMasters(nodes, options.network())
@@ -85,6 +92,10 @@ final class ChaosRun implements AutoCloseable {
         faults.healed(System.nanoTime());
         boolean isBusyAgain = awaitSectionAfter(endNs);
         stopWorkers();
+        if (options.history().isPresent()) {
+            Path file = options.history().get();
+            note(HistoryFile.complete(file, System.nanoTime()) + " lines of history in " + file.getFileName());
+        }
         List<SectionRecord> evidence = SectionFile.readAll(records);
         SectionAudit audit = SectionAudit.of(evidence, startNs, endNs);
         ChaosReport report = new ChaosReport(options, tally, audit);
@@ -146,7 +157,8 @@ final class ChaosRun implements AutoCloseable {
     private WorkerProcess startWorker(int place) throws IOException {
         int number = workerCount++;
         return WorkerProcess.start(number, folder, ChaosWorkerCommand.arguments(number,
-                addresses(lists.nodesOf(place)), addresses(lists.nextNodesOf(place)), nodes.tls(), records, options));
+                addresses(lists.nodesOf(place)), addresses(lists.nextNodesOf(place)), nodes.tls(), records, registers,
+                options));
     }
 
     private List<String> addresses(List<Integer> list) {

@@ -6,6 +6,7 @@ import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
 import dev.redlock.loadtest.cli.DurationConverter;
 import dev.redlock.loadtest.cli.TlsFileOptions;
+import dev.redlock.loadtest.history.HistoryFile;
 import dev.redlock.loadtest.nodes.ClientTls;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -47,6 +48,10 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     private List<String> nextNodes = List.of();
     @Option(names = "--records", required = true)
     private Path records;
+    @Option(names = "--history")
+    private Path history;
+    @Option(names = "--registers")
+    private Path registers;
     @Option(names = "--threads", required = true)
     private int threads;
     @Option(names = "--resources", required = true)
@@ -79,9 +84,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         // picocli fills the fields.
     }
 
-    /** The command line of this command. */
+    /** The command line of this command. The registers are needed for a history. */
     static List<String> arguments(int worker, List<String> nodes, List<String> nextNodes, ClientTls tls, Path records,
-            ChaosOptions options) {
+            Path registers, ChaosOptions options) {
         List<String> arguments = new ArrayList<>(List.of("chaos-worker", "--worker", Integer.toString(worker),
                 "--nodes", String.join(SEPARATOR, nodes),
                 "--records", records.toString(), "--threads", Integer.toString(options.threads()), "--resources",
@@ -96,6 +101,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         if (options.clusterShards() > 0) {
             arguments.add("--clusters");
         }
+        options.history()
+                .ifPresent(file -> arguments.addAll(
+                        List.of("--history", file.toString(), "--registers", registers.toString())));
         arguments.addAll(TlsFileOptions.arguments(tls));
         return arguments;
     }
@@ -106,9 +114,10 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         Logger.getLogger("").setLevel(Level.WARNING);
         LOG.setFilter(line -> !line.getMessage().contains("quarantine"));
         WorkerTally tally = new WorkerTally();
-        try (SectionFile file = SectionFile.append(records)) {
+        try (SectionFile file = SectionFile.append(records);
+                HistoryFile operations = history == null ? null : HistoryFile.append(history)) {
             try (Redlock redlock = Redlock.connect(context())) {
-                work(redlock, file, tally);
+                work(redlock, file, operations, tally);
                 boolean isClean = redlock.closeWithin(CLOSE_TIMEOUT).isClean();
                 tally.count(isClean ? "closed clean" : "closed with releases unconfirmed");
                 tally.count("lease lost", redlock.counters().lostCount());
@@ -149,11 +158,14 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         return (seed & 1) != 0 && nodes.size() >= THRIFTY_NODES_MIN;
     }
 
-    private void work(Redlock redlock, SectionFile file, WorkerTally tally) throws InterruptedException {
+    private void work(Redlock redlock, SectionFile file, HistoryFile operations, WorkerTally tally)
+            throws IOException, InterruptedException {
+        SharedRegisters shared = operations == null ? null : SharedRegisters.open(registers);
         List<SectionWorker> workers = new ArrayList<>();
         List<Thread> running = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
-            SectionWorker sections = new SectionWorker(redlock, file, tally, worker, i, seed);
+            SectionWorker sections = new SectionWorker(redlock, file,
+                    new SectionHistory(operations, shared, worker * threads + i), tally, worker, i, seed);
             sections.plan(resources, isClustered ? ChaosClusters.tagCount(resources) : 0, fenced, ttl, hold);
             workers.add(sections);
             running.add(new Thread(sections, "worker-" + i));

@@ -6,7 +6,9 @@ import dev.redlock.ExtendOutcome;
 import dev.redlock.Lease;
 import dev.redlock.LeaseState;
 import dev.redlock.Redlock;
+import dev.redlock.ReleaseOutcome;
 import dev.redlock.ResourceKey;
+import dev.redlock.loadtest.history.HistoryLine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -39,6 +41,7 @@ final class SectionWorker implements Runnable {
 
     private final Redlock redlock;
     private final SectionFile file;
+    private final SectionHistory history;
     private final WorkerTally tally;
     private final int worker;
     private final int thread;
@@ -51,11 +54,15 @@ final class SectionWorker implements Runnable {
     private Fenced fenced;
     private long sectionCount;
     private long lastHeldNs;
+    /** The time until which the holder relied on the lock; 0 if it never did. */
+    private long sectionEndNs;
     private volatile boolean isStopped;
 
-    SectionWorker(Redlock redlock, SectionFile file, WorkerTally tally, int worker, int thread, long seed) {
+    SectionWorker(Redlock redlock, SectionFile file, SectionHistory history, WorkerTally tally, int worker, int thread,
+            long seed) {
         this.redlock = redlock;
         this.file = file;
+        this.history = history;
         this.tally = tally;
         this.worker = worker;
         this.thread = thread;
@@ -132,6 +139,18 @@ final class SectionWorker implements Runnable {
                 : SectionRecord.Kind.ENTER;
     }
 
+    private static HistoryLine.Kind kindOf(int[] resources, SectionRecord.Kind start, int dice) {
+        if (start != SectionRecord.Kind.ENTER) {
+            return start == SectionRecord.Kind.READ ? HistoryLine.Kind.READER : HistoryLine.Kind.PERMIT;
+        }
+        boolean isWriter = resources.length == 1 && dice < READS_PER_MILLE + WRITES_PER_MILLE;
+        return isWriter ? HistoryLine.Kind.WRITER : HistoryLine.Kind.PLAIN;
+    }
+
+    private List<String> names(int[] resources) {
+        return Arrays.stream(resources).mapToObj(i -> resource(i, tagCount)).toList();
+    }
+
     private ResourceKey keyOf(int[] resources) {
         return resources.length == 1
                 ? keys.get(resources[0])
@@ -141,15 +160,17 @@ final class SectionWorker implements Runnable {
     private void cycle(int[] resources) throws InterruptedException, IOException {
         int resource = resources[0];
         ResourceKey key = keyOf(resources);
-        long beganNs = System.nanoTime();
         int dice = random.nextInt(1000);
         SectionRecord.Kind start = startOf(resources, dice);
         AcquireOptions kind = resources.length > 1 ? options.get(resource) : optionsOf(resource, start, dice);
+        history.acquire(names(resources), kindOf(resources, start, dice));
+        long beganNs = System.nanoTime();
         AcquireOutcome outcome = redlock.acquire(key, kind);
         long tookNs = System.nanoTime() - beganNs;
         tally.acquireTook(tookNs);
         if (!outcome.isAcquired()) {
             file.write(SectionRecord.refusal(worker, resource, System.nanoTime(), outcome));
+            history.notAcquired(outcome);
         } else {
             int[] claimed = start == SectionRecord.Kind.PERMIT
                     ? new int[]{SectionRecord.FIRST_SEMAPHORE + resource}
@@ -157,7 +178,10 @@ final class SectionWorker implements Runnable {
             boolean isFenced = start == SectionRecord.Kind.ENTER && fenced.isFenced(resource);
             long fence = isFenced ? outcome.lease().fencingToken() : 0;
             section(claimed, start, fence, outcome.lease(), (int) (tookNs / 1000));
-            tally.count("release " + outcome.lease().release());
+            history.release(sectionEndNs);
+            ReleaseOutcome released = outcome.lease().release();
+            history.released(released);
+            tally.count("release " + released);
         }
     }
 
@@ -166,8 +190,10 @@ final class SectionWorker implements Runnable {
         // A set has one section for each of its resources, with numbers in a row.
         long section = thread * SECTIONS_PER_THREAD + sectionCount + 1;
         sectionCount += resources.length;
+        sectionEndNs = 0;
         long nowNs = System.nanoTime();
         long remainingNs = lease.remainingValidityNs();
+        history.acquired(nowNs, fence, remainingNs);
         if (remainingNs == 0) {
             tally.count("held too late to enter");
             return;
@@ -177,11 +203,25 @@ final class SectionWorker implements Runnable {
             file.write(new SectionRecord(start, worker, resources[i], section + i, nowNs, nowNs + remainingNs, fence,
                     acquireUs));
         }
+        useRegisters(resources, start, fence);
         hold(resources, section, fence, lease);
-        long leftNs = System.nanoTime();
-        // The keys of a lost lease may be released at any time after this check, so only the time before counts.
-        write(SectionRecord.Kind.LEAVE, resources, section, lease.state() == LeaseState.LOST ? lastHeldNs : leftNs, 0,
-                fence);
+        useRegisters(resources, start, fence);
+        sectionEndNs = System.nanoTime();
+        if (lease.state() == LeaseState.LOST) {
+            // Its keys may be released at any time after this check, so only the time before counts.
+            sectionEndNs = lastHeldNs;
+        }
+        write(SectionRecord.Kind.LEAVE, resources, section, sectionEndNs, 0, fence);
+    }
+
+    /** The second use may come after the validity: then the register rejects the write of a holder who is late. */
+    private void useRegisters(int[] resources, SectionRecord.Kind start, long fence) throws IOException {
+        if (fence > 0) {
+            history.writeRegisters(resources);
+        }
+        if (fence > 0 || start == SectionRecord.Kind.READ && fenced.isFenced(resources[0])) {
+            history.readRegisters(resources);
+        }
     }
 
     private void hold(int[] resources, long section, long fence, Lease lease) throws IOException, InterruptedException {
@@ -202,10 +242,12 @@ final class SectionWorker implements Runnable {
 
     private void extend(int[] resources, long section, long fence, Lease lease) throws IOException {
         look(lease);
+        history.extend();
         ExtendOutcome outcome = lease.extend(ttl);
         tally.count("extend " + outcome);
         long nowNs = System.nanoTime();
         long remainingNs = lease.remainingValidityNs();
+        history.extended(outcome, nowNs, remainingNs);
         if (remainingNs > 0) {
             write(SectionRecord.Kind.EXTEND, resources, section, nowNs, nowNs + remainingNs, fence);
         }
