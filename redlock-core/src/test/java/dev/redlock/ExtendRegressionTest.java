@@ -53,6 +53,24 @@ class ExtendRegressionTest extends VirtualTest {
         assertTrue(lease.isHeld() && lease.remainingValidityNs() < before, "the previous validity continues: " + lease);
     }
 
+    /** They prove the keys of the earlier extension, and not that the nodes have executed the later one. */
+    @Test
+    void repliesToAnEarlierExtensionDoNotDecideALaterOne() {
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
+        node(0).delay(() -> 50_000_000);
+        node(1).delay(() -> 50_000_000);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, TTL), "two replies are pending");
+        node(0).delay(() -> 200_000_000);
+        node(1).delay(() -> 200_000_000);
+        CompletableFuture<ExtendOutcome> second = lease.extendAsync(TTL).toCompletableFuture();
+        world.settle();
+        assertFalse(second.isDone(), "precondition: the second extension is in flight");
+        node(0).delay(() -> 0);
+        node(1).delay(() -> 0);
+        assertEquals(ExtendOutcome.NOT_EXTENDED, get(second), "although three replies have arrived");
+    }
+
     @Test
     void anExtensionThatEndsAfterTheValidityFails() {
         VirtualWorld.Client client = world(3);

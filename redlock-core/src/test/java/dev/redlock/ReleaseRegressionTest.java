@@ -324,6 +324,25 @@ class ReleaseRegressionTest extends VirtualTest {
         assertNull(key(2), "a release for a possible key is retained");
     }
 
+    /** The refusal of the acquire has ruled the node out before the extension. */
+    @Test
+    void aReleaseIsRetainedForAKeyThatALaterExtensionSet() {
+        VirtualWorld.Client client = world(3);
+        node(2).redis().set("orders", "foreign", -1);
+        Lease lease = lease(client);
+        world.runMs(1);
+        node(2).redis().delete("orders");
+        assertEquals(ExtendOutcome.EXTENDED, get(lease.extendAsync(TTL).toCompletableFuture()), "by two nodes");
+        world.runMs(1);
+        assertEquals(key(0), key(2), "set on the third");
+        node(2).delay(() -> 1_000_000);
+        lease.releaseAsync();
+        world.settle();
+        node(2).breakConnections();
+        world.runMs(1_000);
+        assertNull(key(2), "a release for a possible key is retained");
+    }
+
     @Test
     void undeliveredReleasesAreLimited() {
         world = new VirtualWorld(1);

@@ -1,0 +1,53 @@
+package dev.redlock.mutants;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** The lists of mutants fit the sources. {@link MutantsMain} runs them. */
+class MutantsTest {
+    private static final int MUTANTS_MIN = 40;
+
+    @Test
+    void everyMutantChangesItsFile() throws IOException {
+        for (String list : List.of("safety-mutants.txt", "seeded-faults.txt")) {
+            for (Mutant mutant : Mutant.list(list)) {
+                String source = Files.readString(Path.of(mutant.file()));
+                assertNotEquals(source, assertDoesNotThrow(() -> mutant.applyTo(source)), mutant.name());
+            }
+        }
+    }
+
+    @Test
+    void everyMutantHasATestAndANameOfItsOwn() throws IOException {
+        List<Mutant> mutants = Mutant.list("safety-mutants.txt");
+        Set<String> names = new HashSet<>();
+        for (Mutant mutant : mutants) {
+            assertTrue(names.add(mutant.name()), mutant.name());
+            for (String test : mutant.killedBy()) {
+                assertDoesNotThrow(() -> Class.forName(test, false, getClass().getClassLoader()), mutant.name());
+            }
+        }
+        assertTrue(mutants.size() >= MUTANTS_MIN, () -> mutants.size() + " mutants");
+    }
+
+    @Test
+    void textThatDoesNotOccurExactlyOnceIsRejected() {
+        Mutant mutant = Mutant.parse("name: a\nfile: F\nkilled by: T, U\n-x\n+y\n-z\n").get(0);
+        assertEquals(List.of("T", "U"), mutant.killedBy());
+        assertEquals("ay b", mutant.applyTo("ax bz"));
+        assertThrows(IllegalStateException.class, () -> mutant.applyTo("xx z"));
+        assertThrows(IllegalStateException.class, () -> mutant.applyTo("x"));
+        assertThrows(IllegalStateException.class, () -> Mutant.parse("name: a\n-x"));
+    }
+}
