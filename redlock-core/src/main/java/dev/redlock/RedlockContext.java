@@ -768,7 +768,9 @@ public final class RedlockContext {
      * than a call for each. A node with a conditional delete gets one command for each release instead, which costs it
      * still less. A release that raises a fencing counter is a script on every node.
      *
-     * @param count default 64, 1 to 64; 1 sends each release alone
+     * <p>Extensions of plain locks form batches of their own, up to 32, because they take a node longer.
+     *
+     * @param count default 64, 1 to 64; 1 sends each release and extension alone
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */

@@ -236,6 +236,50 @@ class ClusterTest extends VirtualTest {
         assertEquals(isNative ? 0 : 1, node(0).redis().commandCount("release_many"), "one call for all keys");
     }
 
+    private List<CompletableFuture<ExtendOutcome>> extendTogether(VirtualWorld.Client client, List<Lease> leases) {
+        List<CompletableFuture<ExtendOutcome>> extending = new ArrayList<>();
+        client.call(() -> leases.forEach(lease -> extending.add(lease.extendAsync(TTL).toCompletableFuture())));
+        world.runMs(10);
+        return extending;
+    }
+
+    @Test
+    void extensionsAreBatchedForEachSlot() {
+        VirtualWorld.Client client = clusterWorld();
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            leases.add(lease(client, "{orders}" + i));
+            leases.add(lease(client, resourceOf(third, i)));
+        }
+        world.runMs(1);
+        extendTogether(client, leases).forEach(one -> assertEquals(ExtendOutcome.EXTENDED, one.getNow(null)));
+        eachNode(node -> assertEquals(0, node.redis().commandCount("CROSSSLOT")));
+        assertEquals(1, first.redis().commandCount("extend_many"), "one call for the keys of one slot");
+        assertEquals(0, first.redis().commandCount("extend"));
+        assertEquals(10, third.redis().commandCount("extend"), "a slot each");
+        assertEquals(1, node(0).redis().commandCount("extend_many"), "one call for all keys");
+    }
+
+    @Test
+    void aBatchOfExtensionsMeetsAMovedSlot() {
+        VirtualWorld.Client client = clusterWorld();
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            leases.add(lease(client, "{orders}" + i));
+        }
+        world.runMs(1);
+        cluster.move(SLOT, first, second);
+        int[] movedCounts = {1, 1};
+        for (int movedCount : movedCounts) {
+            extendTogether(client, leases).forEach(one -> assertEquals(ExtendOutcome.EXTENDED, one.getNow(null)));
+            assertEquals(movedCount, first.redis().commandCount("MOVED"), "once: then the slot is silent");
+            assertEquals(0, second.redis().commandCount("extend") + second.redis().commandCount("extend_many"));
+        }
+        assertEquals(2, node(0).redis().commandCount("extend_many"), "the other voters get batches");
+        world.runMs(10);
+        assertEquals(0, client.redlock().counters().lostCount());
+    }
+
     @Test
     void statusListsTheMastersOfTheCluster() {
         VirtualWorld.Client client = clusterWorld();

@@ -10,6 +10,7 @@ import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
 import dev.redlock.loadtest.nodes.Source;
 import dev.redlock.resp.RespValue;
+import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -63,12 +64,76 @@ class LockScriptsOnNodesTest {
         }
     }
 
+    /** One key that fails, and one of somebody else, do not keep the others from being renewed. */
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void manyExtensionsInOneCallEachRenewTheirOwn(Source source) throws IOException {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+                AdminClient redis = nodes.node(0).connect()) {
+            redis.call("SET", "r", "token-1", "PX", "60000");
+            redis.call("SET", "theirs", "somebody else's", "PX", "60000");
+            redis.call("HSET", "a hash", "token-3", "token-3");
+            redis.call("SET", "later", "token-5", "PX", "900000");
+            redis.call("SET", "for ever", "token-6");
+            redis.call("SET", "last", "token-7", "PX", "60000");
+            List<RespValue> replies = redis.send("EVAL", script(CommandKind.EXTEND_MANY), "7", "r", "theirs", "a hash",
+                    "missing", "later", "for ever", "last", "token-1", "token-2", "token-3", "token-4", "token-5",
+                    "token-6", "token-7", "300000", "300000", "300000", "300000", "300000", "300000", "600000")
+                    .elements();
+            assertEquals("[1, 0, WRONGTYPE, 2, 1, 1, 1]", replies.stream()
+                    .map(LockScriptsOnNodesTest::shortText)
+                    .toList()
+                    .toString());
+            assertExpiry(redis, 300_000);
+            assertExpiry(redis, "theirs", 60_000);
+            assertExpiry(redis, "missing", 300_000);
+            assertExpiry(redis, "later", 900_000);
+            assertExpiry(redis, "for ever", 300_000);
+            assertExpiry(redis, "last", 600_000);
+            assertEquals("token-4", redis.call("GET", "missing"), "put back");
+            assertEquals(1L, redis.call("HLEN", "a hash"), "somebody's");
+        }
+    }
+
+    /** A missing key needs memory, a renewed one does not. After a write, a server lets a script use more memory. */
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void anExtensionWithoutMemoryFailsAlone(Source source) throws IOException {
+        try (RedisNodes nodes = RequiredNodes.start(new RedisNodesContext().source(source).count(1));
+                AdminClient redis = nodes.node(0).connect()) {
+            redis.call("SET", "r", "token-1", "PX", "60000");
+            redis.call("SET", "last", "token-3", "PX", "60000");
+            redis.call("CONFIG", "SET", "maxmemory", "1");
+            List<RespValue> replies = redis.send("EVAL", script(CommandKind.EXTEND_MANY), "3", "missing", "r", "last",
+                    "token-2", "token-1", "token-3", "300000", "300000", "300000").elements();
+            assertEquals("[OOM, 1, 1]", replies.stream()
+                    .map(LockScriptsOnNodesTest::shortText)
+                    .toList()
+                    .toString());
+            assertExpiry(redis, 300_000);
+            assertExpiry(redis, "last", 300_000);
+        }
+    }
+
+    /** An integer, or the kind of an error as the client reads it. */
+    private static String shortText(RespValue value) {
+        if (!value.isError()) {
+            return Long.toString(value.asLong());
+        }
+        byte[] text = value.asText().getBytes(StandardCharsets.UTF_8);
+        return VoteFailure.ofErrorReply(Unpooled.wrappedBuffer(text), 0, text.length).text();
+    }
+
     private static Object extend(AdminClient redis, String ttlMs) throws IOException {
         return redis.call("EVAL", script(CommandKind.EXTEND), "1", "r", "token", ttlMs);
     }
 
     private static void assertExpiry(AdminClient redis, long ttlMs) throws IOException {
-        long leftMs = (long) redis.call("PTTL", "r");
+        assertExpiry(redis, "r", ttlMs);
+    }
+
+    private static void assertExpiry(AdminClient redis, String key, long ttlMs) throws IOException {
+        long leftMs = (long) redis.call("PTTL", key);
         assertTrue(leftMs <= ttlMs && leftMs > ttlMs - 50_000, "about " + ttlMs + " ms: " + leftMs);
     }
 

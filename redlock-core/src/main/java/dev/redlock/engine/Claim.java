@@ -212,7 +212,7 @@ final class Claim extends LockRequest {
                         conductor.holderTtlQuery().onReply(this, nodeIndex, value);
                     }
                 }
-                case EXTEND -> conductor.extendOperation().onReply(this, nodeIndex, sequence, value);
+                case EXTEND, EXTEND_MANY -> conductor.extendOperation().onReply(this, nodeIndex, sequence, value);
                 case CHECK -> conductor.lossWatch().onReply(this, nodeIndex, value);
                 case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
                         .onReply(this, nodeIndex, sequence, value);
@@ -261,7 +261,8 @@ final class Claim extends LockRequest {
                         conductor.holderTtlQuery().onNoReply(this, nodeIndex);
                     }
                 }
-                case EXTEND -> conductor.extendOperation().onNoReply(this, nodeIndex, sequence, vote, failure);
+                case EXTEND, EXTEND_MANY -> conductor.extendOperation()
+                        .onNoReply(this, nodeIndex, sequence, vote, failure);
                 case CHECK -> {
                     // Nothing is known about the key: the next extension finds a loss.
                 }
@@ -281,7 +282,7 @@ final class Claim extends LockRequest {
             // By script for some kinds of lock: a search, or a registration, which has no owner.
             case REMAINING_TTL -> isReadByScript() && (phase == Phase.SEARCHING || phase == Phase.ABANDONED);
             // Also after the decision: one more holder is worth a message.
-            case EXTEND -> phase == Phase.HELD && sequence == extendSequence;
+            case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extendSequence;
             case CHECK -> phase == Phase.HELD;
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;
         };

@@ -55,9 +55,16 @@ final class ExtendOperation {
         claim.possibleHolderMask = Quorum.allOf(conductor.nodeCount());
         claim.continuousMask = claim.holderMask;
         claim.addPendingReplies(conductor.nodeCount());
-        long sent = conductor.fanOut()
-                .send(claim, CommandKind.EXTEND, claim.extendSequence,
-                        Quorum.allOf(conductor.nodeCount()));
+        send(claim, Quorum.allOf(conductor.nodeCount()));
+    }
+
+    /** A batch does not report the nodes that it was sent to, so it is for claims that have asked all nodes before. */
+    private void send(Claim claim, long all) {
+        claim.firstAskedMask = 0;
+        if ((all & ~claim.askedMask) == 0 && conductor.fanOut().extend(claim, claim.extendSequence, all)) {
+            return;
+        }
+        long sent = conductor.fanOut().send(claim, CommandKind.EXTEND, claim.extendSequence, all);
         claim.firstAskedMask = sent & ~claim.askedMask;
         claim.askedMask |= sent;
     }

@@ -20,8 +20,10 @@ import java.util.random.RandomGenerator;
 final class RenewalSpread {
 
     private static final long SPACING_NS = 10_000_000;
-    /** About a millisecond: with 100 000 leases of 30 s, some ten extensions. Other commands wait for one group. */
-    private static final long GROUP_NS = 1 << 20;
+    /**
+     * About two milliseconds: with 100 000 leases of 30 s, some twenty extensions. Other commands wait for one group.
+     */
+    private static final long GROUP_NS = 1 << 21;
     private static final int LATER_DIVISOR = 8;
 
     private final RandomGenerator random;

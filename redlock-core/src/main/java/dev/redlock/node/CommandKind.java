@@ -26,6 +26,8 @@ public enum CommandKind {
     RELEASE_MANY("release_many", false, false, 0),
     /** Raise each of many counters, and delete each key if it has its token. For every connected node. */
     RELEASE_MANY_FENCED("release_many_fenced", false, true, 0),
+    /** Renew the expiry of each of many keys that has its token. For voting nodes only. */
+    EXTEND_MANY("extend_many", true, false, 0),
     /** Read whether the key has our token. For every connected node. */
     CHECK("check", false, false, 0),
     /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */
@@ -72,6 +74,16 @@ public enum CommandKind {
     /** @return the number of arguments after the token */
     int argumentCount() {
         return argumentCount;
+    }
+
+    /** @return the command for one key, if this one is for many; else this one */
+    CommandKind single() {
+        return switch (this) {
+            case RELEASE_MANY -> RELEASE;
+            case RELEASE_MANY_FENCED -> RELEASE_FENCED;
+            case EXTEND_MANY -> EXTEND;
+            default -> this;
+        };
     }
 
     /** @return true if a refusal contains the place of the client: its argument is the number of its ticket */

@@ -150,7 +150,7 @@ final class CommandSender {
             case RELEASE -> capabilities.releaseEncoding();
             case EXTEND -> capabilities.extendEncoding();
             case ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET, RAISE, CHECK, RELEASE_FENCED,
-                    RELEASE_MANY, RELEASE_MANY_FENCED ->
+                    RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->
                 CommandEncoding.SCRIPT;
         };
     }
@@ -165,14 +165,23 @@ final class CommandSender {
         return isPlainWrite ? CommandEncoding.PLAIN_SET : CommandEncoding.SCRIPT;
     }
 
-    /** Whether the node is connected and has no cheaper command for a release than the script. */
-    boolean isReleasedByScript() {
-        return isConnected() && capabilities.releaseEncoding() == CommandEncoding.SCRIPT;
+    /** Whether the node is connected and has no cheaper command for a plain lock than the script. */
+    boolean isScripted(CommandKind kind) {
+        return isConnected() && encodingOf(kind) == CommandEncoding.SCRIPT;
     }
 
-    /** Whether the node is connected and has a command of its own for a release. */
-    boolean isReleasedNatively() {
-        return isConnected() && capabilities.releaseEncoding() != CommandEncoding.SCRIPT;
+    /** Whether the node is connected and has a command of its own for a plain lock. */
+    boolean isNative(CommandKind kind) {
+        return isConnected() && encodingOf(kind) != CommandEncoding.SCRIPT;
+    }
+
+    /** The encoding of a command that may be batched. */
+    private CommandEncoding encodingOf(CommandKind kind) {
+        return switch (kind) {
+            case RELEASE -> capabilities.releaseEncoding();
+            case EXTEND -> capabilities.extendEncoding();
+            default -> CommandEncoding.SCRIPT;
+        };
     }
 
     /** Adds a request whose bytes are in the shared batch to the requests in flight, if the node accepts it. */
@@ -192,11 +201,11 @@ final class CommandSender {
                 : connection.add(request, tag);
     }
 
-    /** Adds a batch of releases whose bytes are in the shared batch, if the node accepts it. */
-    VoteFailure enqueue(ReleaseBatch releases) {
-        VoteFailure refusal = refusalOf(CommandKind.RELEASE);
+    /** Adds a batch of commands whose bytes are in the shared batch, if the node accepts it. */
+    VoteFailure enqueue(CommandBatch commands) {
+        VoteFailure refusal = refusalOf(commands.kind());
         if (refusal == VoteFailure.NONE
-                && !connection.add(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, false))) {
+                && !connection.add(commands, RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, false))) {
             return VoteFailure.BACK_PRESSURE;
         }
         return refusal;
@@ -334,25 +343,26 @@ final class CommandSender {
         return isRejected;
     }
 
-    private boolean sendScript(ReleaseBatch releases) {
-        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(releases, true));
+    /** Sends the script of a batch to this node alone; false if there is no memory for it. */
+    private boolean sendScript(CommandBatch commands) {
+        ByteBuf out = fanOut.buffers().take(LockScripts.roomFor(commands, true));
         if (out == null) {
             return false;
         }
-        LockScripts.writeBatch(out, releases, releases.membersOf(nodeIndex), true);
-        return write(releases, RequestRing.tag(releases.kind(), CommandEncoding.SCRIPT, 0, true), out, false);
+        LockScripts.writeBatch(out, commands, commands.membersOf(nodeIndex), true);
+        return write(commands, RequestRing.tag(commands.kind(), CommandEncoding.SCRIPT, 0, true), out, false);
     }
 
-    /** Writes a command after the collected releases and the node's part of the shared batch. */
+    /** Writes a command after the collected batches and the node's part of the shared batch. */
     private boolean write(InFlightRequest request, int tag, ByteBuf command, boolean isRegistering) {
-        fanOut.sealReleases();
+        fanOut.sealBatches();
         fanOut.writeShared(this);
         return writeNow(request, tag, command, isRegistering);
     }
 
     /** As {@link #write} for a command that starts with {@code ASKING}. */
     private boolean writeAsking(InFlightRequest request, int tag, ByteBuf command) {
-        fanOut.sealReleases();
+        fanOut.sealBatches();
         fanOut.writeShared(this);
         if (!isConnected() || !connection.addWithAsking(request, tag)) {
             command.release();
@@ -513,17 +523,28 @@ final class CommandSender {
     }
 
     /** The number of outcomes in the reply of this node. */
-    int lengthOf(ReleaseBatch releases) {
-        return Long.bitCount(releases.membersOf(nodeIndex));
+    int lengthOf(CommandBatch commands) {
+        return Long.bitCount(commands.membersOf(nodeIndex));
     }
 
-    void onBatchReply(ReleaseBatch releases, long deletedMask) {
-        long deleted = deletedMask;
-        for (long left = releases.membersOf(nodeIndex); left != 0; left &= left - 1) {
-            onReply(releases.member(Long.numberOfTrailingZeros(left)), RequestRing.RELEASE_TAG, deleted & 1);
-            deleted >>>= 1;
+    void onBatchReply(CommandBatch commands, BatchReply reply) {
+        int index = 0;
+        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            int tag = singleTag(commands, i, false);
+            if (reply.failure(index) == VoteFailure.NONE) {
+                onReply(commands.member(i), tag, reply.value(index));
+            } else {
+                onError(commands.member(i), tag, reply.failure(index), reply.errorCode(index), null);
+            }
+            index++;
         }
-        fanOut.onBatchOutcome(releases);
+        fanOut.onBatchOutcome(commands);
+    }
+
+    /** The tag that a member of a batch has as a command of its own. */
+    private static int singleTag(CommandBatch commands, int index, boolean isSecondTry) {
+        return RequestRing.tag(commands.kind().single(), CommandEncoding.SCRIPT, commands.sequence(index), isSecondTry);
     }
 
     /** Sends a command that another server of the cluster has redirected; false if it cannot be sent. */
@@ -536,42 +557,59 @@ final class CommandSender {
         return refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && send(release, true, isAsk);
     }
 
-    /** The keys of a batch are at different servers now: each release is sent alone. */
-    private void sendEach(ReleaseBatch releases, int tag, VoteFailure failure, String errorCode,
+    /** The node cannot execute a batch because of one of its keys: each command is sent alone. */
+    private void sendEach(CommandBatch commands, int tag, VoteFailure failure, String errorCode,
             SlotRedirect redirect) {
-        int single = RequestRing.tag(
-                releases.kind() == CommandKind.RELEASE_MANY ? CommandKind.RELEASE : CommandKind.RELEASE_FENCED,
-                CommandEncoding.SCRIPT, 0, RequestRing.isSecondTry(tag));
-        for (long left = releases.membersOf(nodeIndex); left != 0; left &= left - 1) {
-            LockRequest request = releases.member(Long.numberOfTrailingZeros(left));
-            // After TRYAGAIN the release may meet its first redirection.
-            boolean isSent = redirect == null && isSecondTryPossible(request, RequestRing.kindOf(single), 0)
-                    && sendScript(request, RequestRing.kindOf(single), 0, false);
+        CommandKind kind = commands.kind().single();
+        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            LockRequest request = commands.member(i);
+            // After TRYAGAIN the command may meet its first redirection.
+            boolean isSent = redirect == null && isSecondTryPossible(request, kind, commands.sequence(i))
+                    && sendScript(request, kind, commands.sequence(i), false);
             if (!isSent) {
-                onError(request, single, failure, errorCode, redirect);
+                onError(request, singleTag(commands, i, RequestRing.isSecondTry(tag)), failure, errorCode, redirect);
             }
         }
-        fanOut.onBatchOutcome(releases);
+        fanOut.onBatchOutcome(commands);
     }
 
-    void onBatchError(ReleaseBatch releases, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
-        if (redirect != null || member != null && failure == VoteFailure.TRYAGAIN) {
-            sendEach(releases, tag, failure, errorCode, redirect);
+    /** Sends a batch again with its script, without the members that a later command has replaced. */
+    private boolean sendAgain(CommandBatch commands) {
+        long unwanted = 0;
+        for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            boolean isWanted = commands.member(i).isSecondTryWanted(commands.kind().single(), commands.sequence(i));
+            unwanted |= isWanted ? 0 : 1L << i;
+        }
+        if (refusalOf(commands.kind()) != VoteFailure.NONE || unwanted == commands.membersOf(nodeIndex)) {
+            return false;
+        }
+        commands.remove(unwanted, nodeIndex);
+        boolean isSent = sendScript(commands);
+        commands.onError(unwanted, nodeIndex, VoteFailure.NOSCRIPT);
+        return isSent;
+    }
+
+    void onBatchError(CommandBatch commands, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
+        // Without a permission for one key, a server refuses the call for all of them.
+        boolean isForbiddenExtension = commands.kind() == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
+        if (redirect != null || member != null && failure == VoteFailure.TRYAGAIN || isForbiddenExtension) {
+            sendEach(commands, tag, failure, errorCode, redirect);
             return;
         }
-        if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag)
-                && refusalOf(CommandKind.RELEASE) == VoteFailure.NONE && sendScript(releases)) {
+        if (failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag) && sendAgain(commands)) {
             return;
         }
-        String problem = recordError(releases.kind(), errorCode);
-        releases.onError(nodeIndex, failure);
-        fanOut.onBatchOutcome(releases);
+        String problem = recordError(commands.kind(), errorCode);
+        commands.onError(nodeIndex, failure);
+        fanOut.onBatchOutcome(commands);
         logHealth(problem);
     }
 
-    void onBatchUnknown(ReleaseBatch releases) {
-        releases.onUnknown(nodeIndex);
-        fanOut.onBatchOutcome(releases);
+    void onBatchUnknown(CommandBatch commands) {
+        commands.onUnknown(nodeIndex);
+        fanOut.onBatchOutcome(commands);
     }
 
     // ---- pushes -----------------------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ public final class FanOut {
 
     /** Bytes of keys that are enough for one script call. */
     private static final int KEY_BYTES_MAX = 16 * 1024;
+    /** An extension takes a node longer than a release: this many block it for less time than 64 releases. */
+    private static final int EXTENSIONS_MAX = 32;
 
     private final EventLoop loop;
     private final DirectBuffers buffers;
@@ -27,10 +29,9 @@ public final class FanOut {
     private final ClusterVoter[] clusters;
     private long clusterMask;
     private final Runnable flushTask = this::flush;
-    private final int releaseBatchMax;
-    private final ReleaseBatcher plain = new ReleaseBatcher(CommandKind.RELEASE, CommandKind.RELEASE_MANY);
-    private final ReleaseBatcher fenced = new ReleaseBatcher(CommandKind.RELEASE_FENCED,
-            CommandKind.RELEASE_MANY_FENCED);
+    private final CommandBatcher plain;
+    private final CommandBatcher fenced;
+    private final CommandBatcher extensions;
     private final ResourceFilter filter = new ResourceFilter();
     private final RejectedSends rejectedSends = new RejectedSends();
     private final SharedBatch batch;
@@ -43,11 +44,13 @@ public final class FanOut {
      * @param loop            the event loop of all nodes
      * @param buffers         allocates the batches
      * @param nodeCount       the number of nodes
-     * @param releaseBatchMax most releases in one script call, 1 to 64
+     * @param batchMax  most releases in one script call, 1 to 64; and most extensions, up to 32
      */
     public FanOut(EventLoop loop, DirectBuffers buffers, int nodeCount,
-            int releaseBatchMax) {
-        this.releaseBatchMax = releaseBatchMax;
+            int batchMax) {
+        this.plain = new CommandBatcher(CommandKind.RELEASE_MANY, batchMax);
+        this.fenced = new CommandBatcher(CommandKind.RELEASE_MANY_FENCED, batchMax);
+        this.extensions = new CommandBatcher(CommandKind.EXTEND_MANY, Math.min(batchMax, EXTENSIONS_MAX));
         this.loop = loop;
         this.buffers = buffers;
         this.senders = new CommandSender[nodeCount];
@@ -104,9 +107,13 @@ public final class FanOut {
      */
     public long send(LockRequest request, CommandKind kind, int sequence, long mask) {
         if (filter.mightContain(request)) {
-            // A later command for the same resource must not overtake its release.
-            sealReleases();
+            // A later command for the same resource must not overtake its release or extension.
+            sealBatches();
         }
+        return sendNow(request, kind, sequence, mask);
+    }
+
+    private long sendNow(LockRequest request, CommandKind kind, int sequence, long mask) {
         long silentMask = clusterMask == 0 ? 0 : route(request, kind.isVote());
         long sent = 0;
         for (long left = mask & ~silentMask; left != 0;) {
@@ -180,7 +187,7 @@ public final class FanOut {
         return sent;
     }
 
-    // ---- releases ---------------------------------------------------------------------------------------------------
+    // ---- batches ----------------------------------------------------------------------------------------------------
 
     /**
      * Sends a release at the end of this duty cycle.
@@ -199,15 +206,43 @@ public final class FanOut {
      * @param mask    the nodes, node i as bit i
      */
     public void release(LockRequest request, CommandKind kind, long mask) {
-        boolean isAlone = releaseBatchMax == 1 || request.lockKind() != LockKind.PLAIN;
-        if (isAlone || kind == CommandKind.RELEASE && !isBatchUseful()) {
+        CommandBatcher releases = kind == CommandKind.RELEASE ? plain : fenced;
+        if (isBatched(request, releases)) {
+            collect(request, releases, 0, mask);
+        } else {
             send(request, kind, 0, mask);
-            return;
         }
-        ReleaseBatch pending = (kind == CommandKind.RELEASE ? plain : fenced).add(request, mask);
+    }
+
+    /**
+     * Sends an extension at the end of this duty cycle, batched as {@link #release} does. Its order with the releases
+     * and the other commands for the resource is kept.
+     *
+     * @param request  the claim
+     * @param sequence passed back with each outcome
+     * @param mask     the nodes, node i as bit i
+     * @return false if it is not batched and not sent: {@link #send} it
+     */
+    public boolean extend(LockRequest request, int sequence, long mask) {
+        if (!isBatched(request, extensions)) {
+            return false;
+        }
+        if (filter.mightContain(request)) {
+            sealBatches();
+        }
+        collect(request, extensions, sequence, mask);
+        return true;
+    }
+
+    private boolean isBatched(LockRequest request, CommandBatcher batcher) {
+        return batcher.lengthMax() > 1 && request.lockKind() == LockKind.PLAIN && isBatchUseful(batcher.single());
+    }
+
+    private void collect(LockRequest request, CommandBatcher batcher, int sequence, long mask) {
+        CommandBatch pending = batcher.add(request, sequence, mask);
         filter.add(request);
-        if (pending.length() == releaseBatchMax || pending.keyBytes() > KEY_BYTES_MAX) {
-            sealReleases();
+        if (pending.length() == batcher.lengthMax() || pending.keyBytes() > KEY_BYTES_MAX) {
+            sealBatches();
         }
         scheduleFlush();
     }
@@ -228,148 +263,172 @@ public final class FanOut {
     }
 
     /** Whether a node needs the script. True also without any connected node. */
-    private boolean isBatchUseful() {
+    private boolean isBatchUseful(CommandKind kind) {
         boolean isAnyNative = false;
         for (CommandSender sender : senders) {
-            if (sender.isReleasedByScript()) {
+            if (sender.isScripted(kind)) {
                 return true;
             }
-            isAnyNative |= sender.isReleasedNatively();
+            isAnyNative |= sender.isNative(kind);
         }
         return !isAnyNative;
     }
 
-    private long releasedNatively() {
+    private long natives(CommandKind kind) {
         long mask = 0;
         for (CommandSender sender : senders) {
-            if (sender.isReleasedNatively()) {
+            if (sender.isNative(kind)) {
                 mask |= 1L << sender.nodeIndex();
             }
         }
         return mask;
     }
 
-    /** Writes the collected releases, so that later commands follow them. */
-    void sealReleases() {
+    /** Writes the collected commands, so that later ones follow them. An extension precedes the release of its lock. */
+    void sealBatches() {
+        if (extensions.isPending()) {
+            reserve(extensions);
+            seal(extensions);
+        }
         seal(plain);
         seal(fenced);
     }
 
-    private boolean isReleasePending() {
-        return plain.isPending() || fenced.isPending();
+    /**
+     * Provides room for a batch before it is taken. Room may take a flush, whose events send other commands: they must
+     * find the batch, or a release could overtake the extension that it follows.
+     */
+    private void reserve(CommandBatcher batcher) {
+        for (int reserved = 0; batcher.isPending() && batcher.pending().length() != reserved;) {
+            reserved = batcher.pending().length();
+            batch.withRoom(LockScripts.roomForEach(batcher.pending()));
+        }
     }
 
-    /** A send from here calls {@link #sealReleases} again, so the filter is kept until both kinds are taken. */
-    private void seal(ReleaseBatcher origin) {
-        ReleaseBatch releases = origin.take();
-        if (releases == null) {
+    private boolean isBatchPending() {
+        return plain.isPending() || fenced.isPending() || extensions.isPending();
+    }
+
+    /** A send from here may call {@link #sealBatches} again, so the filter is kept until all kinds are taken. */
+    private void seal(CommandBatcher origin) {
+        CommandBatch commands = origin.take();
+        if (commands == null) {
             return;
         }
-        if (!isReleasePending()) {
+        if (!isBatchPending()) {
             filter.clear();
         }
-        if (releases.length() == 1) {
-            LockRequest single = releases.member(0);
-            long nodes = releases.nodesOf(0);
-            origin.recycle(releases);
-            send(single, origin.single(), 0, nodes);
+        if (commands.length() == 1) {
+            LockRequest single = commands.member(0);
+            int sequence = commands.sequence(0);
+            long nodes = commands.nodesOf(0);
+            origin.recycle(commands);
+            sendNow(single, origin.single(), sequence, nodes);
             return;
         }
         if (clusterMask != 0) {
-            sendBySlot(releases, origin);
+            sendBySlot(commands, origin);
         }
-        send(releases, origin, ~clusterMask);
+        send(commands, origin, ~clusterMask);
     }
 
-    private void send(ReleaseBatch releases, ReleaseBatcher origin, long mask) {
-        long natives = origin.single() == CommandKind.RELEASE ? releasedNatively() & mask : 0;
-        for (int i = 0; natives != 0 && i < releases.length(); i++) {
-            send(releases.member(i), origin.single(), 0, natives & releases.nodesOf(i));
+    private void send(CommandBatch commands, CommandBatcher origin, long mask) {
+        long natives = natives(origin.single()) & mask;
+        for (int i = 0; natives != 0 && i < commands.length(); i++) {
+            sendAlone(commands, i, natives);
         }
-        long others = releases.nodes() & mask & ~natives;
+        long others = commands.nodes() & mask & ~natives;
         if (others == 0) {
-            origin.recycle(releases);
+            origin.recycle(commands);
         } else {
-            sendTogether(releases, others);
+            sendTogether(commands, others);
         }
     }
 
-    /** Sends the releases of each slot together to the clusters: the keys of one command share a slot. */
-    private void sendBySlot(ReleaseBatch releases, ReleaseBatcher origin) {
+    private void sendAlone(CommandBatch commands, int index, long mask) {
+        sendNow(commands.member(index), commands.kind().single(), commands.sequence(index),
+                mask & commands.nodesOf(index));
+    }
+
+    /** Sends the commands of each slot together to the clusters: the keys of one command share a slot. */
+    private void sendBySlot(CommandBatch commands, CommandBatcher origin) {
         long left = 0;
-        for (int i = 0; i < releases.length(); i++) {
-            left |= (releases.nodesOf(i) & clusterMask) != 0 ? 1L << i : 0;
+        for (int i = 0; i < commands.length(); i++) {
+            left |= (commands.nodesOf(i) & clusterMask) != 0 ? 1L << i : 0;
         }
         while (left != 0) {
             int first = Long.numberOfTrailingZeros(left);
-            long sameSlot = withSlot(releases, releases.member(first).slot(), left);
+            long sameSlot = withSlot(commands, commands.member(first).slot(), left);
             left &= ~sameSlot;
-            if (Long.bitCount(sameSlot) == 1) {
-                send(releases.member(first), origin.single(), 0, clusterMask & releases.nodesOf(first));
+            boolean isSilent = origin.single().isVote() && route(commands.member(first), true) != 0;
+            if (Long.bitCount(sameSlot) == 1 || isSilent) {
+                for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
+                    sendAlone(commands, Long.numberOfTrailingZeros(rest), clusterMask);
+                }
                 continue;
             }
-            ReleaseBatch together = origin.newBatch();
+            CommandBatch together = origin.newBatch();
             for (long rest = sameSlot; rest != 0; rest &= rest - 1) {
                 int i = Long.numberOfTrailingZeros(rest);
-                together.add(releases.member(i), clusterMask & releases.nodesOf(i));
+                together.add(commands.member(i), commands.sequence(i), clusterMask & commands.nodesOf(i));
             }
-            route(releases.member(first), false);
+            route(commands.member(first), false);
             send(together, origin, clusterMask);
         }
     }
 
-    private static long withSlot(ReleaseBatch releases, int slot, long mask) {
+    private static long withSlot(CommandBatch commands, int slot, long mask) {
         long sameSlot = 0;
         for (long left = mask; left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            sameSlot |= releases.member(i).slot() == slot ? 1L << i : 0;
+            sameSlot |= commands.member(i).slot() == slot ? 1L << i : 0;
         }
         return sameSlot;
     }
 
-    private void sendTogether(ReleaseBatch releases, long mask) {
-        releases.expectOutcomes(Long.bitCount(mask));
+    private void sendTogether(CommandBatch commands, long mask) {
+        commands.expectOutcomes(Long.bitCount(mask));
         long sent = 0;
         for (long left = mask; left != 0;) {
-            // One pass, unless the releases are for different nodes.
-            long members = releases.membersOf(Long.numberOfTrailingZeros(left));
-            long group = withMembers(releases, members, left);
-            sent |= sendEncoded(releases, members, group);
+            // One pass, unless the commands are for different nodes.
+            long members = commands.membersOf(Long.numberOfTrailingZeros(left));
+            long group = withMembers(commands, members, left);
+            sent |= sendEncoded(commands, members, group);
             left &= ~group;
         }
         scheduleFlush();
         if (sent != mask) {
-            rejectedSends.add(releases, mask & ~sent);
+            rejectedSends.add(commands, mask & ~sent);
         }
     }
 
     /** The nodes of a mask that get the same members. */
-    private static long withMembers(ReleaseBatch releases, long members, long mask) {
+    private static long withMembers(CommandBatch commands, long members, long mask) {
         long group = 0;
         for (long left = mask; left != 0; left &= left - 1) {
-            if (releases.membersOf(Long.numberOfTrailingZeros(left)) == members) {
+            if (commands.membersOf(Long.numberOfTrailingZeros(left)) == members) {
                 group |= Long.lowestOneBit(left);
             }
         }
         return group;
     }
 
-    private long sendEncoded(ReleaseBatch releases, long members, long mask) {
-        ByteBuf out = batch.withRoom(LockScripts.roomFor(releases, false));
+    private long sendEncoded(CommandBatch commands, long members, long mask) {
+        ByteBuf out = batch.withRoom(LockScripts.roomFor(commands, false));
         if (out == null) {
             return 0;
         }
         if (clusterMask != 0) {
             // Room may have taken a flush, whose events send other commands.
-            route(firstOf(releases, members), false);
+            route(firstOf(commands, members), false);
         }
         int start = out.writerIndex();
-        LockScripts.writeBatch(out, releases, members, false);
+        LockScripts.writeBatch(out, commands, members, false);
         int end = out.writerIndex();
         long sent = 0;
         for (CommandSender sender : senders) {
             long bit = 1L << sender.nodeIndex();
-            if ((mask & bit) == 0 || !sender.reserve(end - start) || sender.enqueue(releases) != VoteFailure.NONE) {
+            if ((mask & bit) == 0 || !sender.reserve(end - start) || sender.enqueue(commands) != VoteFailure.NONE) {
                 sender.skip(out, start, end);
             } else {
                 sender.copy(out, start, end);
@@ -380,14 +439,22 @@ public final class FanOut {
     }
 
     /** A member that still waits for an outcome; others may be in their pool already. */
-    private static LockRequest firstOf(ReleaseBatch releases, long members) {
-        return releases.member(Long.numberOfTrailingZeros(members));
+    private static LockRequest firstOf(CommandBatch commands, long members) {
+        return commands.member(Long.numberOfTrailingZeros(members));
     }
 
-    void onBatchOutcome(ReleaseBatch releases) {
-        if (releases.isLastOutcome()) {
-            (releases.kind() == CommandKind.RELEASE_MANY ? plain : fenced).recycle(releases);
+    void onBatchOutcome(CommandBatch commands) {
+        if (commands.isLastOutcome()) {
+            batcherOf(commands.kind()).recycle(commands);
         }
+    }
+
+    private CommandBatcher batcherOf(CommandKind many) {
+        return switch (many) {
+            case RELEASE_MANY -> plain;
+            case RELEASE_MANY_FENCED -> fenced;
+            default -> extensions;
+        };
     }
 
     // ---- rejected sends ---------------------------------------------------------------------------------------------
@@ -401,12 +468,12 @@ public final class FanOut {
     }
 
     /** Reports to the members of a batch the nodes that it was not sent to. */
-    void report(ReleaseBatch releases, long unsent) {
+    void report(CommandBatch commands, long unsent) {
         for (long left = unsent; left != 0; left &= left - 1) {
             int index = Long.numberOfTrailingZeros(left);
-            LockRequest first = firstOf(releases, releases.membersOf(index));
-            releases.onNotSent(index, whyUnsent(first, CommandKind.RELEASE, index));
-            onBatchOutcome(releases);
+            LockRequest first = firstOf(commands, commands.membersOf(index));
+            commands.onNotSent(index, whyUnsent(first, commands.kind().single(), index));
+            onBatchOutcome(commands);
         }
     }
 
@@ -473,10 +540,10 @@ public final class FanOut {
         // Also in the flush of the next turn: commands from here on leave with it, or one turn later.
         isFlushScheduled = true;
         try {
-            sealReleases();
+            sealBatches();
             rejectedSends.report(this);
-            // Again, for releases that the reports have caused.
-            sealReleases();
+            // Again, for releases and extensions that the reports have caused.
+            sealBatches();
         } finally {
             isFlushScheduled = false;
             batch.flush();
@@ -491,13 +558,14 @@ public final class FanOut {
     public void trim() {
         plain.trim();
         fenced.trim();
+        extensions.trim();
         rejectedSends.trim();
     }
 
     /** Reports all rejected sends and releases the buffers. */
     public void close() {
-        while (isReleasePending() || !rejectedSends.isEmpty()) {
-            sealReleases();
+        while (isBatchPending() || !rejectedSends.isEmpty()) {
+            sealBatches();
             rejectedSends.report(this);
         }
         free();

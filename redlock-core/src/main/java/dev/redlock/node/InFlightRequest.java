@@ -9,5 +9,5 @@ package dev.redlock.node;
  * @threading event-loop-confined
  */
 abstract sealed class InFlightRequest
-        permits LockRequest, ReleaseBatch, UndeliveredRelease, ValueRequest, WakeUpRequest {
+        permits LockRequest, CommandBatch, UndeliveredRelease, ValueRequest, WakeUpRequest {
 }

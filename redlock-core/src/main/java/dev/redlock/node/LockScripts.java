@@ -35,7 +35,7 @@ final class LockScripts {
     /** {@code $20} or {@code $85}, and two line ends. */
     private static final int VALUE_OVERHEAD_BYTES = TOKEN_PREFIX.length + 2;
     /** {@code $19}, the digits of the greatest long, two line ends: a node may reply with more than 2^53 - 1. */
-    private static final int FENCE_BULK_BYTES = 5 + 19 + 2;
+    private static final int NUMBER_BULK_BYTES = 5 + 19 + 2;
     private static final int CRLF = '\r' << 8 | '\n';
     private static final byte[][] BATCH_EVALSHA = new byte[KIND_COUNT][];
     private static final byte[][] BATCH_EVAL = new byte[KIND_COUNT][];
@@ -170,7 +170,7 @@ final class LockScripts {
             case RELEASE, CHECK, REMAINING_TTL -> {
                 // no argument after the token
             }
-            case RELEASE_MANY, RELEASE_MANY_FENCED ->
+            case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->
                 throw new IllegalArgumentException("use writeBatch for a batch");
         }
     }
@@ -208,23 +208,30 @@ final class LockScripts {
     }
 
     /** Capacity for a batch, by {@code EVALSHA} or {@code EVAL}. */
-    static int roomFor(ReleaseBatch batch, boolean isEval) {
+    static int roomFor(CommandBatch batch, boolean isEval) {
         int script = isEval ? SOURCES[batch.kind().ordinal()].length : 0;
-        int argumentBytes = VALUE_OVERHEAD_BYTES + (batch.kind().hasCounter() ? FENCE_BULK_BYTES : 0);
+        boolean hasNumbers = batch.kind() != CommandKind.RELEASE_MANY;
+        int argumentBytes = VALUE_OVERHEAD_BYTES + (hasNumbers ? NUMBER_BULK_BYTES : 0);
         return COMMAND_OVERHEAD_BYTES + script + batch.keyBytes() + batch.valueBytes() + batch.length() * argumentBytes;
+    }
+
+    /** Capacity for the members of a batch, together or each in a command of its own. */
+    static int roomForEach(CommandBatch batch) {
+        return batch.keyBytes() + batch.length() * (COMMAND_OVERHEAD_BYTES + WakeUpRequest.COMMAND_BYTES);
     }
 
     /**
      * {@code EVALSHA <sha> K key1 ... keyK token1 ... tokenK} for some members of a batch, or {@code EVAL} with the
-     * script; fenced with {@code counter1 ... counterK} after the keys, and the highest values and the counters' expiry
-     * after the tokens.
+     * script. A fenced batch has {@code counter1 ... counterK} after the keys, and the highest values and the counters'
+     * expiry after the tokens. Extensions have their ttls after the tokens.
      *
      * @param members member i as bit i
      */
-    static void writeBatch(ByteBuf out, ReleaseBatch batch, long members, boolean isEval) {
+    static void writeBatch(ByteBuf out, CommandBatch batch, long members, boolean isEval) {
         int length = Long.bitCount(members);
         boolean isFenced = batch.kind().hasCounter();
-        RespWriter.arrayHeader(out, 3 + (isFenced ? 4 * length + 1 : 2 * length));
+        boolean isExtension = batch.kind() == CommandKind.EXTEND_MANY;
+        RespWriter.arrayHeader(out, 3 + (isFenced ? 4 * length + 1 : (isExtension ? 3 : 2) * length));
         out.writeBytes((isEval ? BATCH_EVAL : BATCH_EVALSHA)[batch.kind().ordinal()]);
         RespWriter.bulkInteger(out, isFenced ? 2 * length : length);
         for (long left = members; left != 0; left &= left - 1) {
@@ -241,6 +248,9 @@ final class LockScripts {
         }
         if (isFenced) {
             RespWriter.bulkInteger(out, batch.member(0).counterTtlMs());
+        }
+        for (long left = isExtension ? members : 0; left != 0; left &= left - 1) {
+            RespWriter.bulkInteger(out, batch.member(Long.numberOfTrailingZeros(left)).ttlMs());
         }
     }
 }

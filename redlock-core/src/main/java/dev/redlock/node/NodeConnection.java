@@ -213,8 +213,8 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
     private void fail(InFlightRequest request, int tag) {
         if (request instanceof LockRequest lockRequest) {
             sender.onUnknown(lockRequest, tag);
-        } else if (request instanceof ReleaseBatch releases) {
-            sender.onBatchUnknown(releases);
+        } else if (request instanceof CommandBatch batch) {
+            sender.onBatchUnknown(batch);
         } else if (request instanceof UndeliveredRelease release) {
             release.onUnknown();
         } else if (request instanceof ValueRequest valueRequest) {

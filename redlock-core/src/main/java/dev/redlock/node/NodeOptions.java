@@ -20,7 +20,7 @@ import dev.redlock.transport.TlsContexts;
  * @param unsentBytesMax      unsent bytes at which further commands fail
  * @param probeKey            key for the probe of conditional commands; null to use scripts only
  * @param markKey             key for the marks of the restart guard; null if it uses none
- * @param releaseBatchMax     most releases in one script call
+ * @param releaseBatchMax     most releases in one script call, and most extensions up to 32
  * @param undeliveredReleasesMax releases kept for a node that is not connected
  * @param clientName          name of the connections, for {@code CLIENT LIST}; may be null
  * @param areWakeUpsWanted    register refused acquires for pushes

@@ -24,7 +24,7 @@ final class RejectedSends {
      */
     private static final class Entry {
         private LockRequest request;
-        private ReleaseBatch releases;
+        private CommandBatch batch;
         private CommandKind kind;
         private int sequence;
         private long nodes;
@@ -40,8 +40,8 @@ final class RejectedSends {
         entry.sequence = sequence;
     }
 
-    void add(ReleaseBatch releases, long nodes) {
-        take(releases.kind(), nodes).releases = releases;
+    void add(CommandBatch batch, long nodes) {
+        take(batch.kind(), nodes).batch = batch;
     }
 
     private Entry take(CommandKind kind, long nodes) {
@@ -68,17 +68,17 @@ final class RejectedSends {
         for (int left = entries.size(); left > 0; left--) {
             Entry entry = entries.remove();
             LockRequest request = entry.request;
-            ReleaseBatch releases = entry.releases;
+            CommandBatch batch = entry.batch;
             CommandKind kind = entry.kind;
             int sequence = entry.sequence;
             long nodes = entry.nodes;
             entry.request = null;
-            entry.releases = null;
+            entry.batch = null;
             free.push(entry);
-            if (releases == null) {
+            if (batch == null) {
                 fanOut.report(request, kind, sequence, nodes);
             } else {
-                fanOut.report(releases, nodes);
+                fanOut.report(batch, nodes);
             }
         }
     }

@@ -42,8 +42,7 @@ final class ReplyReader implements RespVisitor {
     private RespValue value;
     private int depth;
     private boolean isBatchReply;
-    private int elementIndex;
-    private long deletedMask;
+    private final BatchReply batchReply = new BatchReply();
 
     ReplyReader(RequestRing ring, CommandSender sender) {
         this.ring = ring;
@@ -57,9 +56,7 @@ final class ReplyReader implements RespVisitor {
             scalar = Scalar.INTEGER;
             integer = number;
         } else if (isBatchReply && depth == 1) {
-            // The reply to one release of a batch.
-            deletedMask |= number == 1 ? 1L << elementIndex : 0;
-            elementIndex++;
+            batchReply.addValue(number);
         } else {
             other.onInteger(number);
         }
@@ -76,7 +73,7 @@ final class ReplyReader implements RespVisitor {
     }
 
     private boolean isLockError() {
-        return isScalarExpected() || depth == 0 && ring.head() instanceof ReleaseBatch;
+        return isScalarExpected() || depth == 0 && ring.head() instanceof CommandBatch;
     }
 
     private static IllegalStateException wrongType() {
@@ -85,18 +82,25 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onSimpleError(ByteBuf buf, int index, int length) {
-        if (isLockError()) {
+        if (isBatchReply && depth == 1) {
+            readError(buf, index, length);
+            batchReply.addError(failure, errorCode);
+        } else if (isLockError()) {
             scalar = Scalar.ERROR;
-            failure = VoteFailure.ofErrorReply(buf, index, length);
-            errorCode = failure == VoteFailure.ERROR
-                    ? VoteFailure.codeOf(buf, index, length, errorCode)
-                    : failure.text();
+            readError(buf, index, length);
             redirect = sender.member() != null && (failure == VoteFailure.MOVED || failure == VoteFailure.ASK)
                     ? redirectIn(buf, index, length)
                     : null;
         } else {
             other.onSimpleError(buf, index, length);
         }
+    }
+
+    private void readError(ByteBuf buf, int index, int length) {
+        failure = VoteFailure.ofErrorReply(buf, index, length);
+        errorCode = failure == VoteFailure.ERROR
+                ? VoteFailure.codeOf(buf, index, length, errorCode)
+                : failure.text();
     }
 
     private static SlotRedirect redirectIn(ByteBuf buf, int index, int length) {
@@ -109,8 +113,8 @@ final class ReplyReader implements RespVisitor {
         InFlightRequest request = ring.head();
         if (request instanceof LockRequest lockRequest) {
             answer(lockRequest);
-        } else if (request instanceof ReleaseBatch releases) {
-            answer(releases);
+        } else if (request instanceof CommandBatch batch) {
+            answer(batch);
         } else if (request instanceof UndeliveredRelease release) {
             answer(release);
         } else if (request instanceof WakeUpRequest) {
@@ -163,20 +167,16 @@ final class ReplyReader implements RespVisitor {
         }
     }
 
-    private void answer(ReleaseBatch releases) {
+    private void answer(CommandBatch batch) {
         int tag = ring.headTag();
         Scalar reply = scalar;
-        long deleted = deletedMask;
-        int count = elementIndex;
         scalar = Scalar.NONE;
-        deletedMask = 0;
-        elementIndex = 0;
         if (reply == Scalar.ERROR) {
             ring.removeHead();
-            sender.onBatchError(releases, tag, failure, errorCode, redirect);
-        } else if (count == sender.lengthOf(releases)) {
+            sender.onBatchError(batch, tag, failure, errorCode, redirect);
+        } else if (batchReply.length() == sender.lengthOf(batch)) {
             ring.removeHead();
-            sender.onBatchReply(releases, deleted);
+            sender.onBatchReply(batch, batchReply);
         } else {
             throw wrongType();
         }
@@ -204,9 +204,10 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onAggregateStart(RespType type, int elementCount) {
-        if (depth == 0 && type == RespType.ARRAY && ring.head() instanceof ReleaseBatch releases
-                && elementCount == sender.lengthOf(releases)) {
+        if (depth == 0 && type == RespType.ARRAY && ring.head() instanceof CommandBatch batch
+                && elementCount == sender.lengthOf(batch)) {
             isBatchReply = true;
+            batchReply.clear();
         } else {
             if (depth == 0 && type == RespType.PUSH) {
                 other = invalidationReader;
@@ -246,7 +247,7 @@ final class ReplyReader implements RespVisitor {
 
     @Override
     public void onBulkError(ByteBuf buf, int index, int length) {
-        if (isLockError()) {
+        if (isLockError() || isBatchReply && depth == 1) {
             onSimpleError(buf, index, length);
         } else {
             other.onBulkError(buf, index, length);

@@ -18,7 +18,6 @@ final class RequestRing {
     private static final int SEQUENCE_SHIFT = KIND_BITS + ENCODING_BITS + 1;
     /** Sequences wrap to 0 after this one. */
     static final int SEQUENCE_MAX = (1 << Integer.SIZE - SEQUENCE_SHIFT) - 1;
-    static final int RELEASE_TAG = tag(CommandKind.RELEASE, CommandEncoding.SCRIPT, 0, false);
 
     private final int limit;
     private InFlightRequest[] requests;

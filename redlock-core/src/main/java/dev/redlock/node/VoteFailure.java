@@ -70,6 +70,8 @@ public enum VoteFailure {
     private static final VoteFailure[] VALUES = values();
     /** {@code ERR Error running script (call to f_SHA): @user_script:1: @user_script: 1: -OOM command not allowed}. */
     private static final String SCRIPT_ERROR = "ERR Error running script";
+    /** The error of a command that a script returns: {@code @user_script: 1: -OOM command not allowed}. */
+    private static final String SCRIPT_PLACE = "@user_script:";
     private static final String SCRIPT_NOPERM = "ERR The user executing the script can't";
     private static final int SCRIPT_ERROR_LENGTH_MAX = 256;
     private static final int CODE_LENGTH_MAX = 20;
@@ -105,9 +107,10 @@ public enum VoteFailure {
             }
         }
         return startsWith(buf, index, length, SCRIPT_ERROR) || startsWith(buf, index, length, SCRIPT_NOPERM)
-                ? ofScriptError(buf.toString(index, Math.min(length, SCRIPT_ERROR_LENGTH_MAX),
-                        StandardCharsets.ISO_8859_1))
-                : ERROR;
+                || startsWith(buf, index, length, SCRIPT_PLACE)
+                        ? ofScriptError(buf.toString(index, Math.min(length, SCRIPT_ERROR_LENGTH_MAX),
+                                StandardCharsets.ISO_8859_1))
+                        : ERROR;
     }
 
     private static boolean startsWith(ByteBuf buf, int index, int length, String text) {
@@ -127,8 +130,8 @@ public enum VoteFailure {
         if (text.contains(SCRIPT_NOPERM.substring(4))) {
             return NOPERM;
         }
-        int place = text.lastIndexOf("@user_script:");
-        int colon = place < 0 ? -1 : text.indexOf(": ", place + "@user_script: ".length());
+        int place = text.lastIndexOf(SCRIPT_PLACE);
+        int colon = place < 0 ? -1 : text.indexOf(": ", place + SCRIPT_PLACE.length() + 1);
         if (colon < 0) {
             return ERROR;
         }

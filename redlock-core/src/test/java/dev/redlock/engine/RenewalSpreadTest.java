@@ -14,7 +14,7 @@ class RenewalSpreadTest {
 
     private static final long MS = 1_000_000;
     private static final long INTERVAL_NS = 10_000 * MS;
-    private static final long GROUP_NS = 1 << 20;
+    private static final long GROUP_NS = 1 << 21;
     private final RenewalSpread spread = new RenewalSpread(new SplittableRandom(1));
 
     @Test

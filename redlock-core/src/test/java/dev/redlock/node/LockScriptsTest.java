@@ -76,7 +76,7 @@ class LockScriptsTest {
         StubRequest named = request(86_400_000, name);
         String value = "$" + (21 + name.length()) + "\r\n" + TOKEN + "@" + name + "\r\n";
         for (CommandKind kind : LockScripts.SCRIPTED) {
-            if (!kind.name().startsWith("RELEASE_MANY")) {
+            if (kind.single() == kind) {
                 int room = FanOut.roomFor(named, kind);
                 ByteBuf out = Unpooled.buffer();
                 ByteBuf expected = Unpooled.buffer();
@@ -115,14 +115,14 @@ class LockScriptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = CommandKind.class, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED"})
+    @EnumSource(value = CommandKind.class, names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY"})
     void aBatchHasRoomForNames(CommandKind kind) {
-        ReleaseBatch plain = new ReleaseBatch(kind);
-        ReleaseBatch named = new ReleaseBatch(kind);
+        CommandBatch plain = new CommandBatch(kind);
+        CommandBatch named = new CommandBatch(kind);
         String name = "n".repeat(64);
-        for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
-            plain.add(request(1), 1);
-            named.add(request(1, name), 1);
+        for (int i = 0; i < CommandBatch.LENGTH_MAX; i++) {
+            plain.add(request(1), 0, 1);
+            named.add(request(1, name), 0, 1);
         }
         int room = LockScripts.roomFor(named, false);
         ByteBuf out = Unpooled.buffer(room, room);
@@ -144,9 +144,9 @@ class LockScriptsTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
     void writesABatchOfReleases(int length) {
-        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
+        CommandBatch batch = new CommandBatch(CommandKind.RELEASE_MANY);
         for (int i = 0; i < length; i++) {
-            batch.add(request(1), 1);
+            batch.add(request(1), 0, 1);
         }
         ByteBuf out = Unpooled.buffer();
         LockScripts.writeBatch(out, batch, batch.membersOf(0), false);
@@ -166,9 +166,9 @@ class LockScriptsTest {
     @ParameterizedTest
     @ValueSource(ints = {2, 10, 64})
     void writesABatchOfFencedReleases(int length) {
-        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
+        CommandBatch batch = new CommandBatch(CommandKind.RELEASE_MANY_FENCED);
         for (int i = 0; i < length; i++) {
-            batch.add(request(1), 1);
+            batch.add(request(1), 0, 1);
         }
         String counters = "$7\r\ncounter\r\n".repeat(length);
         String arguments = ("$20\r\n" + TOKEN + "\r\n").repeat(length)
@@ -179,6 +179,28 @@ class LockScriptsTest {
         assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
         assertEquals("*" + (3 + 4 * length + 1) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.RELEASE_MANY_FENCED)
                 + "\r\n" + count + RESOURCE.repeat(length) + counters + arguments, text(out));
+        ByteBuf eval = Unpooled.buffer();
+        LockScripts.writeBatch(eval, batch, batch.membersOf(0), true);
+        assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 10, 64})
+    void writesABatchOfExtensions(int length) {
+        CommandBatch batch = new CommandBatch(CommandKind.EXTEND_MANY);
+        StringBuilder ttls = new StringBuilder();
+        for (int i = 0; i < length; i++) {
+            batch.add(request(30_000 + i), 0, 1);
+            ttls.append("$5\r\n").append(30_000 + i).append("\r\n");
+        }
+        String arguments = ("$20\r\n" + TOKEN + "\r\n").repeat(length) + ttls;
+        String count = "$" + Integer.toString(length).length() + "\r\n" + length + "\r\n";
+        ByteBuf out = Unpooled.buffer();
+        LockScripts.writeBatch(out, batch, batch.membersOf(0), false);
+        assertTrue(out.readableBytes() <= LockScripts.roomFor(batch, false), "room");
+        assertTrue(out.readableBytes() <= LockScripts.roomForEach(batch), "room");
+        assertEquals("*" + (3 + 3 * length) + "\r\n$7\r\nEVALSHA\r\n$40\r\n" + sha(CommandKind.EXTEND_MANY) + "\r\n"
+                + count + RESOURCE.repeat(length) + arguments, text(out));
         ByteBuf eval = Unpooled.buffer();
         LockScripts.writeBatch(eval, batch, batch.membersOf(0), true);
         assertTrue(eval.readableBytes() <= LockScripts.roomFor(batch, true), "room");
@@ -197,7 +219,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL"})
     void writesEvalWithTheScriptInPlaceOfItsSha(CommandKind kind) {
         String source = new String(LockScripts.source(kind), StandardCharsets.UTF_8);
         ByteBuf bySha = Unpooled.buffer();
@@ -211,7 +233,7 @@ class LockScriptsTest {
 
     @ParameterizedTest
     @EnumSource(value = CommandKind.class, mode = EnumSource.Mode.EXCLUDE,
-            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "REMAINING_TTL"})
+            names = {"RELEASE_MANY", "RELEASE_MANY_FENCED", "EXTEND_MANY", "REMAINING_TTL"})
     void theCapacityIsEnoughForEachCommand(CommandKind kind) {
         ByteBuf out = Unpooled.buffer();
         LockScripts.writeEvalSha(out, kind, request(86_400_000));
@@ -226,7 +248,7 @@ class LockScriptsTest {
     void theCommentOfEachScriptListsKeysArgumentsAndReplies(CommandKind kind) {
         String source = new String(LockScripts.source(kind), StandardCharsets.US_ASCII);
         assertTrue(source.startsWith("-- "), source);
-        boolean isMany = kind == CommandKind.RELEASE_MANY || kind == CommandKind.RELEASE_MANY_FENCED;
+        boolean isMany = kind.single() != kind;
         String index = isMany ? "i" : "1";
         for (String word : new String[]{"-- KEYS[" + index + "] resource", "-- ARGV[" + index + "] token",
             "-- reply "}) {
@@ -259,8 +281,8 @@ class LockScriptsTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void theCapacityIsEnoughForABatchOfTheLongestNumbers(boolean isEval) {
-        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY_FENCED);
-        for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
+        CommandBatch batch = new CommandBatch(CommandKind.RELEASE_MANY_FENCED);
+        for (int i = 0; i < CommandBatch.LENGTH_MAX; i++) {
             batch.add(new StubRequest(RESOURCE, 30_000) {
                 @Override
                 public long highestFence() {
@@ -271,7 +293,7 @@ class LockScriptsTest {
                 public long counterTtlMs() {
                     return 315_360_000_000L;
                 }
-            }, 1);
+            }, 0, 1);
         }
         int room = LockScripts.roomFor(batch, isEval);
         ByteBuf out = Unpooled.buffer(room, room);

@@ -703,6 +703,9 @@ public final class FakeRedis {
             return releaseMany(session, words.subList(3, 3 + keyCount), words.subList(3 + keyCount, words.size()),
                     script.equals("release_many_fenced"));
         }
+        if (script.equals("extend_many")) {
+            return extendMany(session, words.subList(3, 3 + keyCount), words.subList(3 + keyCount, words.size()));
+        }
         String token = words.get(3 + keyCount);
         if (script.equals("find_permit")) {
             return RespValue.integer(findPermit(words.subList(3, 3 + keyCount), token));
@@ -783,6 +786,20 @@ public final class FakeRedis {
                             Long.parseLong(arguments.get(2 * length)))
                     : release(key, token);
             replies.add(note(session, isFenced ? "release_fenced" : "release", key, token, reply));
+        }
+        return RespValue.array(replies.toArray(RespValue[]::new));
+    }
+
+    private RespValue extendMany(Session session, List<String> keys, List<String> arguments) {
+        List<RespValue> replies = new ArrayList<>();
+        for (int i = 0; i < keys.size(); i++) {
+            String key = keys.get(i);
+            String token = arguments.get(i);
+            String error = takeError(List.of(), "extend " + key, null);
+            replies.add(error == null
+                    ? note(session, "extend", key, token,
+                            extend(key, token, Long.parseLong(arguments.get(keys.size() + i))))
+                    : error(error));
         }
         return RespValue.array(replies.toArray(RespValue[]::new));
     }

@@ -300,11 +300,21 @@ final class SimWorker implements LeaseListener {
         if (!isOver && choice < simulation.plan.extendTenths && simulation.plan.isExtending
                 && !simulation.isQuiescing()) {
             extend();
+            if (random.nextBoolean()) {
+                // In the same turn: each node gets them in one batch.
+                client.workers().forEach(SimWorker::extendToo);
+            }
         } else if (!isOver && choice == 9 && !simulation.plan.isTidy && !simulation.isQuiescing()) {
             // Forgets to release, and returns when the lease must have ended.
             later(simulation.plan.maxTtlMs * 2L, this::release);
         } else {
             release();
+        }
+    }
+
+    private void extendToo() {
+        if (doing == Doing.HOLDING && !lease.state().isFinal()) {
+            extend();
         }
     }
 

@@ -24,7 +24,8 @@ public final class Simulation {
     private static final int TRACE_LINES_KEPT = Integer.getInteger("sim.lines", 400);
     private static final int VIOLATIONS_MAX = 10;
 
-    private static final List<String> SCRIPTS = List.of("acquire", "release", "extend", "acquire_fenced", "raise",
+    private static final List<String> SCRIPTS = List.of("acquire", "release", "extend", "extend_many",
+            "acquire_fenced", "raise",
             "release_fenced", "acquire_set", "release_set", "extend_set", "acquire_fenced_set", "acquire_read",
             "release_read", "extend_read", "acquire_write", "release_write", "find_permit");
 

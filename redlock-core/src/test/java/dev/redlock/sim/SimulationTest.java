@@ -58,6 +58,19 @@ class SimulationTest {
     }
 
     @Test
+    void runsHaveBatchesOfExtensions() {
+        int batches = 0;
+        for (int seed = 1; seed <= 10; seed++) {
+            Simulation simulation = new Simulation(SimPlan.of(seed)).run();
+            batches += simulation.world.nodes()
+                    .stream()
+                    .mapToInt(node -> node.redis().commandCount("extend_many"))
+                    .sum();
+        }
+        assertTrue(batches > 20, "batches: " + batches);
+    }
+
+    @Test
     void aSeedReplaysARunExactly() {
         for (long seed : new long[]{7, 42, 1234}) {
             Simulation first = new Simulation(SimPlan.of(seed)).run();

@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Releases of one turn that are for different nodes: the members that each node gets. */
-class ReleaseBatchMembersTest {
+class CommandBatchTest {
 
     private final List<String> failed = new ArrayList<>();
 
@@ -20,23 +20,31 @@ class ReleaseBatchMembersTest {
         };
     }
 
-    private ReleaseBatch batch() {
-        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
-        batch.add(request("a"), 0b011);
-        batch.add(request("b"), 0b110);
-        batch.add(request("c"), 0b011);
+    private CommandBatch batch() {
+        CommandBatch batch = new CommandBatch(CommandKind.RELEASE_MANY);
+        batch.add(request("a"), 0, 0b011);
+        batch.add(request("b"), 0, 0b110);
+        batch.add(request("c"), 0, 0b011);
         return batch;
     }
 
     @Test
     void eachNodeHasItsOwnMembers() {
-        ReleaseBatch batch = batch();
+        CommandBatch batch = batch();
         assertEquals(0b101, batch.membersOf(0));
         assertEquals(0b111, batch.membersOf(1));
         assertEquals(0b010, batch.membersOf(2));
         assertEquals(0, batch.membersOf(3));
         assertEquals(0b111, batch.nodes());
         assertEquals(0b110, batch.nodesOf(1));
+    }
+
+    @Test
+    void aMemberIsLeftOutOnOneNode() {
+        CommandBatch batch = batch();
+        batch.remove(0b101, 0);
+        assertEquals(0, batch.membersOf(0));
+        assertEquals(0b111, batch.membersOf(1));
     }
 
     @Test
@@ -47,9 +55,9 @@ class ReleaseBatchMembersTest {
 
     @Test
     void aFullBatchKeepsItsLastMember() {
-        ReleaseBatch batch = new ReleaseBatch(CommandKind.RELEASE_MANY);
-        for (int i = 0; i < ReleaseBatch.LENGTH_MAX; i++) {
-            batch.add(request("a"), 1L << 62 | i % 2);
+        CommandBatch batch = new CommandBatch(CommandKind.RELEASE_MANY);
+        for (int i = 0; i < CommandBatch.LENGTH_MAX; i++) {
+            batch.add(request("a"), 0, 1L << 62 | i % 2);
         }
         assertEquals(-1, batch.membersOf(62));
         assertEquals(0xAAAA_AAAA_AAAA_AAAAL, batch.membersOf(0));

@@ -3,26 +3,27 @@ package dev.redlock.node;
 import java.util.Arrays;
 
 /**
- * Releases of one duty cycle that each node gets as one script call over the keys that it may have. Pooled by the
- * fan-out, and recycled when every node has an outcome.
+ * Releases or extensions of one duty cycle that each node gets as one script call over the keys that it may have.
+ * Pooled by the fan-out, and recycled when every node has an outcome.
  *
  * @threading event-loop-confined
  */
-final class ReleaseBatch extends InFlightRequest {
+final class CommandBatch extends InFlightRequest {
 
     /** The outcomes on one node are bits of a long. */
     static final int LENGTH_MAX = Long.SIZE;
 
     private final CommandKind kind;
     private final LockRequest[] members = new LockRequest[LENGTH_MAX];
+    private final int[] sequences = new int[LENGTH_MAX];
     private final long[] nodeMasks = new long[LENGTH_MAX];
     private int length;
     private int keyBytes;
     private int valueBytes;
     private int openCount;
 
-    /** An empty batch of {@link CommandKind#RELEASE_MANY} or {@link CommandKind#RELEASE_MANY_FENCED}. */
-    ReleaseBatch(CommandKind kind) {
+    /** An empty batch of a command for many keys. */
+    CommandBatch(CommandKind kind) {
         this.kind = kind;
     }
 
@@ -30,9 +31,10 @@ final class ReleaseBatch extends InFlightRequest {
         return kind;
     }
 
-    /** Adds a release for the nodes of a mask. */
-    void add(LockRequest request, long nodes) {
+    /** Adds a command for the nodes of a mask. */
+    void add(LockRequest request, int sequence, long nodes) {
         members[length] = request;
+        sequences[length] = sequence;
         nodeMasks[length++] = nodes;
         keyBytes += request.resourceBulk().length + (kind.hasCounter() ? request.counterBulk().length : 0);
         valueBytes += request.token().valueLength();
@@ -54,6 +56,18 @@ final class ReleaseBatch extends InFlightRequest {
 
     LockRequest member(int index) {
         return members[index];
+    }
+
+    /** The sequence that a member was added with. */
+    int sequence(int index) {
+        return sequences[index];
+    }
+
+    /** Leaves members out on a node. */
+    void remove(long mask, int nodeIndex) {
+        for (long left = mask; left != 0; left &= left - 1) {
+            nodeMasks[Long.numberOfTrailingZeros(left)] &= ~(1L << nodeIndex);
+        }
     }
 
     /** The nodes that get a member, as a mask. */
@@ -98,25 +112,33 @@ final class ReleaseBatch extends InFlightRequest {
     }
 
     void onError(int nodeIndex, VoteFailure failure) {
-        for (long left = membersOf(nodeIndex); left != 0; left &= left - 1) {
-            members[Long.numberOfTrailingZeros(left)].onError(nodeIndex, CommandKind.RELEASE, 0, failure);
+        onError(membersOf(nodeIndex), nodeIndex, failure);
+    }
+
+    /** Reports an error to the members of a mask. */
+    void onError(long mask, int nodeIndex, VoteFailure failure) {
+        for (long left = mask; left != 0; left &= left - 1) {
+            int i = Long.numberOfTrailingZeros(left);
+            members[i].onError(nodeIndex, kind.single(), sequences[i], failure);
         }
     }
 
     void onUnknown(int nodeIndex) {
         for (long left = membersOf(nodeIndex); left != 0; left &= left - 1) {
-            members[Long.numberOfTrailingZeros(left)].onUnknown(nodeIndex, CommandKind.RELEASE, 0);
+            int i = Long.numberOfTrailingZeros(left);
+            members[i].onUnknown(nodeIndex, kind.single(), sequences[i]);
         }
     }
 
     void onNotSent(int nodeIndex, VoteFailure failure) {
         for (long left = membersOf(nodeIndex); left != 0; left &= left - 1) {
-            members[Long.numberOfTrailingZeros(left)].onNotSent(nodeIndex, CommandKind.RELEASE, 0, failure);
+            int i = Long.numberOfTrailingZeros(left);
+            members[i].onNotSent(nodeIndex, kind.single(), sequences[i], failure);
         }
     }
 
     @Override
     public String toString() {
-        return "ReleaseBatch{" + kind + ", " + length + " releases, open=" + openCount + "}";
+        return "CommandBatch{" + kind + ", " + length + " members, open=" + openCount + "}";
     }
 }
