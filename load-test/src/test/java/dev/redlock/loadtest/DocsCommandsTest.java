@@ -26,7 +26,7 @@ class DocsCommandsTest {
     private static final Pattern MAVEN = Pattern.compile("\\bmvn ([^`|&;#\n]*)");
     private static final Pattern WORD = Pattern.compile("'([^']*)'|(\\S+)");
     private static final String KNOWN_PROGRAMS = "(mvn|java -jar load-test/target/load-test\\.jar"
-            + "|java -(cp|jar) jmh/target/jmh\\.jar)( .*)?";
+            + "|java -(cp|jar) jmh/target/jmh\\.jar|load-test/qualify-server)( .*)?";
 
     @Test
     void everyDocumentedCommandParses() throws IOException {
