@@ -187,6 +187,24 @@ class ExtensionBatchTest extends VirtualTest {
         assertEquals(1, node(0).redis().keys().size(), "only the new lock: " + node(0).redis().keys());
     }
 
+    /** The key belongs to the lease again: its extension must not find the token of the one that is released. */
+    @Test
+    void anExtensionFollowsAReleaseOfItsKeyInTheSameTurn() {
+        VirtualWorld.Client client = world(3);
+        Lease lost = leases(client, 1).get(0);
+        String lostToken = key(0, "orders/0");
+        eachNode(node -> node.redis().delete("orders/0"));
+        Lease lease = leases(client, 1).get(0);
+        node(0).redis().set("orders/0", lostToken, 60_000);
+        String token = key(1, "orders/0");
+        client.engine().execute(() -> {
+            lost.releaseAsync();
+            lease.extendAsync(TTL);
+        });
+        world.runMs(10);
+        assertEquals(token, key(0, "orders/0"), "set again after the release");
+    }
+
     @Test
     void anUnknownScriptIsSentInFull() {
         VirtualWorld.Client client = world(3);
@@ -353,6 +371,8 @@ class ExtensionBatchTest extends VirtualTest {
     void aMalformedReplyClosesTheConnection(String answer) {
         VirtualWorld.Client client = world(3);
         List<Lease> leases = leases(client, 3);
+        // The outcomes of this batch must not stand for those of the next.
+        extendTogether(client, leases);
         node(0).pause();
         List<CompletableFuture<ExtendOutcome>> outcomes = startTogether(client, leases);
         node(0).sendRaw(answer);

@@ -24,7 +24,7 @@ final class ReplyReader implements RespVisitor {
      * @threading immutable
      */
     private enum Scalar {
-        NONE, INTEGER, OK, NULL, ERROR
+        NONE, INTEGER, OK, NULL, ERROR, BATCH
     }
 
     private final RequestRing ring;
@@ -174,7 +174,7 @@ final class ReplyReader implements RespVisitor {
         if (reply == Scalar.ERROR) {
             ring.removeHead();
             sender.onBatchError(batch, tag, failure, errorCode, redirect);
-        } else if (batchReply.length() == sender.lengthOf(batch)) {
+        } else if (reply == Scalar.BATCH && batchReply.length() == sender.lengthOf(batch)) {
             ring.removeHead();
             sender.onBatchReply(batch, batchReply);
         } else {
@@ -222,6 +222,8 @@ final class ReplyReader implements RespVisitor {
         depth--;
         if (depth == 0 && isBatchReply) {
             isBatchReply = false;
+            // Without this, a reply of another type would stand for the outcomes of the batch before.
+            scalar = Scalar.BATCH;
         } else {
             other.onAggregateEnd(type);
         }
