@@ -53,8 +53,14 @@ final class SharedBatch {
 
     /** The buffer, with at least so many writable bytes; null if there is no memory. */
     ByteBuf withRoom(int bytes) {
-        if (batch != null && batch.writableBytes() < bytes) {
-            flush();
+        while (batch != null && batch.writableBytes() < bytes) {
+            if (batch.isReadable()) {
+                flush();
+            } else {
+                // Too small also when it is empty: a fenced set of long names needs more.
+                batch.release();
+                batch = null;
+            }
         }
         if (batch == null) {
             batch = buffers.takeReused(Math.max(CAPACITY, bytes));

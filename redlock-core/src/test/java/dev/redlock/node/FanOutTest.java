@@ -1,6 +1,7 @@
 package dev.redlock.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
@@ -110,5 +111,18 @@ class FanOutTest {
         fanOut.release(new ReportedRequest("c"), CommandKind.RELEASE, 3);
         loop.runNow();
         assertEquals(List.of("c 0", "c 1"), reported, "the turn after that ends like any other");
+    }
+
+    /** A fenced set of the longest names is longer than the buffer that is used again. */
+    @Test
+    void aCommandThatIsLongerThanTheUsedBufferGetsALongerOne() {
+        DirectBuffers buffers = new DirectBuffers(loop, allocator, System::nanoTime);
+        SharedBatch batch = new SharedBatch(buffers, new CommandSender[0]);
+        for (int usedBytes : new int[]{0, 5}) {
+            batch.withRoom(5).writeZero(usedBytes);
+            int longBytes = batch.withRoom(0).capacity() + 1;
+            assertTrue(batch.withRoom(longBytes).writableBytes() >= longBytes, "after " + usedBytes + " bytes");
+        }
+        batch.free();
     }
 }
