@@ -90,7 +90,7 @@ class AclTest {
 
     private static List<String> deniedByCluster(RedisNodes nodes, String clusterLine) throws Exception {
         for (RedisNode node : nodes.nodes()) {
-            assertEquals("OK", node.call(lines().get(0).split(" ")));
+            giveRights(node);
             assertEquals("OK", node.call(clusterLine.split(" ")));
             node.call("ACL", "LOG", "RESET");
         }
@@ -219,7 +219,7 @@ class AclTest {
                 releaseTogether(redlock, "many");
             }
             List<String> denied = denied(nodes);
-            boolean isKnown = commandsOfItsOwn(nodes) > 0;
+            boolean isKnown = commandsOfItsOwn(nodes.node(0)) > 0;
             assertEquals(isKnown ? 1 : 0, denied.size(), denied::toString);
             assertTrue(!isKnown || denied.get(0).matches("(?s).*count, 1, .*object, del(ex|ifeq), .*"),
                     denied::toString);
@@ -231,7 +231,7 @@ class AclTest {
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
     void userWithoutScriptsSupportsPlainLocks(Source source) throws Exception {
         try (RedisNodes nodes = nodes(source)) {
-            long commands = commandsOfItsOwn(nodes);
+            long commands = commandsOfItsOwn(nodes.node(0));
             Assumptions.assumeTrue(commands > 0, "the server does not have this command: a conditional delete");
             assertEquals(commands, giveNativeRights(nodes), "the lines that the server took");
             try (Redlock redlock = Redlock.connect(nativeContext(nodes))) {
@@ -308,13 +308,13 @@ class AclTest {
         assertEquals("OK", nodes.node(0).call(lines.get(0).split(" ")));
         long given = 0;
         for (String line : lines.subList(1, 3)) {
-            given += reply(nodes, line).equals("OK") ? 1 : 0;
+            given += reply(nodes.node(0), line).equals("OK") ? 1 : 0;
         }
         return given;
     }
 
-    private static long commandsOfItsOwn(RedisNodes nodes) {
-        List<?> known = (List<?>) nodes.node(0).call("COMMAND", "INFO", "delex", "delifeq");
+    private static long commandsOfItsOwn(RedisNode node) {
+        List<?> known = (List<?>) node.call("COMMAND", "INFO", "delex", "delifeq");
         return known.stream().filter(Objects::nonNull).count();
     }
 
@@ -332,18 +332,22 @@ class AclTest {
 
     /** All lines of the page, to any server: it refuses those about commands that it does not have. */
     private static void giveRights(RedisNodes nodes) throws IOException {
-        assertEquals("OK", nodes.node(0).call(lines().get(0).split(" ")));
+        giveRights(nodes.node(0));
+    }
+
+    private static void giveRights(RedisNode node) throws IOException {
+        assertEquals("OK", node.call(lines().get(0).split(" ")));
         long given = 0;
         for (String line : lines().subList(1, lines().size())) {
-            Object reply = reply(nodes, line);
+            Object reply = reply(node, line);
             assertTrue(reply.equals("OK") || reply.toString().contains("Unknown command"), reply::toString);
             given += reply.equals("OK") ? 1 : 0;
         }
-        assertEquals(commandsOfItsOwn(nodes), given, "the lines that the server took");
+        assertEquals(commandsOfItsOwn(node), given, "the lines that the server took");
     }
 
-    private static Object reply(RedisNodes nodes, String line) throws IOException {
-        try (AdminClient redis = nodes.node(0).connect()) {
+    private static Object reply(RedisNode node, String line) throws IOException {
+        try (AdminClient redis = node.connect()) {
             return redis.call(line.split(" "));
         }
     }
