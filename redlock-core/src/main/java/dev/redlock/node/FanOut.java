@@ -241,7 +241,7 @@ public final class FanOut {
     private void collect(LockRequest request, CommandBatcher batcher, int sequence, long mask) {
         CommandBatch pending = batcher.add(request, sequence, mask);
         filter.add(request);
-        if (pending.length() == batcher.lengthMax() || pending.keyBytes() > KEY_BYTES_MAX) {
+        if (pending.length() >= batcher.lengthMax() || pending.keyBytes() > KEY_BYTES_MAX) {
             sealBatches();
         }
         scheduleFlush();
