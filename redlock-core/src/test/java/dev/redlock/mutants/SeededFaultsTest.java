@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class SeededFaultsTest {
     private static final int LEGAL_SEEDS = 8;
-    private static final int FAULT_SEEDS = 40;
+    private static final int FAULT_SEEDS = 400;
     private static final Path MODULE = Path.of("");
 
     @TempDir
