@@ -44,7 +44,7 @@ public final class FanOut {
      * @param loop            the event loop of all nodes
      * @param buffers         allocates the batches
      * @param nodeCount       the number of nodes
-     * @param batchMax  most releases in one script call, 1 to 64; and most extensions, up to 32
+     * @param batchMax        most releases in one script call, 1 to 64; and most extensions, up to 32
      */
     public FanOut(EventLoop loop, DirectBuffers buffers, int nodeCount,
             int batchMax) {

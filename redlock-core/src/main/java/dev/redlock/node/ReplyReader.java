@@ -222,7 +222,7 @@ final class ReplyReader implements RespVisitor {
         depth--;
         if (depth == 0 && isBatchReply) {
             isBatchReply = false;
-            // Without this, a reply of another type would stand for the outcomes of the batch before.
+            // Without this, a reply of another type would count as the outcomes of the previous batch.
             scalar = Scalar.BATCH;
         } else {
             other.onAggregateEnd(type);

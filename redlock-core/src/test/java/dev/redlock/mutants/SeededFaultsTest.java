@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.TreeSet;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The checker accepts the histories of the simulator, and rejects those of the same runs with a fault in the client or
  * in its scripts. The faults are in {@code seeded-faults.txt}.
  */
+@Tag("long")
 class SeededFaultsTest {
     private static final int LEGAL_SEEDS = 8;
     private static final int FAULT_SEEDS = 400;
