@@ -30,8 +30,12 @@ class ChangeOrderRegressionTest extends VirtualTest {
     private VirtualWorld.Client slowSender() {
         world = new VirtualWorld(3);
         VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(5)));
-        client.transport().sendListener(() -> world.pass(100 * MS));
+        slowDown(client);
         return client;
+    }
+
+    private void slowDown(VirtualWorld.Client client) {
+        client.transport().sendListener(() -> world.pass(100 * MS));
     }
 
     private void assertCountedFrom(long startNs, Lease lease) {
@@ -55,6 +59,20 @@ class ChangeOrderRegressionTest extends VirtualTest {
         world.runMs(1_000);
         long startNs = world.nowNs();
         assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "extended");
+        assertCountedFrom(startNs, lease);
+    }
+
+    /** Such an extension is sent in the call, without a batch. */
+    @Test
+    void validityStartsBeforeAnExtensionThatAlsoAsksAnotherNode() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(5)).thriftyQuorums(true));
+        Lease lease = lease(client);
+        assertEquals(2, keyCount(), "precondition: one node was not asked");
+        slowDown(client);
+        long startNs = world.nowNs();
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL), "extended");
+        eachNode(node -> assertEquals(key(0), node.redis().get("orders"), "all nodes hold the lock"));
         assertCountedFrom(startNs, lease);
     }
 

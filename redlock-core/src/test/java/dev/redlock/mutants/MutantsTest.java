@@ -12,7 +12,9 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The lists of mutants fit the sources. {@link MutantsMain} runs them. */
 class MutantsTest {
@@ -24,6 +26,19 @@ class MutantsTest {
             for (Mutant mutant : Mutant.list(list)) {
                 String source = Files.readString(Path.of(mutant.file()));
                 assertNotEquals(source, assertDoesNotThrow(() -> mutant.applyTo(source)), mutant.name());
+            }
+        }
+    }
+
+    /** A mutant whose text no longer compiles would stop the list in the middle. */
+    @Test
+    @Tag("long")
+    void everyMutantCompiles(@TempDir Path folder) throws IOException {
+        for (String list : List.of("safety-mutants.txt", "seeded-faults.txt")) {
+            int index = 0;
+            for (Mutant mutant : Mutant.list(list)) {
+                Path own = Files.createDirectories(folder.resolve(list).resolve(Integer.toString(index++)));
+                assertDoesNotThrow(() -> MutantClasses.compile(mutant, Path.of("").toAbsolutePath(), own));
             }
         }
     }
