@@ -70,7 +70,7 @@ class DocsCommandsTest {
     void everyDocumentedMavenCommandNamesExistingTargets() throws Exception {
         List<MatchResult> calls = inAllPages(MAVEN);
         String pom = DocPages.text("pom.xml");
-        String poms = pom + DocPages.text("redlock-core/pom.xml");
+        String poms = pom + DocPages.text("redlock-core/pom.xml") + DocPages.text("resp-codec/pom.xml");
         for (MatchResult call : calls) {
             List<String> words = words(call.group(1));
             for (int i = 0; i < words.size(); i++) {

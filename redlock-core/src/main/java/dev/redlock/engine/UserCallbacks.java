@@ -70,6 +70,6 @@ final class UserCallbacks {
     }
 
     static void logThrown(String source, Throwable thrown) {
-        Log.error("a " + source + " threw; the client continues", thrown);
+        Log.error("the " + source + " threw; the client continues", thrown);
     }
 }

@@ -18,14 +18,14 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class RespFuzzTest {
     /** The input is wire bytes. They also determine the seed of the splits. */
-    @FuzzTest
+    @FuzzTest(maxDuration = "48h")
     void agreesWithOracle(byte[] input) {
         OracleComparison.check(input, OracleComparison.TIGHT,
                 new Random(Arrays.hashCode(input)));
     }
 
     /** The first byte is the seed of the splits, so that the fuzzer searches them too; the rest is wire bytes. */
-    @FuzzTest
+    @FuzzTest(maxDuration = "48h")
     void agreesWithOracleForAnySplit(byte[] input) {
         if (input.length == 0) {
             return;
