@@ -104,7 +104,10 @@ final class ChildProgram implements AutoCloseable {
     }
 
     private static boolean isServer(ProcessHandle handle) {
-        return handle.info().command().map(name -> name.contains("redis") || name.contains("valkey")).orElse(false);
+        return handle.info()
+                .command()
+                .map(name -> name.contains("redis") || name.contains("valkey") || name.endsWith("/etcd"))
+                .orElse(false);
     }
 
     int awaitExit() throws InterruptedException, IOException {
@@ -131,10 +134,11 @@ final class ChildProgram implements AutoCloseable {
         }
     }
 
-    /** Folders of nodes that the program should have removed. */
+    /** Folders of servers that the program should have removed. */
     List<Path> leftovers() throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
-            return files.filter(file -> file.getFileName().toString().startsWith("redlock-nodes-")).toList();
+            return files.filter(file -> file.getFileName().toString().matches("(redlock-nodes|consensus-servers)-.*"))
+                    .toList();
         }
     }
 

@@ -2,22 +2,30 @@ package dev.redlock.loadtest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.redlock.loadtest.consensus.ConsensusService;
+import dev.redlock.loadtest.consensus.RequiredServices;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.loadtest.nodes.Source;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The compare command, short, on real nodes. */
 class CompareTest {
@@ -68,6 +76,63 @@ class CompareTest {
             assertTrue(Files.exists(folder.resolve("run/report-FAIL.html")));
             assertFalse((out.toString() + err).contains("s3cr3t"), "a password was printed");
             assertFalse(Files.readString(folder.resolve("run/report-FAIL.html")).contains("s3cr3t"), "in the report");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"etcd,ETCD", "zookeeper,ZOOKEEPER"})
+    void consensusServiceIsMeasuredOnServersOfItsOwn(String driver, ConsensusService service, @TempDir Path folder)
+            throws Exception {
+        RequiredServices.require(service);
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        Path data = Files.createDirectory(folder.resolve("data"));
+        int code = run(folder.resolve("run"), "--driver", "redlock-blocking," + driver, "--nodes", "3",
+                "--outstanding", "2", "--repetitions", "1", "--consensus-data", data.toString());
+        assertEquals(0, code, () -> out.toString() + err);
+        String figures = "(?m)^" + driver + " +[0-9]+ +\\([0-9]+ - [0-9]+\\)( +[0-9.]+){8}$";
+        assertTrue(Pattern.compile(figures).matcher(out.toString()).find(), out::toString);
+        String report = Files.readString(folder.resolve("run/report.html"));
+        assertTrue(report.contains("3 servers of " + service.title()), report);
+        assertTrue(report.contains("data in " + data), report);
+        try (Stream<Path> left = Files.list(data)) {
+            assertEquals(List.of(), left.toList(), "files of the servers");
+        }
+    }
+
+    @Test
+    void missingServiceIsSkippedAndTheOthersAreMeasured() throws Exception {
+        RequiredNodes.start(Source.EMBEDDED, 1).close();
+        List<String> args = new ArrayList<>(
+                List.of("compare", "--driver", "set-nx,etcd", "--source", "embedded", "--nodes", "1",
+                        "--outstanding", "1", "--repetitions", "1"));
+        args.addAll(List.of(SHORT));
+        try (ChildProgram program = ChildProgram.start(Map.of("PATH", "/nowhere"), args)) {
+            assertEquals(0, program.awaitExit(), program::err);
+            String said = program.out();
+            assertTrue(said.contains("etcd was skipped: there is no etcd on PATH: install it (on Debian: apt-get "
+                    + "install etcd-server)"), said);
+            assertTrue(Pattern.compile("(?m)^set-nx +[0-9]+ ").matcher(said).find(), said);
+        }
+    }
+
+    @Test
+    void missingFolderForDataIsAnError(@TempDir Path folder) {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        assertNotEquals(0, run(folder.resolve("run"), "--driver", "set-nx", "--consensus-data", "no/such"));
+        assertTrue(err.toString().contains("--consensus-data is no/such: there is no such folder"), err::toString);
+    }
+
+    @Test
+    void serversEndWithAKilledProgram() throws Exception {
+        RequiredServices.require(ConsensusService.ETCD);
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        try (ChildProgram program = ChildProgram.start("compare", "--driver", "etcd", "--nodes", "3", "--duration",
+                "10m", "--jvm-warmup", "0s")) {
+            program.awaitLine("etcd, N = 3, 1 outstanding");
+            Await.until("three nodes and three servers of etcd", () -> program.servers().size() == 6);
+            List<ProcessHandle> servers = program.servers();
+            program.signal("KILL");
+            Await.until("the end of its servers", () -> servers.stream().noneMatch(ProcessHandle::isAlive));
         }
     }
 

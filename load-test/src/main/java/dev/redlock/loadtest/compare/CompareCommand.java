@@ -4,6 +4,7 @@ import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.OptionDefaults;
 import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.cli.TlsFileOptions;
+import dev.redlock.loadtest.consensus.ConsensusService;
 import dev.redlock.loadtest.driver.Drivers;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.measure.Lab;
@@ -15,10 +16,13 @@ import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -26,6 +30,7 @@ import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Option;
 
 /**
  * Measures drivers side by side, each in its own JVM, in turns.
@@ -43,15 +48,24 @@ import picocli.CommandLine.Model.OptionSpec;
             "  load-test compare --driver redlock,redlock@nio,redlock@epoll --nodes 5",
             "  load-test compare --driver redlock,redlock-blocking --outstanding 1,16,64",
             "  load-test compare --driver redlock-scripts-each,lettuce-scripts --nodes 5",
-            "  load-test compare --driver redlock,lettuce-batched --rate 5000,20000"})
+            "  load-test compare --driver redlock,lettuce-batched --rate 5000,20000",
+            "  load-test compare --driver redlock-blocking,etcd,zookeeper"})
 public final class CompareCommand extends LabCommand {
     /** Options for the nodes and for the whole run; the driver processes get all others. */
     private static final Set<String> OWN_OPTIONS = Set.of("--driver", "--nodes", "--addresses", "--source",
             "--pin", "--unix-sockets", "--tls", "--tls-ca", "--tls-cert", "--tls-key", "--delay", "--fresh", "--output",
-            "--repetitions");
+            "--repetitions", "--consensus-data");
+
+    @Option(names = "--consensus-data", paramLabel = "FOLDER", defaultValue = "${sys:java.io.tmpdir}",
+            description = "Folder for the data of the servers of etcd and ZooKeeper, which write each change to disk: "
+                    + "/dev/shm leaves the disk out of the figures (default: ${DEFAULT-VALUE}).")
+    private Path consensusData;
 
     private final List<DriverProcess> processes = new CopyOnWriteArrayList<>();
     private List<String> driverArguments = List.of();
+    private List<LockDriver> drivers = List.of();
+    private final List<String> skipped = new ArrayList<>();
+    private PeerServers servers;
 
     CompareCommand() {
         // picocli fills the fields.
@@ -61,6 +75,7 @@ public final class CompareCommand extends LabCommand {
     protected void check(CommandLine line) {
         Options.require(line, nodeOptions().clusterShards() == 0,
                 "--cluster-shards: compare measures over single masters; use throughput or latency");
+        checkServices(line);
         List<String> arguments = new ArrayList<>();
         for (OptionSpec option : line.getParseResult().matchedOptions()) {
             if (OWN_OPTIONS.contains(option.longestName())) {
@@ -75,6 +90,26 @@ public final class CompareCommand extends LabCommand {
         driverArguments = arguments;
     }
 
+    private void checkServices(CommandLine line) {
+        for (LockDriver driver : clientOptions().drivers()) {
+            if (driver.service().isEmpty()) {
+                continue;
+            }
+            for (String option : List.of("--addresses", "--delay", "--pin")) {
+                Options.require(line, !line.getParseResult().hasMatchedOption(option), option + " is for Redis and "
+                        + "Valkey only, so a comparison with " + driver.name() + " would not be fair: leave it out");
+            }
+            Options.require(line, nodeOptions().countMax() <= ConsensusService.COUNT_MAX, "--nodes is "
+                    + nodeOptions().counts() + ": " + driver.name() + " is measured with at most "
+                    + ConsensusService.COUNT_MAX + " servers");
+        }
+    }
+
+    @Override
+    protected boolean startsServices() {
+        return true;
+    }
+
     @Override
     protected long totalMs() {
         return turnsMs(loadOptions().stepCount()) + Lab.contestMs() * clientOptions().drivers().size();
@@ -84,13 +119,15 @@ public final class CompareCommand extends LabCommand {
     protected void measure(Lab lab, RunFolder folder) throws IOException, InterruptedException {
         lab.note("each driver ran in a JVM of its own (" + String.join(" ", DriverProcess.JVM_OPTIONS)
                 + "), idle while others were measured; at every node count and load the drivers took turns");
+        drivers = available(lab);
         lab.note(singleNodeNote());
         List<String> arguments = new ArrayList<>(driverArguments);
         arguments.addAll(TlsFileOptions.arguments(lab.tlsFiles()));
-        try {
+        try (PeerServers started = new PeerServers(consensusData, lab::note)) {
+            servers = started;
             // One after the other: JVMs that start at the same time slow each other down.
-            for (LockDriver driver : clientOptions().drivers()) {
-                DriverProcess process = DriverProcess.start(driver.name(), arguments);
+            for (LockDriver driver : drivers) {
+                DriverProcess process = DriverProcess.start(driver, arguments);
                 processes.add(process);
                 warmUp(lab, folder, driver, process);
             }
@@ -99,27 +136,49 @@ public final class CompareCommand extends LabCommand {
                     measureStep(lab, folder, nodeCount, step);
                 }
             }
+            for (int i = 0; i < drivers.size(); i++) {
+                contest(lab, folder, drivers.get(i), processes.get(i));
+            }
         } finally {
             for (DriverProcess process : processes) {
                 process.close();
             }
         }
-        for (LockDriver driver : clientOptions().drivers()) {
-            contest(lab, driver);
-        }
     }
 
-    private void contest(Lab lab, LockDriver driver) throws InterruptedException {
-        try {
-            lab.contest(driver, nodeOptions().countMax());
-        } catch (IOException e) {
-            lab.fail(driver.name() + ", exclusion check: " + e.getMessage());
+    /** Drivers whose servers or libraries are missing are left out, and the report says so. */
+    private List<LockDriver> available(Lab lab) throws IOException {
+        if (!Files.isDirectory(consensusData)) {
+            throw new IOException("--consensus-data is " + consensusData + ": there is no such folder");
+        }
+        List<LockDriver> found = new ArrayList<>();
+        for (LockDriver driver : clientOptions().drivers()) {
+            Optional<String> missing = driver.service().flatMap(ConsensusService::missing);
+            missing.ifPresentOrElse(reason -> skipped.add(driver.name() + " was skipped: " + reason),
+                    () -> found.add(driver));
+        }
+        skipped.forEach(lab::note);
+        if (found.isEmpty()) {
+            throw new IOException(String.join("; ", skipped));
+        }
+        return found;
+    }
+
+    private void contest(Lab lab, RunFolder folder, LockDriver driver, DriverProcess process)
+            throws IOException, InterruptedException {
+        int nodeCount = nodeOptions().countMax();
+        String title = driver.name() + ", N = " + nodeCount + ", exclusion check";
+        DriverReply reply = ask(lab, folder, driver, process, DriverTask.Kind.EXCLUSION_CHECK,
+                Lab.contestSpec(driver.name(), nodeCount), title, Lab.contestMs());
+        if (reply.error() == null) {
+            lab.addContest(title, reply.series().tally().holdings(), reply.series().failures());
+        } else {
+            lab.fail(title + ": " + reply.error());
         }
     }
 
     private String singleNodeNote() {
-        List<String> singles = clientOptions().drivers()
-                .stream()
+        List<String> singles = drivers.stream()
                 .filter(driver -> !driver.isQuorum())
                 .map(LockDriver::name)
                 .toList();
@@ -135,8 +194,8 @@ public final class CompareCommand extends LabCommand {
             return;
         }
         String title = "warming up " + driver.name();
-        DriverReply reply = ask(lab, folder, process, null, nodeOptions().countMax(), title,
-                loadOptions().jvmWarmup().toMillis());
+        DriverReply reply = ask(lab, folder, driver, process, DriverTask.Kind.WARM_UP,
+                Lab.contestSpec(driver.name(), nodeOptions().countMax()), title, loadOptions().jvmWarmup().toMillis());
         if (reply.error() != null) {
             lab.fail(title + ": " + reply.error());
         }
@@ -146,14 +205,13 @@ public final class CompareCommand extends LabCommand {
             throws IOException, InterruptedException {
         for (int repetition = 1; repetition <= loadOptions().repetitions(); repetition++) {
             for (int i = 0; i < processes.size(); i++) {
-                LockDriver driver = clientOptions().drivers().get(i);
+                LockDriver driver = drivers.get(i);
                 SeriesSpec spec = loadOptions().steps(driver.name(), nodeCount, repetition).get(step);
-                List<NodeAddress> addresses = lab.addresses(nodeCount);
-                OptionalDouble before = ServerCpu.us(addresses, lab.tlsFiles());
-                DriverReply reply = ask(lab, folder, processes.get(i), spec, nodeCount, spec.title(),
-                        loadOptions().warmup().plus(loadOptions().duration()).toMillis());
+                OptionalDouble before = serverCpuUs(lab, driver, nodeCount);
+                DriverReply reply = ask(lab, folder, driver, processes.get(i), DriverTask.Kind.SERIES, spec,
+                        spec.title(), loadOptions().warmup().plus(loadOptions().duration()).toMillis());
                 if (reply.error() == null) {
-                    lab.add(withServerCpu(reply.series(), before, ServerCpu.us(addresses, lab.tlsFiles())));
+                    lab.add(withServerCpu(reply.series(), before, serverCpuUs(lab, driver, nodeCount)));
                 } else {
                     lab.fail(spec.title() + ": " + reply.error());
                 }
@@ -161,14 +219,24 @@ public final class CompareCommand extends LabCommand {
         }
     }
 
-    private DriverReply ask(Lab lab, RunFolder folder, DriverProcess process, SeriesSpec spec, int nodeCount,
-            String title, long plannedMs) throws IOException, InterruptedException {
+    private OptionalDouble serverCpuUs(Lab lab, LockDriver driver, int nodeCount)
+            throws IOException, InterruptedException {
+        return driver.service().isPresent()
+                ? servers.of(driver.service().get(), nodeCount).cpuUs()
+                : ServerCpu.us(lab.addresses(nodeCount), lab.tlsFiles());
+    }
+
+    private DriverReply ask(Lab lab, RunFolder folder, LockDriver driver, DriverProcess process, DriverTask.Kind kind,
+            SeriesSpec spec, String title, long plannedMs) throws IOException, InterruptedException {
         lab.begin(title);
-        List<String> addresses = lab.addresses(nodeCount).stream().map(NodeUris::of).toList();
-        List<String> tlsAddresses = lab.tlsAddresses(nodeCount).stream().map(NodeUris::of).toList();
+        List<NodeAddress> addresses = driver.service().isPresent()
+                ? servers.of(driver.service().get(), spec.nodes()).addresses()
+                : lab.addresses(spec.nodes());
+        List<String> tlsAddresses = lab.tlsAddresses(spec.nodes()).stream().map(NodeUris::of).toList();
         DriverReply reply = process.ask(
-                new DriverTask(spec, addresses, tlsAddresses, nodeOptions().isFresh(), lab.freshKeyPrefix(),
-                        lab.offsetMs(), folder.path().toAbsolutePath().toString(), folder.startedAt().toString()),
+                new DriverTask(kind, spec, addresses.stream().map(NodeUris::of).toList(), tlsAddresses,
+                        nodeOptions().isFresh(), lab.freshKeyPrefix(), lab.offsetMs(),
+                        folder.path().toAbsolutePath().toString(), folder.startedAt().toString()),
                 lab::tick);
         lab.end(plannedMs);
         return reply;
@@ -193,13 +261,9 @@ public final class CompareCommand extends LabCommand {
 
     @Override
     protected List<String> conclusions(RunResult result) {
-        String drivers = clientOptions().drivers()
-                .stream()
-                .map(LockDriver::version)
-                .distinct()
-                .collect(
-                        Collectors.joining(", "));
-        List<String> conclusions = new ArrayList<>(List.of(drivers));
+        String versions = drivers.stream().map(LockDriver::version).distinct().collect(Collectors.joining(", "));
+        List<String> conclusions = new ArrayList<>(List.of(versions));
+        conclusions.addAll(skipped);
         conclusions.addAll(pass(result, "every call succeeded, and no two holders overlapped"));
         return conclusions;
     }

@@ -7,6 +7,7 @@ import dev.redlock.loadtest.cli.TlsFileOptions;
 import dev.redlock.loadtest.driver.LockDriver;
 import dev.redlock.loadtest.driver.SessionSpec;
 import dev.redlock.loadtest.measure.Clients;
+import dev.redlock.loadtest.measure.Lab;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.SeriesResult;
@@ -87,7 +88,8 @@ public final class CompareDriverCommand implements Callable<Integer> {
                 : new SessionSpec.Tls(task.tlsAddresses().stream().map(NodeAddress::parse).toList(), tlsFiles.files());
         Clients clients = new Clients();
         try {
-            for (int i = 0; i < clientOptions.clients(); i++) {
+            int count = task.kind() == DriverTask.Kind.EXCLUSION_CHECK ? Lab.RIVAL_CLIENTS : clientOptions.clients();
+            for (int i = 0; i < count; i++) {
                 clients.add(driver.open(clientOptions.session(addresses, task.fresh(), tls, List.of())));
             }
             return clients;
@@ -98,9 +100,14 @@ public final class CompareDriverCommand implements Callable<Integer> {
     }
 
     private SeriesResult run(LockDriver driver, Clients clients, DriverTask task) throws InterruptedException {
-        if (task.spec() == null) {
+        if (task.kind() == DriverTask.Kind.WARM_UP) {
             run(loadOptions.warmUpPlan(clientOptions.isFenced()), clients, task, IntervalLog.NONE);
             return null;
+        }
+        if (task.kind() == DriverTask.Kind.EXCLUSION_CHECK) {
+            LoadResult result = run(Lab.contestPlan(loadOptions.ttl(), clientOptions.isFenced()), clients, task,
+                    IntervalLog.NONE);
+            return result.series(task.spec(), Map.of(), List.of(), result.failures());
         }
         LoadPlan plan = loadOptions.plan(task.spec(), driver, clientOptions.isFenced()).costMeasured(true);
         Map<String, Long> before = clients.counters();

@@ -1,6 +1,8 @@
 package dev.redlock.loadtest.compare;
 
 import dev.redlock.loadtest.cli.ChildJvm;
+import dev.redlock.loadtest.consensus.PeerLibraries;
+import dev.redlock.loadtest.driver.LockDriver;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.Writer;
@@ -42,14 +44,16 @@ final class DriverProcess implements AutoCloseable {
         this.in = process.outputWriter();
     }
 
-    static DriverProcess start(String driver, List<String> options) throws IOException {
-        List<String> arguments = new ArrayList<>(List.of(CompareDriverCommand.NAME, "--driver=" + driver));
+    static DriverProcess start(LockDriver driver, List<String> options) throws IOException {
+        List<String> arguments = new ArrayList<>(List.of(CompareDriverCommand.NAME, "--driver=" + driver.name()));
         arguments.addAll(options);
+        List<String> command = driver.service().isEmpty()
+                ? ChildJvm.command(JVM_OPTIONS, arguments)
+                : ChildJvm.command(JVM_OPTIONS, PeerLibraries.classPath(), arguments);
         Path err = Files.createTempFile("load-test-driver-", ".err");
-        Process process = new ProcessBuilder(ChildJvm.command(JVM_OPTIONS, arguments)).redirectError(err.toFile())
-                .start();
-        DriverProcess started = new DriverProcess(driver, process, err);
-        Thread reader = new Thread(started::read, "load-driver-" + driver);
+        Process process = new ProcessBuilder(command).redirectError(err.toFile()).start();
+        DriverProcess started = new DriverProcess(driver.name(), process, err);
+        Thread reader = new Thread(started::read, "load-driver-" + driver.name());
         reader.setDaemon(true);
         reader.start();
         return started;

@@ -5,7 +5,7 @@ import dev.redlock.loadtest.result.SeriesResult;
 /**
  * The reply of a driver process: one line of JSON.
  *
- * @param series the measured series; null after a warm-up
+ * @param series the measured or checked series; null after a warm-up
  * @param error  the reason of a failure, in a sentence; null on success
  * @threading immutable
  */

@@ -7,7 +7,8 @@ import java.util.List;
  * A task for a driver process: one line of JSON on its standard input, where no other user of
  * the machine sees the passwords in the addresses.
  *
- * @param spec      the series to measure; null for a warm-up
+ * @param kind      what to run
+ * @param spec      the series to measure; for other kinds only its driver and number of nodes count
  * @param addresses nodes, with passwords
  * @param tlsAddresses the same nodes with TLS; empty if they have none
  * @param fresh     whether the nodes cannot have held locks before
@@ -17,11 +18,29 @@ import java.util.List;
  * @param startedAt when the whole run started
  * @threading immutable
  */
-record DriverTask(SeriesSpec spec, List<String> addresses, List<String> tlsAddresses, boolean fresh, String keyPrefix,
-        long offsetMs, String folder, String startedAt) {
+record DriverTask(Kind kind, SeriesSpec spec, List<String> addresses, List<String> tlsAddresses, boolean fresh,
+        String keyPrefix, long offsetMs, String folder, String startedAt) {
+    /**
+     * What to run.
+     *
+     * @threading immutable
+     */
+    enum Kind {
+        /** Load that is not recorded. */
+        WARM_UP,
+        /** One series. */
+        SERIES,
+        /** Two clients contend for few resources. */
+        EXCLUSION_CHECK
+    }
+
     /** Leaves the addresses out. */
     @Override
     public String toString() {
-        return spec == null ? "warm-up" : spec.title();
+        return switch (kind) {
+            case WARM_UP -> "warm-up";
+            case SERIES -> spec.title();
+            case EXCLUSION_CHECK -> "exclusion check";
+        };
     }
 }

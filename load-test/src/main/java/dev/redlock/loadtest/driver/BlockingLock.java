@@ -25,7 +25,18 @@ public final class BlockingLock {
      * @param limit    the longest wait for one outcome; an outcome later than this is a bug of the driver
      */
     public BlockingLock(LockSession session, String resource, Duration ttl, Duration limit) {
-        this.handle = session.handle(resource, ttl, outcomes);
+        this(session, LockSpec.of(resource, ttl), limit);
+    }
+
+    /**
+     * A lock with options that is not held.
+     *
+     * @param session the client
+     * @param spec    the resource and the options
+     * @param limit   the longest wait for one outcome
+     */
+    public BlockingLock(LockSession session, LockSpec spec, Duration limit) {
+        this.handle = session.handle(spec, outcomes);
         this.limit = limit;
     }
 

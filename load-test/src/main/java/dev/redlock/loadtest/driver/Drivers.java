@@ -21,16 +21,17 @@ public final class Drivers {
                     Stream.of(RedlockDriver.withScripts(), RedlockDriver.withScriptsEach(),
                             RedlockDriver.withThriftyQuorums(), new LettuceDriver(false), new LettuceDriver(true),
                             LettuceDriver.withScripts(), new RedissonDriver(false),
-                            new RedissonDriver(true), new JedisDriver(), new SetNxDriver()))
+                            new RedissonDriver(true), new JedisDriver(), new SetNxDriver(), new EtcdDriver(),
+                            new ZooKeeperDriver()))
             .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
     /**
      * The drivers that {@code compare} measures by default: all but those that send the same commands as another one,
-     * and those of options.
+     * those of options, and those that need other servers.
      */
     public static final List<String> COMPARED = NAMES.stream()
-            .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts")
-                    .contains(name))
+            .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts",
+                    "etcd", "zookeeper").contains(name))
             .toList();
 
     private Drivers() {

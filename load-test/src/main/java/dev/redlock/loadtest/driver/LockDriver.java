@@ -1,9 +1,11 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.loadtest.consensus.ConsensusService;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -40,6 +42,15 @@ public interface LockDriver {
      */
     default boolean isQuorum() {
         return true;
+    }
+
+    /**
+     * The service whose servers it locks on.
+     *
+     * @return empty for Redis or Valkey
+     */
+    default Optional<ConsensusService> service() {
+        return Optional.empty();
     }
 
     /**

@@ -15,6 +15,7 @@ import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
+import dev.redlock.loadtest.result.LoopKind;
 import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.SeriesResult;
 import dev.redlock.loadtest.result.SeriesSpec;
@@ -38,6 +39,8 @@ import org.HdrHistogram.Histogram;
  * @threading caller-confined, except for {@link #cancel}
  */
 public final class Lab implements AutoCloseable {
+    /** The clients of {@link #contest}. */
+    public static final int RIVAL_CLIENTS = 2;
     private static final int RIVALS = 8;
     private static final int CONTESTED = 2;
     private static final Duration RIVALRY = Duration.ofMillis(500);
@@ -243,20 +246,35 @@ public final class Lab implements AutoCloseable {
     }
 
     /** Two clients contend for the same resources, so that the servers decide and not a queue inside one client. */
-    public void contest(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
+    void contest(LockDriver driver, int nodeCount) throws IOException, InterruptedException {
         String title = driver.name() + ", N = " + nodeCount + ", exclusion check";
         progress.onPhase(title);
-        try (Clients clients = open(driver, nodeCount, 2)) {
-            LoadPlan plan = LoadPlan.closed(RIVALS)
-                    .resources(CONTESTED)
-                    .hold(RIVAL_HOLD)
-                    .duration(RIVALRY)
-                    .ttl(loadOptions.ttl())
-                    .fenced(clientOptions.isFenced());
-            LoadResult result = run(plan, clients, IntervalLog.NONE, SeriesWatch.NONE);
-            contestedHoldings += result.tally().holdings();
-            result.failures().forEach(failure -> failures.add(title + ": " + failure));
+        try (Clients clients = open(driver, nodeCount, RIVAL_CLIENTS)) {
+            LoadResult result = run(contestPlan(loadOptions.ttl(), clientOptions.isFenced()), clients,
+                    IntervalLog.NONE, SeriesWatch.NONE);
+            addContest(title, result.tally().holdings(), result.failures());
         }
+    }
+
+    /** The load of {@link #contest}, for two clients. */
+    public static LoadPlan contestPlan(Duration ttl, boolean isFenced) {
+        return LoadPlan.closed(RIVALS)
+                .resources(CONTESTED)
+                .hold(RIVAL_HOLD)
+                .duration(RIVALRY)
+                .ttl(ttl)
+                .fenced(isFenced);
+    }
+
+    /** The load of {@link #contest} as a series. */
+    public static SeriesSpec contestSpec(String driver, int nodeCount) {
+        return new SeriesSpec(driver, nodeCount, LoopKind.CLOSED, RIVALS, 0, 1);
+    }
+
+    /** Adds the result of an exclusion check, here or in another process. */
+    public void addContest(String title, long holdings, List<String> problems) {
+        contestedHoldings += holdings;
+        problems.forEach(problem -> failures.add(title + ": " + problem));
     }
 
     /** The duration of {@link #contest}. */
@@ -341,8 +359,8 @@ public final class Lab implements AutoCloseable {
     String exclusion() {
         return contestedHoldings == 0
                 ? ""
-                : contestedHoldings + " holdings of contested resources (" + RIVALS + " rivals of 2 clients for "
-                        + CONTESTED + " resources at each N)";
+                : contestedHoldings + " holdings of contested resources (" + RIVALS + " rivals of " + RIVAL_CLIENTS
+                        + " clients for " + CONTESTED + " resources at each N)";
     }
 
     @Override

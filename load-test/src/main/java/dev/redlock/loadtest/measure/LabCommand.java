@@ -81,7 +81,20 @@ public abstract class LabCommand implements Callable<Integer> {
         nodeOptions.check(line);
         clientOptions.check(line, nodeOptions);
         loadOptions.check(line);
+        checkServices(line);
         check(line);
+    }
+
+    private void checkServices(CommandLine line) {
+        for (LockDriver driver : clientOptions.drivers()) {
+            Options.require(line, driver.service().isEmpty() || startsServices(), "--driver " + driver.name()
+                    + " locks on other servers, which compare starts: use compare");
+        }
+    }
+
+    /** Whether this command starts the servers of consensus services. */
+    protected boolean startsServices() {
+        return false;
     }
 
     private int run(RedisNodes nodes, RunFolder folder) throws IOException, InterruptedException {

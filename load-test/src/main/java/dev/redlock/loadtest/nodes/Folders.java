@@ -14,11 +14,17 @@ import java.util.stream.Stream;
  *
  * @threading any thread
  */
-final class Folders {
+public final class Folders {
     private Folders() {
     }
 
-    static void delete(Path folder) throws IOException {
+    /**
+     * Removes a folder with its content; does nothing if it does not exist.
+     *
+     * @param folder the folder
+     * @throws IOException if a file cannot be removed
+     */
+    public static void delete(Path folder) throws IOException {
         if (!Files.exists(folder)) {
             return;
         }

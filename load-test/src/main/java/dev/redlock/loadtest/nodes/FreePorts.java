@@ -13,7 +13,7 @@ import java.util.concurrent.ThreadLocalRandom;
  *
  * @threading any thread
  */
-final class FreePorts {
+public final class FreePorts {
     private static final int FIRST = 10_000;
     private static final int LAST = 32_000;
     private static final int TRIES_MAX = 200;
@@ -21,7 +21,12 @@ final class FreePorts {
     private FreePorts() {
     }
 
-    static int next() {
+    /**
+     * A port that was free a moment ago.
+     *
+     * @return 10000 to 31999, at random
+     */
+    public static int next() {
         for (int i = 0; i < TRIES_MAX; i++) {
             int port = ThreadLocalRandom.current().nextInt(FIRST, LAST);
             if (isFree(port)) {

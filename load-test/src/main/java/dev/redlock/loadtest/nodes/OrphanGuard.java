@@ -11,7 +11,7 @@ import java.util.OptionalLong;
  *
  * @threading any thread
  */
-final class OrphanGuard implements AutoCloseable {
+public final class OrphanGuard implements AutoCloseable {
     /** Ctrl-C reaches every process of a terminal; the guard ignores it and waits for the end of the pipe. */
     private static final String SCRIPT = """
             trap '' INT TERM HUP
@@ -31,8 +31,12 @@ final class OrphanGuard implements AutoCloseable {
         this.pipe = pipe;
     }
 
-    /** A guard; on a system without a shell it does nothing. */
-    static OrphanGuard start() {
+    /**
+     * A guard; on a system without a shell it does nothing.
+     *
+     * @return a guard of no process
+     */
+    public static OrphanGuard start() {
         try {
             Process shell = new ProcessBuilder("sh", "-c", SCRIPT).redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
@@ -43,12 +47,21 @@ final class OrphanGuard implements AutoCloseable {
         }
     }
 
-    void onStarted(OptionalLong pid) {
+    /**
+     * Called after the start of a process.
+     *
+     * @param pid its id; empty if it has none on this machine
+     */
+    public void onStarted(OptionalLong pid) {
         send("started", pid);
     }
 
-    /** Called after the process has been reaped, and before the system can reuse its id. */
-    void onEnded(OptionalLong pid) {
+    /**
+     * Called after the process has been reaped, and before the system can reuse its id.
+     *
+     * @param pid its id; empty if it has none on this machine
+     */
+    public void onEnded(OptionalLong pid) {
         send("ended", pid);
     }
 

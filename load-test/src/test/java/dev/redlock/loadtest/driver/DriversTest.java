@@ -21,10 +21,11 @@ class DriversTest {
     }
 
     @Test
-    void driversThatRepeatOthersCommandsAreComparedOnlyByName() {
+    void driversThatRepeatOthersCommandsOrNeedOtherServersAreComparedOnlyByName() {
         List<String> left = new ArrayList<>(Drivers.NAMES);
         left.removeAll(Drivers.COMPARED);
-        assertEquals(List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts"), left);
+        assertEquals(List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts", "etcd",
+                "zookeeper"), left);
     }
 
     @ParameterizedTest

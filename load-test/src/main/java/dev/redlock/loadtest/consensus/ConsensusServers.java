@@ -1,0 +1,169 @@
+package dev.redlock.loadtest.consensus;
+
+import dev.redlock.loadtest.nodes.Folders;
+import dev.redlock.loadtest.nodes.OrphanGuard;
+import dev.redlock.transport.NodeAddress;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A group of servers of one consensus service on loopback, on free ports, with their data in a temporary folder. They
+ * are killed by {@link #close()}, by a shutdown hook when the JVM ends first, and by a guard when the JVM is killed.
+ *
+ * @threading any thread
+ */
+public final class ConsensusServers implements AutoCloseable {
+    private static final long START_LIMIT_NS = TimeUnit.SECONDS.toNanos(40);
+    private static final long POLL_MS = 20;
+
+    private final ConsensusService service;
+    private final Path folder;
+    private final ConsensusService.ServerGroup group;
+    private final List<ServerProcess> servers = new CopyOnWriteArrayList<>();
+    private final OrphanGuard guard = OrphanGuard.start();
+    private final Thread hook = new Thread(this::end, "consensus-servers-end");
+    private boolean isEnded;
+
+    private ConsensusServers(ConsensusService service, int count, Path folder) {
+        this.service = service;
+        this.folder = folder;
+        this.group = service.group(count, folder);
+    }
+
+    /**
+     * Starts a group with no data and waits until each server answers.
+     *
+     * @param service the service
+     * @param count   the number of servers, 1 to {@link ConsensusService#COUNT_MAX}
+     * @param parent  the folder in which the data get a folder of their own; a folder on a RAM disk takes the disk out
+     *                of the figures
+     * @return running servers
+     * @throws IOException          if the service is missing or a server does not serve within 40 s; has the end of its
+     *                              log
+     * @throws InterruptedException if interrupted; nothing is left running
+     */
+    public static ConsensusServers start(ConsensusService service, int count, Path parent)
+            throws IOException, InterruptedException {
+        Optional<String> missing = service.missing();
+        if (missing.isPresent()) {
+            throw new IOException(service.title() + " cannot be started: " + missing.get());
+        }
+        Path folder = Files.createTempDirectory(parent, "consensus-servers-").toRealPath();
+        ConsensusServers servers = new ConsensusServers(service, count, folder);
+        Runtime.getRuntime().addShutdownHook(servers.hook);
+        try {
+            for (int i = 0; i < count; i++) {
+                servers.launch(i);
+            }
+            servers.awaitServing();
+            return servers;
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            servers.close();
+            throw e;
+        }
+    }
+
+    private synchronized void launch(int index) throws IOException {
+        if (isEnded) {
+            throw new IOException("the JVM ends");
+        }
+        ServerProcess server = ServerProcess.start(group.command(index), folder.resolve("server" + index + ".log"));
+        servers.add(server);
+        guard.onStarted(server.pid());
+    }
+
+    private void awaitServing() throws IOException, InterruptedException {
+        long deadlineNs = System.nanoTime() + START_LIMIT_NS;
+        for (int i = 0; i < servers.size(); i++) {
+            while (!group.isServing(i)) {
+                if (servers.get(i).awaitEnd(POLL_MS) || deadlineNs - System.nanoTime() < 0) {
+                    throw new IOException(service.title() + " server " + i + " does not serve after "
+                            + TimeUnit.NANOSECONDS.toSeconds(START_LIMIT_NS) + " s at most: it "
+                            + servers.get(i).lastWords());
+                }
+            }
+        }
+    }
+
+    /**
+     * The addresses for clients.
+     *
+     * @return by index
+     */
+    public List<NodeAddress> addresses() {
+        return group.addresses();
+    }
+
+    /**
+     * The CPU time of all servers since their start.
+     *
+     * @return microseconds; empty if the system does not report it
+     */
+    public OptionalDouble cpuUs() {
+        double sumUs = 0;
+        for (ServerProcess server : servers) {
+            Optional<Duration> cpu = server.cpu();
+            if (cpu.isEmpty()) {
+                return OptionalDouble.empty();
+            }
+            sumUs += cpu.get().toNanos() / 1e3;
+        }
+        return OptionalDouble.of(sumUs);
+    }
+
+    /**
+     * Kills a server.
+     *
+     * @param index from 0
+     */
+    public void kill(int index) {
+        servers.get(index).kill();
+    }
+
+    /**
+     * One line for the report.
+     *
+     * @return how many, which version, and where their data are
+     */
+    public String choice() {
+        return servers.size() + (servers.size() == 1 ? " server of " : " servers of ") + service.version()
+                + ", data in " + folder.getParent();
+    }
+
+    private synchronized void end() {
+        if (isEnded) {
+            return;
+        }
+        isEnded = true;
+        for (ServerProcess server : servers) {
+            server.kill();
+            guard.onEnded(server.pid());
+        }
+        guard.close();
+        try {
+            Folders.delete(folder);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot remove the servers' folder " + folder, e);
+        }
+    }
+
+    /** Kills the servers and removes their data. A second call does nothing. */
+    @Override
+    public void close() {
+        end();
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            // The JVM is ending; the hook finds nothing left to do.
+            return;
+        }
+    }
+}

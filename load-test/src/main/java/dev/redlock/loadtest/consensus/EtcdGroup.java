@@ -1,0 +1,123 @@
+package dev.redlock.loadtest.consensus;
+
+import dev.redlock.transport.NodeAddress;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * Servers of etcd.
+ *
+ * @threading caller-confined
+ */
+final class EtcdGroup implements ConsensusService.ServerGroup {
+    private static final Pattern VERSION = Pattern.compile("etcd Version: (\\S+)");
+    private static final int PROBE_LIMIT_MS = 1_000;
+
+    private final Path folder;
+    private final List<Integer> peerPorts;
+    private final List<NodeAddress> addresses;
+
+    EtcdGroup(int count, Path folder) {
+        Ports ports = new Ports();
+        this.folder = folder;
+        this.peerPorts = IntStream.range(0, count).mapToObj(i -> ports.next()).toList();
+        this.addresses = IntStream.range(0, count).mapToObj(i -> ports.nextAddress()).toList();
+    }
+
+    static Optional<String> missing() {
+        return missing(System.getenv().getOrDefault("PATH", ""));
+    }
+
+    static Optional<String> missing(String searchPath) {
+        return executable(searchPath).isPresent()
+                ? Optional.empty()
+                : Optional.of("there is no etcd on PATH: install it (on Debian: apt-get install etcd-server)");
+    }
+
+    private static Optional<Path> executable(String searchPath) {
+        return Stream.of(searchPath.split(File.pathSeparator))
+                .map(entry -> Path.of(entry.isEmpty() ? "." : entry, "etcd"))
+                .filter(file -> Files.isRegularFile(file) && Files.isExecutable(file))
+                .findFirst();
+    }
+
+    static String version() {
+        try {
+            Process process = new ProcessBuilder(program(), "--version").redirectErrorStream(true).start();
+            process.getOutputStream().close();
+            String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            Matcher matcher = VERSION.matcher(text);
+            return "etcd " + (matcher.find() ? matcher.group(1) : "of an unknown version");
+        } catch (IOException e) {
+            return "etcd of an unknown version";
+        }
+    }
+
+    private static String program() {
+        return executable(System.getenv().getOrDefault("PATH", "")).map(Path::toString).orElse("etcd");
+    }
+
+    @Override
+    public List<String> command(int index) {
+        String client = clientUrl(index);
+        String peer = peerUrl(index);
+        return List.of(program(), "--name", name(index), "--data-dir", folder.resolve(name(index)).toString(),
+                "--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
+                "--initial-advertise-peer-urls", peer, "--initial-cluster", cluster(), "--initial-cluster-token",
+                folder.getFileName().toString(), "--initial-cluster-state", "new", "--logger", "zap", "--log-level",
+                "warn");
+    }
+
+    private String cluster() {
+        return IntStream.range(0, peerPorts.size())
+                .mapToObj(i -> name(i) + "=" + peerUrl(i))
+                .collect(Collectors.joining(","));
+    }
+
+    private static String name(int index) {
+        return "etcd" + index;
+    }
+
+    private String clientUrl(int index) {
+        return "http://" + addresses.get(index);
+    }
+
+    private String peerUrl(int index) {
+        return "http://" + Ports.HOST + ":" + peerPorts.get(index);
+    }
+
+    @Override
+    public List<NodeAddress> addresses() {
+        return addresses;
+    }
+
+    /** Its health includes a leader, and a write that a quorum has committed. */
+    @Override
+    public boolean isServing(int index) {
+        try {
+            HttpURLConnection http = (HttpURLConnection) URI.create(clientUrl(index) + "/health")
+                    .toURL()
+                    .openConnection();
+            http.setConnectTimeout(PROBE_LIMIT_MS);
+            http.setReadTimeout(PROBE_LIMIT_MS);
+            try (InputStream in = http.getInputStream()) {
+                return new String(in.readAllBytes(), StandardCharsets.UTF_8).contains("\"health\":\"true\"");
+            }
+        } catch (IOException e) {
+            return false;
+        }
+    }
+}
