@@ -13,7 +13,7 @@ import io.netty.channel.EventLoop;
 
 /**
  * Schedules the attempts of pending acquisitions, from the call to the outcome. Only the head of a local queue makes
- * attempts, and at most {@link Limits#inFlightMax} attempts are in flight at the same time.
+ * attempts, except for permits, and at most {@link Limits#inFlightMax} attempts are in flight at the same time.
  *
  * @threading event-loop-confined
  */
@@ -103,6 +103,9 @@ final class AcquireScheduler {
         pending.state = PendingAcquire.State.QUEUED;
         existing.append(pending);
         conductor.startTimer(pending.timer, pending.deadlineNs);
+        if (existing.hints != null) {
+            conductor.permits().followers().start(existing);
+        }
     }
 
     // ---- attempts ---------------------------------------------------------------------------------------------------
@@ -170,12 +173,31 @@ final class AcquireScheduler {
     }
 
     void onAttemptFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
-        boolean isOneSlotTaken = reason == AcquireOutcome.Kind.CONTENDED
-                && pending.lease.key.kind() == LockKind.PERMIT && !loop.isShuttingDown();
-        if (isOneSlotTaken && conductor.permits().searchAgain(pending)) {
+        boolean isPermit = pending.lease.key.kind() == LockKind.PERMIT && !loop.isShuttingDown();
+        if (isPermit && conductor.permits().continueAfter(pending, reason)) {
             return;
         }
         onLockTaken(pending, reason);
+    }
+
+    /** The attempt of a waiter behind the head has failed: it waits again, at its place in the queue. */
+    void queueAgain(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        pending.state = PendingAcquire.State.BACKING_OFF;
+        releaseSlot();
+        conductor.telemetry().onAttemptFailed(reason);
+        pending.lease.recordReason(reason);
+        if (pending.deadlineNs - conductor.nowNs() <= 0) {
+            finish(pending, AcquireOutcome.Kind.TIMED_OUT, reason);
+            return;
+        }
+        waiterCount++;
+        pending.state = PendingAcquire.State.QUEUED;
+        conductor.startTimer(pending.timer, pending.deadlineNs);
+    }
+
+    /** Whether an attempt may start at once, within the limit of attempts in flight. */
+    boolean hasFreeSlot() {
+        return inFlight.hasFreeSlot();
     }
 
     /** An attempt has failed; for a semaphore, no slot is free or the attempt has failed otherwise. */
@@ -374,6 +396,8 @@ final class AcquireScheduler {
             queue.remove(pending);
             if (wasHead) {
                 queues.promoteNext(queue, holder);
+            } else if (pending.state == PendingAcquire.State.ATTEMPTING) {
+                conductor.permits().followers().onLeft(queue, holder != null);
             }
         }
     }

@@ -98,6 +98,8 @@ final class Claim extends LockRequest {
     Token intention;
     /** Each refusal registers for a push, which takes a script on the nodes. */
     boolean isWakeUpWanted;
+    /** Free slots that a search for a permit wants to know; stale in another phase. */
+    int wantedCount;
     /** Nodes that the acquire was sent to, or could not be sent to, and those that an extension was sent to. */
     long askedMask;
     /** Nodes that voted when the attempt started: it asks no others later. */
@@ -333,6 +335,11 @@ final class Claim extends LockRequest {
             return Ticket.NONE;
         }
         return pending.plan == PendingAcquire.Plan.YIELDING ? Ticket.YIELDING : pending.queue.ticket;
+    }
+
+    @Override
+    public int wantedCount() {
+        return phase == Phase.SEARCHING ? wantedCount : 1;
     }
 
     @Override

@@ -30,6 +30,11 @@ final class InFlightLimit {
         return true;
     }
 
+    /** Whether an acquisition would get a slot that is not reserved. */
+    boolean hasFreeSlot() {
+        return count < max;
+    }
+
     /**
      * Frees a slot, or reserves it for the first waiter.
      *

@@ -13,8 +13,8 @@ import java.util.random.RandomGenerator;
  *
  * <ul>
  * <li>The first attempt asks for a random slot that this client does not use.
- * <li>If another client has it, a search follows: one node looks at all slots, and names a free one. The next attempt
- * asks for it.
+ * <li>If another client has it, a search follows: one node looks at all slots, and names free ones. The next attempts
+ * ask for them: {@link PermitFollowers} has those of the waiters behind the head of a queue.
  * <li>If none is free, the node pushes the next change of each slot. The next attempt asks for the slot of the push.
  * </ul>
  *
@@ -30,12 +30,15 @@ final class PermitOperation {
     private static final int TRY_TIMEOUTS = 3;
     /** A search takes a node longer than a doorkeeper's refusal. */
     private static final int GRACES = 4;
+    /** The reply of the script has the first free slot below this unit. */
+    private static final int FIRST_UNIT = 512;
     /** The reply of the script if no slot expires: the largest exact integer of Lua, negated. */
     private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
 
     private final Conductor conductor;
     private final RandomGenerator random;
     private final KeyedMap<UsedSlots> used = new KeyedMap<>();
+    private final PermitFollowers followers;
 
     /**
      * The slots of the semaphores of one name that attempts and leases of this event loop use.
@@ -44,35 +47,63 @@ final class PermitOperation {
      */
     private static final class UsedSlots extends Keyed {
         private final BitSet numbers = new BitSet();
+        /** Those of a lease for which an attempt asks too, because a node has lost the key. */
+        private final BitSet usedTwice = new BitSet();
     }
 
     PermitOperation(Conductor conductor, RandomGenerator random) {
         this.conductor = conductor;
         this.random = random;
+        this.followers = new PermitFollowers(conductor, this);
+    }
+
+    PermitFollowers followers() {
+        return followers;
     }
 
     /** Starts an attempt for a slot, or searches for one first. */
     void start(PendingAcquire pending) {
         WaitQueue queue = pending.queue;
-        LockKey slot = queue == null ? null : queue.slot;
-        if (pending.lease.attemptCount() == 0) {
+        boolean isFollower = queue != null && queue.head() != pending;
+        if (pending.lease.attemptCount() == 0 || isFollower) {
             pending.hasSearched = false;
             pending.searchCount = 0;
+        }
+        if (isFollower) {
+            attempt(pending, pending.slot);
+            return;
         }
         if (pending.lease.waitNs <= 0) {
             pending.deadlineNs = conductor.nowNs() + TRY_TIMEOUTS * nodeTimeoutNs(pending);
         }
-        pending.isSlotPushed = slot != null && queue.isSlotPushed;
-        if (slot != null) {
-            queue.slot = null;
-        } else if (pending.plan == PendingAcquire.Plan.UNCONTENDED) {
-            slot = unusedSlot(pending.lease.key);
-        }
+        LockKey slot = queue == null ? unusedSlot(pending.lease.key) : slotOfHead(pending, queue);
         if (slot == null) {
             search(pending);
         } else {
             attempt(pending, slot);
         }
+        if (queue != null) {
+            followers.start(queue);
+        }
+    }
+
+    /** Chooses the slot that the head of a queue asks for; null if it has to search. */
+    private LockKey slotOfHead(PendingAcquire head, WaitQueue queue) {
+        boolean isUncontended = head.plan == PendingAcquire.Plan.UNCONTENDED;
+        if (queue.hints == null) {
+            queue.hints = new SlotHints(!isUncontended);
+        }
+        LockKey slot = queue.hints.slot;
+        queue.hints.slot = null;
+        if (slot != null && !isUsed(queue.key, slot.slotNumber())) {
+            head.isSlotPushed = queue.hints.isSlotPushed;
+            return slot;
+        }
+        head.isSlotPushed = false;
+        if (isUncontended) {
+            return unusedSlot(queue.key);
+        }
+        return head.plan == PendingAcquire.Plan.DOORKEEPER_FIRST ? followers.nextSlot(queue, head) : null;
     }
 
     private void attempt(PendingAcquire pending, LockKey slot) {
@@ -83,12 +114,25 @@ final class PermitOperation {
             slots.key = semaphore.member(0);
             used.add(slots);
         }
+        slots.usedTwice.set(slot.slotNumber(), slots.numbers.get(slot.slotNumber()));
         slots.numbers.set(slot.slotNumber());
         conductor.acquireOperation().start(pending, slot);
     }
 
+    /** Whether an attempt or a lease of this client uses a slot. */
+    boolean isUsed(LockKey semaphore, int number) {
+        UsedSlots slots = used.get(semaphore.member(0));
+        return slots != null && slots.numbers.get(number);
+    }
+
+    /** Counts the slots that attempts and leases of this client use. */
+    int usedCount(LockKey semaphore) {
+        UsedSlots slots = used.get(semaphore.member(0));
+        return slots == null ? 0 : slots.numbers.cardinality();
+    }
+
     /** Returns a random slot that this client does not use; null if it uses all. */
-    private LockKey unusedSlot(LockKey semaphore) {
+    LockKey unusedSlot(LockKey semaphore) {
         int count = semaphore.slotCount();
         int first = random.nextInt(count);
         UsedSlots slots = used.get(semaphore.member(0));
@@ -114,7 +158,8 @@ final class PermitOperation {
     void onSlotFree(LockKey semaphore, LockKey slot) {
         UsedSlots slots = used.get(semaphore.member(0));
         if (slots != null) {
-            slots.numbers.clear(slot.slotNumber());
+            slots.numbers.set(slot.slotNumber(), slots.usedTwice.get(slot.slotNumber()));
+            slots.usedTwice.clear(slot.slotNumber());
             if (slots.numbers.isEmpty()) {
                 used.remove(slots);
             }
@@ -124,13 +169,31 @@ final class PermitOperation {
     // ---- search -----------------------------------------------------------------------------------------------------
 
     /**
-     * An attempt was refused, which says nothing about the other slots: searches for a free one, unless the next
-     * attempt is due for another reason or the nodes push changes of all slots.
+     * An attempt has failed. A refusal says nothing about the other slots.
      *
-     * @return false if the acquisition has to wait or to end
+     * @return false if the acquisition has to wait for its next attempt, or to end
      */
-    boolean searchAgain(PendingAcquire pending) {
+    boolean continueAfter(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        WaitQueue queue = pending.queue;
+        if (queue != null && queue.head() != pending) {
+            followers.onFailed(pending, reason);
+            return true;
+        }
+        if (queue != null) {
+            queue.hints.isDisputed = true;
+        }
+        return reason == AcquireOutcome.Kind.CONTENDED && searchAgain(pending);
+    }
+
+    /**
+     * Searches for a free slot, unless the next attempt is due for another reason or the nodes push changes of all
+     * slots.
+     */
+    private boolean searchAgain(PendingAcquire pending) {
         boolean isNextDue = pending.retryImmediately || pending.isWoken;
+        if (!isNextDue && !isOver(pending) && attemptNextHint(pending)) {
+            return true;
+        }
         // A push ends the registration of its slot, and the refusal of its node starts it again.
         pending.hasSearched &= isRegistered(pending, conductor.doorkeeper().of(pending.lease.key));
         boolean isEachSlotRegistered = pending.isSlotPushed && pending.hasSearched;
@@ -149,6 +212,18 @@ final class PermitOperation {
         pending.generation++;
         pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         runGuarded(pending, () -> search(pending));
+        return true;
+    }
+
+    /** Asks for a slot that no waiter behind the head has asked for; false if there is none. */
+    private boolean attemptNextHint(PendingAcquire head) {
+        LockKey slot = head.queue == null ? null : followers.nextSlot(head.queue, head);
+        if (slot == null) {
+            return false;
+        }
+        conductor.telemetry().onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
+        head.generation++;
+        runGuarded(head, () -> attempt(head, slot));
         return true;
     }
 
@@ -177,6 +252,7 @@ final class PermitOperation {
         claim.key = pending.lease.key.searchKey();
         claim.ttlMs = pending.lease.ttlMs;
         claim.isFenced = false;
+        claim.wantedCount = 1 + (pending.queue == null ? 0 : pending.queue.queuedCount(SlotHints.OTHERS_MAX));
         claim.isWakeUpWanted = conductor.acquireOperation().isWakeUpPossible(pending);
         pending.claim = claim;
         if (claim.isWakeUpWanted) {
@@ -211,14 +287,40 @@ final class PermitOperation {
 
     void onReply(Claim claim, int nodeIndex, long value) {
         PendingAcquire pending = claim.pending;
-        LockKey semaphore = pending.lease.key;
-        if (value > semaphore.slotCount()) {
-            onNoReply(claim);
-        } else if (value > 0) {
-            end(claim);
-            attemptAtAllNodes(pending, (int) value - 1);
-        } else {
+        int count = pending.lease.key.slotCount();
+        int first = (int) (value % FIRST_UNIT) - 1;
+        long others = value / FIRST_UNIT;
+        if (value <= 0) {
             onNoneFree(claim, nodeIndex, value);
+        } else if (first < 0 || first >= count || others >>> Math.min(SlotHints.OTHERS_MAX, count - 1) != 0) {
+            onNoReply(claim);
+        } else {
+            onFound(claim, first, others);
+        }
+    }
+
+    private void onFound(Claim claim, int first, long others) {
+        PendingAcquire pending = claim.pending;
+        LockKey semaphore = pending.lease.key;
+        WaitQueue queue = pending.queue;
+        int number = first;
+        if (queue != null) {
+            queue.hints.onFound(first, others, semaphore.slotCount());
+            queue.hints.found.clear(first);
+        }
+        if (queue != null && isUsed(semaphore, first)) {
+            int other = followers.takeUnused(semaphore, queue.hints.found);
+            number = other < 0 ? first : other;
+        }
+        end(claim);
+        if (queue != null && followers.isAskedFor(queue, number)) {
+            // Other attempts of this client ask for all slots that the node has found.
+            conductor.scheduler().onAttemptFailed(pending, AcquireOutcome.Kind.CONTENDED);
+            return;
+        }
+        attemptAtAllNodes(pending, semaphore.slotKey(number));
+        if (queue != null) {
+            followers.start(queue);
         }
     }
 
@@ -234,6 +336,11 @@ final class PermitOperation {
         end(claim);
         pending.searchCount = 0;
         pending.isSlotPushed = false;
+        if (pending.queue != null) {
+            pending.queue.hints.found.clear();
+            pending.queue.hints.isDisputed = true;
+            pending.isWoken |= !pending.queue.hints.pushed.isEmpty();
+        }
         conductor.scheduler().onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
     }
 
@@ -241,17 +348,21 @@ final class PermitOperation {
     void onNoReply(Claim claim) {
         PendingAcquire pending = claim.pending;
         end(claim);
-        attemptAtAllNodes(pending, random.nextInt(pending.lease.key.slotCount()));
+        LockKey semaphore = pending.lease.key;
+        LockKey slot = unusedSlot(semaphore);
+        // If this client uses all, the refusal of one says how long at most.
+        attemptAtAllNodes(pending, slot == null ? semaphore.slotKey(random.nextInt(semaphore.slotCount())) : slot);
     }
 
-    private void attemptAtAllNodes(PendingAcquire pending, int slotNumber) {
-        if (isOver(pending)) {
-            // An attempt would not end in time.
+    private void attemptAtAllNodes(PendingAcquire pending, LockKey slot) {
+        boolean isAskedFor = pending.queue != null && followers.isAskedFor(pending.queue, slot.slotNumber());
+        if (isAskedFor || isOver(pending)) {
+            // Another attempt of this client asks for the slot, or the attempt would not end in time.
             conductor.scheduler().onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
             return;
         }
         pending.plan = PendingAcquire.Plan.ALL;
-        runGuarded(pending, () -> attempt(pending, pending.lease.key.slotKey(slotNumber)));
+        runGuarded(pending, () -> attempt(pending, slot));
     }
 
     /** The step follows a reply, so no other event would end the acquisition if it throws. */

@@ -2,7 +2,7 @@ package dev.redlock.engine;
 
 /**
  * Queues the acquisitions of one event loop that wait for one resource, in order of arrival. Only the head makes
- * attempts.
+ * attempts, except for permits of a semaphore ({@link PermitFollowers}).
  *
  * @threading event-loop-confined
  */
@@ -23,15 +23,31 @@ final class WaitQueue extends Keyed {
     boolean isHeldLocally;
     /** The pushes of the slots of its semaphore reach it. */
     boolean hasSlotEntries;
-    /** The slot that the next attempt asks for, because it has become free; null to choose one. */
-    LockKey slot;
-    /** The slot comes from a push. */
-    boolean isSlotPushed;
+    /** What is known about the slots of its semaphore; null for another kind, and before the first attempt. */
+    SlotHints hints;
     private PendingAcquire head;
     private PendingAcquire tail;
 
     PendingAcquire head() {
         return head;
+    }
+
+    /** Returns the first waiter that has no attempt in progress; null if there is none. */
+    PendingAcquire firstQueued() {
+        PendingAcquire pending = head;
+        while (pending != null && pending.state != PendingAcquire.State.QUEUED) {
+            pending = pending.nextInQueue;
+        }
+        return pending;
+    }
+
+    /** Counts the waiters that have no attempt in progress, up to a limit. */
+    int queuedCount(int limit) {
+        int count = 0;
+        for (PendingAcquire pending = head; pending != null && count < limit; pending = pending.nextInQueue) {
+            count += pending.state == PendingAcquire.State.QUEUED ? 1 : 0;
+        }
+        return count;
     }
 
     void append(PendingAcquire pending) {

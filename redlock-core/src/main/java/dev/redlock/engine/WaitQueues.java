@@ -84,8 +84,13 @@ final class WaitQueues {
             queues.remove(queue);
             memberQueues.remove(queue);
             queue.key = null;
-            queue.slot = null;
+            queue.hints = null;
             free.push(queue);
+            return;
+        }
+        if (head.state == PendingAcquire.State.ATTEMPTING) {
+            // A permit: the attempt started behind the last head.
+            conductor.permits().followers().onPromoted(queue);
             return;
         }
         scheduler.onPromoted(head);
@@ -206,9 +211,9 @@ final class WaitQueues {
     private void prepareHandOff(LockKey key, LockKey lockedKey, WaitQueue queue) {
         if (key.kind() == LockKind.PERMIT) {
             conductor.permits().onSlotFree(key, lockedKey);
-            if (queue != null) {
-                queue.slot = lockedKey;
-                queue.isSlotPushed = false;
+            if (queue != null && queue.hints != null) {
+                queue.hints.slot = lockedKey;
+                queue.hints.isSlotPushed = false;
             }
             return;
         }
@@ -243,7 +248,7 @@ final class WaitQueues {
             if (isBackingOff) {
                 head.plan = planOfHandoff(queue, PendingAcquire.Plan.UNCONTENDED);
                 scheduler.startAttempt(head);
-            } else {
+            } else if (queue.hints == null || !conductor.permits().followers().handOff(queue)) {
                 head.retryImmediately = true;
             }
         }
@@ -295,7 +300,7 @@ final class WaitQueues {
     /** Waits as after a refused attempt, so that an attempt of another client finds the lock free. */
     private void pause(WaitQueue queue, PendingAcquire head) {
         queue.isPausing = true;
-        queue.slot = null;
+        forgetSlots(queue);
         queue.pauseEndNs = conductor.nowNs() + queue.streak.pauseNs();
         queue.streak.onPause();
         head.plan = PendingAcquire.Plan.YIELDING;
@@ -343,8 +348,14 @@ final class WaitQueues {
         }
     }
 
-    /** A lease of this client that had a resource of the queue has ended. */
-    private void wakeLocally(WaitQueue queue) {
+    private static void forgetSlots(WaitQueue queue) {
+        if (queue.hints != null) {
+            queue.hints.forget();
+        }
+    }
+
+    /** A key of the queue may have become free without a push: a lease or an attempt of this client has ended. */
+    void wakeLocally(WaitQueue queue) {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             wakeSoon(queue, head, conductor.nowNs());
@@ -374,19 +385,30 @@ final class WaitQueues {
     }
 
     /**
-     * A slot of a semaphore has changed: the next attempt asks for it. The node does not push its next change, but
-     * still those of the other slots. So if a second one has changed before the attempt, the client searches again.
+     * A slot of a semaphore has changed: the next attempt asks for it, or the next waiter does if the head is busy with
+     * another slot. The node does not push the next change of this slot, but still those of the other ones. So if a
+     * second one has changed and there is only one waiter, the client searches again.
      */
     private void onSlotInvalidated(WaitQueue queue, int nodeIndex, int number) {
         PendingAcquire head = queue.head();
+        SlotHints hints = queue.hints;
+        PermitFollowers followers = conductor.permits().followers();
         boolean isAttempting = head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING;
         boolean isSearching = head.claim != null && head.claim.phase == Claim.Phase.SEARCHING;
         boolean isWoken = isAttempting ? head.isWoken : head.timerStep == PendingAcquire.TimerStep.WAKE;
-        if (queue.slot != null && queue.slot.slotNumber() != number) {
-            queue.slot = null;
+        boolean isOtherSlot = hints.slot != null && hints.slot.slotNumber() != number;
+        if ((isAttempting || isOtherSlot) && followers.isOneFor(queue, number)) {
+            hints.pushed.set(number);
+            unregister(queue, nodeIndex);
+            conductor.telemetry().onWoken(queue.key, nodeIndex);
+            followers.start(queue);
+            return;
+        }
+        if (isOtherSlot) {
+            hints.slot = null;
         } else if (!isWoken && !isSearching && !queue.isPausing) {
-            queue.slot = queue.key.slotKey(number);
-            queue.isSlotPushed = true;
+            hints.slot = queue.key.slotKey(number);
+            hints.isSlotPushed = true;
         }
         if (isAttempting) {
             unregister(queue, nodeIndex);
@@ -468,7 +490,7 @@ final class WaitQueues {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             conductor.telemetry().onWoken(queue.key, nodeIndex);
-            queue.slot = null;
+            forgetSlots(queue);
             scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, wakeNs);
             wakeNs += WAKE_INTERVAL_NS;
         }

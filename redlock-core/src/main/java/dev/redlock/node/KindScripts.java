@@ -95,6 +95,8 @@ final class KindScripts {
             LockScripts.writeValue(out, command.intention());
         } else if (lock.hasIntention(kind)) {
             out.writeBytes(EMPTY);
+        } else if (lock == LockKind.PERMIT) {
+            RespWriter.bulkInteger(out, command.wantedCount());
         }
     }
 
@@ -106,7 +108,8 @@ final class KindScripts {
     }
 
     private void writeHead(ByteBuf out, CommandKind kind, int keyCount, boolean isEval) {
-        int argumentCount = 1 + kind.argumentCount() + (lock.hasIntention(kind) ? 1 : 0);
+        boolean hasArgumentOfKind = lock.hasIntention(kind) || lock == LockKind.PERMIT;
+        int argumentCount = 1 + kind.argumentCount() + (hasArgumentOfKind ? 1 : 0);
         RespWriter.arrayHeader(out, 3 + keyCount + argumentCount);
         out.writeBytes((isEval ? eval : evalSha)[kind.ordinal()]);
         RespWriter.bulkInteger(out, keyCount);

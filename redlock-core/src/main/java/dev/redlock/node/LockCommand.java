@@ -69,6 +69,9 @@ public interface LockCommand extends SlotKey {
      */
     int ticket();
 
+    /** @return the number of free slots that a search for a permit wants to know */
+    int wantedCount();
+
     /** @return the expiry of the counter, milliseconds. For fenced commands only. */
     long counterTtlMs();
 

@@ -2,6 +2,7 @@ package dev.redlock.engine;
 
 import dev.redlock.Lease;
 import dev.redlock.LeaseState;
+import dev.redlock.node.LockKind;
 import dev.redlock.quorum.Quorum;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,7 +85,29 @@ final class StateTable {
         check(claim.roundTimer.isStarted() && !pending.timer.isStarted(),
                 "an attempt ends by its round timer, not by the timer of the pending acquire", attempt);
         check(!pending.hasReservedSlot, "an attempt uses its slot and has none reserved", attempt);
-        checkHead(pending, attempt);
+        if (pending.queue == null || pending.lease.key.kind() != LockKind.PERMIT) {
+            checkHead(pending, attempt);
+        } else {
+            checkFollowers(pending, attempt);
+        }
+    }
+
+    /** The waiters behind the head make attempts too, each for another slot. */
+    private void checkFollowers(PendingAcquire pending, Supplier<String> attempt) {
+        int count = 0;
+        for (PendingAcquire other = pending.queue.head(); other != null; other = other.nextInQueue) {
+            if (other.state == PendingAcquire.State.ATTEMPTING && other.claim != null) {
+                count += other == pending.queue.head() ? 0 : 1;
+                check(other == pending || !other.claim.key.equals(pending.claim.key)
+                        || pending.claim.phase == Claim.Phase.SEARCHING,
+                        "two attempts of one queue ask for different slots", attempt);
+            }
+        }
+        int counted = count;
+        check(pending.queue.hints.followerCount == count, "the attempts behind the head are counted",
+                () -> attempt.get() + ", " + counted);
+        check(pending.queue.head() == pending || pending.claim.phase == Claim.Phase.ACQUIRING,
+                "only the head of a queue searches", attempt);
     }
 
     private void checkWait(PendingAcquire pending, Supplier<String> subject) {

@@ -52,6 +52,11 @@ class StubRequest extends LockRequest {
     }
 
     @Override
+    public int wantedCount() {
+        return 1;
+    }
+
+    @Override
     public byte[] counterBulk() {
         return "$7\r\ncounter\r\n".getBytes(StandardCharsets.US_ASCII);
     }

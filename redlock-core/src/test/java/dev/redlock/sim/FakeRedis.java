@@ -708,7 +708,8 @@ public final class FakeRedis {
         }
         String token = words.get(3 + keyCount);
         if (script.equals("find_permit")) {
-            return RespValue.integer(findPermit(words.subList(3, 3 + keyCount), token));
+            return RespValue.integer(findPermit(words.subList(3, 3 + keyCount), token,
+                    Integer.parseInt(words.get(4 + keyCount))));
         }
         if (script.endsWith(SET_SUFFIX)) {
             FakeSet set = new FakeSet(this, words.subList(3, 3 + keyCount), script.contains("fenced")
@@ -804,18 +805,24 @@ public final class FakeRedis {
         return RespValue.array(replies.toArray(RespValue[]::new));
     }
 
-    private long findPermit(List<String> slots, String token) {
+    private long findPermit(List<String> slots, String token, int wanted) {
         int low = token.charAt(18) * 256 + token.charAt(19);
         long shortestMs = COUNTER_MAX;
-        for (int i = 1; i <= slots.size(); i++) {
+        long reply = 0;
+        int left = wanted;
+        int sinceFirst = 0;
+        for (int i = 1; i <= slots.size() && (reply == 0 || left > 0 && sinceFirst < 40); i++) {
             int number = (low + i) % slots.size();
+            sinceFirst += reply == 0 ? 0 : 1;
             if (read(slots.get(number)) == null) {
-                return number + 1;
+                reply += reply == 0 ? number + 1 : 512L << sinceFirst - 1;
+                left--;
+                continue;
             }
             long leftMs = pttl(slots.get(number));
             shortestMs = leftMs < 0 ? shortestMs : Math.min(shortestMs, leftMs);
         }
-        return -shortestMs;
+        return reply > 0 ? reply : -shortestMs;
     }
 
     private RespValue note(Session session, String verb, List<String> keys, String token, long reply) {

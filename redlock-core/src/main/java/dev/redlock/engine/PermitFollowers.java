@@ -1,0 +1,179 @@
+package dev.redlock.engine;
+
+import dev.redlock.AcquireOutcome;
+import java.util.BitSet;
+
+/**
+ * Starts attempts of the waiters behind the head of a semaphore's queue, so that several free permits are taken at the
+ * same time. Such a follower makes one attempt for one slot, and then waits again, at its place in the queue: the head
+ * alone searches, backs off and awaits pushes.
+ *
+ * <ul>
+ * <li>A follower starts while the head has an attempt or a search in progress, and after the waiters before it.
+ * <li>It asks for a slot that a search has found free, that a node has pushed, or that this client has released. Until
+ * a first refusal, it may also ask for a random one that this client does not use.
+ * <li>Two attempts of the client do not ask for one slot at the same time.
+ * </ul>
+ *
+ * @threading event-loop-confined
+ */
+final class PermitFollowers {
+
+    /** Followers that ask for random slots at the same time, unless the client has more permits than this. */
+    private static final int GUESSES_MIN = 7;
+
+    private final Conductor conductor;
+    private final PermitOperation permits;
+
+    PermitFollowers(Conductor conductor, PermitOperation permits) {
+        this.conductor = conductor;
+        this.permits = permits;
+    }
+
+    /** Starts as many followers as there may be free slots for. */
+    void start(WaitQueue queue) {
+        LockKey key = queue.key;
+        // An attempt may end at once, and its callback may empty the queue.
+        while (key != null && queue.key == key && mayStart(queue)) {
+            PendingAcquire next = queue.firstQueued();
+            LockKey slot = next == null ? null : nextSlot(queue, next);
+            if (slot == null) {
+                return;
+            }
+            start(next, slot);
+        }
+    }
+
+    private boolean mayStart(WaitQueue queue) {
+        return queue.hints != null && queue.head().state == PendingAcquire.State.ATTEMPTING
+                && conductor.scheduler().hasFreeSlot() && !conductor.shutdown().isClosing();
+    }
+
+    private void start(PendingAcquire next, LockKey slot) {
+        LeaseHandle lease = next.lease;
+        next.slot = slot;
+        next.queue.hints.followerCount++;
+        try {
+            conductor.scheduler().startAttempt(next);
+        } catch (RuntimeException | Error e) {
+            // Its timer is stopped, so no other event would end it. The head must not fail with it.
+            UserCallbacks.logRequestThrown(e);
+            if (lease.pending == next) {
+                conductor.scheduler().abortAfterFailure(lease);
+            }
+        }
+    }
+
+    /** Takes the best hint, and sets the plan for it; null if an attempt would probably be refused. */
+    LockKey nextSlot(WaitQueue queue, PendingAcquire pending) {
+        SlotHints hints = queue.hints;
+        int number = takeUnused(queue.key, hints.pushed);
+        pending.isSlotPushed = number >= 0;
+        if (number >= 0) {
+            pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
+            return queue.key.slotKey(number);
+        }
+        number = takeUnused(queue.key, hints.found);
+        if (number >= 0) {
+            pending.plan = PendingAcquire.Plan.ALL;
+            return queue.key.slotKey(number);
+        }
+        LockKey guessed = mayGuess(queue) ? permits.unusedSlot(queue.key) : null;
+        if (guessed != null) {
+            pending.plan = PendingAcquire.Plan.UNCONTENDED;
+        }
+        return guessed;
+    }
+
+    /** While nobody competes, each round of attempts may be as large as all earlier ones together. */
+    private boolean mayGuess(WaitQueue queue) {
+        SlotHints hints = queue.hints;
+        return !hints.isDisputed && hints.followerCount < Math.max(GUESSES_MIN,
+                permits.usedCount(queue.key) - hints.followerCount);
+    }
+
+    /** Removes slots from a set until one is not used by this client; returns its number, or -1. */
+    int takeUnused(LockKey semaphore, BitSet slots) {
+        for (int number = slots.nextSetBit(0); number >= 0; number = slots.nextSetBit(number + 1)) {
+            slots.clear(number);
+            if (!permits.isUsed(semaphore, number)) {
+                return number;
+            }
+        }
+        return -1;
+    }
+
+    /** Whether a follower can ask for a slot, now or when the head starts its attempt. */
+    boolean isOneFor(WaitQueue queue, int number) {
+        return !queue.isPausing && !permits.isUsed(queue.key, number) && queue.firstQueued() != null
+                && conductor.scheduler().hasFreeSlot();
+    }
+
+    /** Whether the attempt of a follower asks for a slot. */
+    boolean isAskedFor(WaitQueue queue, int number) {
+        int left = queue.hints.followerCount;
+        for (PendingAcquire next = queue.head().nextInQueue; left > 0 && next != null; next = next.nextInQueue) {
+            if (next.state == PendingAcquire.State.ATTEMPTING) {
+                left--;
+                if (next.slot.slotNumber() == number) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** This client has released the next slot of the head, which is busy: starts a follower for it. */
+    boolean handOff(WaitQueue queue) {
+        LockKey slot = queue.hints.slot;
+        PendingAcquire next = slot != null && mayStart(queue) ? queue.firstQueued() : null;
+        if (next == null) {
+            return false;
+        }
+        queue.hints.slot = null;
+        next.plan = PendingAcquire.Plan.UNCONTENDED;
+        next.isSlotPushed = false;
+        start(next, slot);
+        return true;
+    }
+
+    /** The attempt of a follower has failed. */
+    void onFailed(PendingAcquire pending, AcquireOutcome.Kind reason) {
+        WaitQueue queue = pending.queue;
+        queue.hints.followerCount--;
+        queue.hints.isDisputed = true;
+        if (reason != AcquireOutcome.Kind.CONTENDED) {
+            queue.hints.forget();
+        }
+        // Without a grant, the nodes that refused push the next change, or the slot was only guessed.
+        if (pending.lease.grantedCount() > 0 || pending.lease.refusedCount() == 0) {
+            searchSoon(queue);
+        }
+        conductor.scheduler().queueAgain(pending, reason);
+        start(queue);
+    }
+
+    /**
+     * The head may have seen the slot in use by the attempt that has ended, and the nodes do not push its rollback. Nor
+     * do they push the next change of a slot whose push has started the attempt.
+     */
+    private void searchSoon(WaitQueue queue) {
+        queue.head().hasSearched = false;
+        conductor.scheduler().queues().wakeLocally(queue);
+    }
+
+    /** A follower has left its queue: it has a permit, or its caller has cancelled. */
+    void onLeft(WaitQueue queue, boolean isAcquired) {
+        queue.hints.followerCount--;
+        if (!isAcquired) {
+            searchSoon(queue);
+        }
+        start(queue);
+    }
+
+    /** A follower has become the head, during its attempt. */
+    void onPromoted(WaitQueue queue) {
+        queue.hints.followerCount--;
+        start(queue);
+    }
+}
