@@ -45,6 +45,8 @@ public final class RedlockContext {
 
     /** The name behind the prefix of the key on which conditional commands are probed. */
     private static final String PROBE_NAME = "redlock:probe";
+    /** The same for MSETEX. It has the mark of permits, without the rest of their names: no lock has this key. */
+    private static final String SET_PROBE_NAME = PROBE_NAME + LockKey.PERMIT_MARK;
     /** The name behind the prefix of the key that marks nodes. No resource can have it, like those of counters. */
     private static final String MARK_NAME = "node" + LockKey.COUNTER_MARK + ":run_id";
 
@@ -935,6 +937,7 @@ public final class RedlockContext {
                 reconnectDelayMsMax, maxTtlMs, restartGuard, drift,
                 clockSampleMs, nodeInFlightMax, nodeUnsentBytesMax,
                 commandMode == CommandMode.SCRIPTS ? null : keyPrefix + PROBE_NAME,
+                commandMode == CommandMode.SCRIPTS ? null : keyPrefix + SET_PROBE_NAME,
                 isMarkUsed() ? keyPrefix + MARK_NAME : null,
                 releaseBatchMax, undeliveredReleasesMax, clientName.isEmpty() ? null : clientName,
                 wakeUpKeysMax() > 0, commandMode == CommandMode.NATIVE, loginSource(), tlsContexts(),

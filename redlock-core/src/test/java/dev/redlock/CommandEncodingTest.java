@@ -2,12 +2,17 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.engine.LockKey;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -217,6 +222,148 @@ class CommandEncodingTest extends VirtualTest {
         return kind == FakeRedis.Kind.REDIS_7 ? "extend" : "SET IFEQ";
     }
 
+    private Lease setOf(VirtualWorld.Client client, AcquireOptions options, String... names) {
+        return acquired(get(client.redlock().acquireAllAsync(List.of(names), options)));
+    }
+
+    private void assertSetCounts(int nodeIndex, int msetex, int script) {
+        assertEquals(msetex, count(nodeIndex, "MSETEX"), "MSETEX on node " + nodeIndex);
+        assertEquals(script, count(nodeIndex, "acquire_set"), "acquire_set on node " + nodeIndex);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"AUTO, REDIS_7, 0", "AUTO, REDIS_8_4, 1", "AUTO, VALKEY_9, 0", "NATIVE, REDIS_8_4, 1",
+        "NATIVE, REDIS_7, 0", "SCRIPTS, REDIS_8_4, 0"})
+    void aSetIsTakenByMsetexWhereTheServerHasIt(CommandMode mode, FakeRedis.Kind kind, int msetex) {
+        VirtualWorld.Client client = client(mode, kind, kind, kind);
+        Lease set = setOf(client, options(), "a", "b", "c");
+        for (int i = 0; i < 3; i++) {
+            assertSetCounts(i, msetex, 1 - msetex);
+            assertEquals(node(i).redis().get("a"), node(i).redis().get("c"));
+            assertTrue(node(i).redis().pttl("b") > 9_900, "the ttl");
+        }
+        assertEquals(ExtendOutcome.EXTENDED, extend(set, TTL));
+        assertEquals(ReleaseOutcome.RELEASED, release(set));
+        assertEquals(Set.of(), node(0).redis().keys());
+        setOf(client, options().fenced(), "a", "b");
+        assertSetCounts(0, msetex, 1 - msetex);
+    }
+
+    @Test
+    void aSetIsTakenOnMixedNodes() {
+        VirtualWorld.Client client = client(CommandMode.AUTO, FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.REDIS_7,
+                FakeRedis.Kind.REDIS_8_4);
+        Lease plain = acquired(get(client.redlock().acquireAsync("c", options())));
+        VirtualWorld.Client other = client();
+        AcquireOutcome refused = get(other.redlock().acquireAllAsync(List.of("a", "b", "c"), options()));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
+        assertTrue(refused.shortestRemainingTtlMs() > 9_000, refused::toString);
+        world.runMs(10);
+        assertEquals(Set.of("c"), node(0).redis().keys(), "nothing is left");
+        release(plain);
+        Lease set = setOf(other, options(), "a", "b", "c");
+        assertSetCounts(0, 2, 0);
+        assertSetCounts(1, 0, 2);
+        assertEquals(ReleaseOutcome.RELEASED, release(set));
+    }
+
+    /** The refusal is a 0, so the nodes are asked for the ttl, as after a refused SET. */
+    @Test
+    void aRefusedSetReportsTheRemainingTtl() {
+        FakeRedis.Kind kind = FakeRedis.Kind.REDIS_8_4;
+        VirtualWorld.Client client = client(CommandMode.AUTO, kind, kind, kind);
+        Lease held = setOf(client, options(), "b", "c");
+        AcquireOutcome refused = get(client().redlock().acquireAllAsync(List.of("a", "b"), options()));
+        assertEquals(AcquireOutcome.Kind.CONTENDED, refused.kind());
+        assertTrue(refused.shortestRemainingTtlMs() > 9_000, refused::toString);
+        assertEquals(1, count(0, "remaining_ttl_set"));
+        assertEquals(ReleaseOutcome.RELEASED, release(held));
+        assertEquals(Set.of(), node(0).redis().keys());
+    }
+
+    @Test
+    void aWaiterForASetRegistersByScript() {
+        FakeRedis.Kind kind = FakeRedis.Kind.REDIS_8_4;
+        VirtualWorld.Client client = client(CommandMode.AUTO, kind, kind, kind);
+        Lease held = setOf(client, options(), "b", "c");
+        VirtualWorld.Client other = client();
+        CompletableFuture<AcquireOutcome> waiting = other.redlock()
+                .acquireAllAsync(List.of("a", "b"), options().waitUpTo(Duration.ofSeconds(5)))
+                .toCompletableFuture();
+        world.runMs(20);
+        assertSetCounts(0, 2, world.nodes().get(0).redis().commandCount("acquire_set"));
+        assertTrue(world.nodes().stream().anyMatch(node -> node.redis().commandCount("acquire_set") > 0), "registered");
+        release(held);
+        world.runMs(5);
+        acquired(waiting.join());
+        assertEquals(0, other.redlock().counters().backstopCount());
+    }
+
+    /** The longest set has more bytes than the script, which has the token once. */
+    @Test
+    void theLongestSetIsTakenByMsetex() {
+        FakeRedis.Kind kind = FakeRedis.Kind.REDIS_8_4;
+        world = new VirtualWorld(3);
+        eachNode(node -> node.redis().kind(kind));
+        VirtualWorld.Client client = client(context().clientName("a".repeat(64)).nameInValues(true));
+        for (int length : new int[]{1, 100, 500}) {
+            List<String> names = IntStream.range(0, 64).mapToObj(i -> "n".repeat(length) + i).toList();
+            for (int round = 0; round < 20; round++) {
+                Lease lease = acquired(get(client.redlock().acquireAllAsync(names, options())));
+                assertEquals(ReleaseOutcome.RELEASED, release(lease));
+            }
+        }
+        assertSetCounts(1, 60, 0);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"ERR unknown command 'MSETEX'", "NOPERM this user has no permissions to run the 'msetex' command"})
+    void aRejectedMsetexFallsBackToTheScript(String error) {
+        FakeRedis.Kind kind = FakeRedis.Kind.REDIS_8_4;
+        VirtualWorld.Client client = client(CommandMode.AUTO, kind, kind, kind);
+        eachNode(node -> node.redis().failNext("MSETEX", error, 1));
+        for (int i = 0; i < 2; i++) {
+            assertEquals(ReleaseOutcome.RELEASED, release(setOf(client, options(), "a", "b")));
+        }
+        for (int i = 0; i < 3; i++) {
+            assertSetCounts(i, 0, 2);
+        }
+    }
+
+    /** The probe must not overwrite anything: a lock of the name of the other probes keeps its key. */
+    @Test
+    void theProbeOfMsetexHasAKeyThatNoLockHas() {
+        FakeRedis.Kind kind = FakeRedis.Kind.REDIS_8_4;
+        VirtualWorld.Client client = client(CommandMode.AUTO, kind, kind, kind);
+        Lease lease = acquired(get(client.redlock().acquireAsync("redlock:probe", options())));
+        Lease permit = acquired(get(client.redlock().acquireAsync("redlock:probe", options().forPermitOf(1))));
+        assertThrows(IllegalArgumentException.class, () -> client.redlock().key("redlock:probe:redlock:permit"));
+        client();
+        world.runMs(100);
+        assertEquals(2, node(0).redis().keys().size());
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        assertEquals(ReleaseOutcome.RELEASED, release(permit));
+    }
+
+    /** MSETEX does not know its own token, so it is sent once: its keys would refuse it. */
+    @Test
+    void aSetWhoseReplyIsLostIsNotSentAgain() {
+        FakeRedis.Kind kind = FakeRedis.Kind.REDIS_8_4;
+        VirtualWorld.Client client = client(CommandMode.AUTO, kind, kind, kind);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        CompletableFuture<AcquireOutcome> outcome = client.redlock()
+                .acquireAllAsync(List.of("a", "b"), options())
+                .toCompletableFuture();
+        world.runUntilNs(world.nowNs() + 1_500_000);
+        node(0).breakConnections();
+        node(1).breakConnections();
+        world.runMs(200);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.join().kind());
+        assertSetCounts(0, 1, 0);
+        world.await("the release after the reconnect", 5_000,
+                () -> world.nodes().stream().allMatch(node -> node.redis().keys().isEmpty()));
+    }
+
     /** A proxy or a fork reports the version that it is compatible with. */
     @ParameterizedTest
     @CsvSource({"REDIS_7, VALKEY_9", "REDIS_7, VALKEY_8_1", "REDIS_7, REDIS_8_4", "VALKEY_8_1, REDIS_7",
@@ -319,7 +466,7 @@ class CommandEncodingTest extends VirtualTest {
         client(CommandMode.SCRIPTS, FakeRedis.Kind.REDIS_8_4, FakeRedis.Kind.VALKEY_9, FakeRedis.Kind.REDIS_7);
         assertEquals(0, count(0, "probe") + count(1, "probe") + count(2, "probe"));
         client(context().commands(CommandMode.AUTO));
-        assertEquals(3, count(0, "probe"), "once on each connection");
+        assertEquals(4, count(0, "probe"), "once on each connection");
     }
 
     @Test

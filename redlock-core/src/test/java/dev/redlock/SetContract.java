@@ -70,7 +70,9 @@ public abstract class SetContract extends ReadWriteContract {
                 AcquireOutcome outcome = other.tryAcquireAll(names, ONCE);
                 assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
                 long ttlMs = outcome.shortestRemainingTtlMs();
-                assertTrue(ttlMs > 0 && ttlMs <= LONG.toMillis(), outcome::toString);
+                // Without the report, some nodes have a script that says it all the same.
+                assertTrue(ttlMs > 0 && ttlMs <= LONG.toMillis() || !isRemainingTtlReported() && ttlMs == -1,
+                        outcome::toString);
             }
             // A node that does not have the plain lock may have granted the set, which is rolled back.
             awaitNone(names.stream().filter(name -> !name.equals(held)).toList());

@@ -200,7 +200,8 @@ class LockScriptsOnNodesTest {
             assertEquals("a token of 20 bytes.", redis.call("GET", "probe"), "somebody's key");
             assertEquals(1L, redis.call("DBSIZE"), "nothing is set");
             ServerCapabilities dialect = probed(redis, "missing");
-            List<?> known = (List<?>) redis.call("COMMAND", "INFO", "delex", "delifeq");
+            List<?> known = (List<?>) redis.call("COMMAND", "INFO", "delex", "delifeq", "msetex");
+            assertEquals(known.get(2) != null, dialect.setEncoding() == CommandEncoding.MSETEX, dialect::toString);
             assertEquals(known.get(0) != null, dialect.releaseEncoding() == CommandEncoding.DELEX, dialect::toString);
             assertEquals(known.get(1) != null, dialect.releaseEncoding() == CommandEncoding.DELIFEQ, dialect::toString);
             assertTrue(
@@ -214,11 +215,19 @@ class LockScriptsOnNodesTest {
     private static ServerCapabilities probed(AdminClient redis, String key) throws IOException {
         String value = "redlock:probe";
         return ServerCapabilities.of(redis.send("DELEX", key, "IFEQ", value), redis.send("DELIFEQ", key, value),
-                redis.send("SET", key, value, "IFEQ", value, "PX", "1"));
+                redis.send("SET", key, value, "IFEQ", value, "PX", "1"),
+                redis.send("MSETEX", "1", key + ":redlock:permit", value, "XX", "PX", "1"));
     }
 
     private static void assertDoesWhatItTells(AdminClient redis, ServerCapabilities dialect)
             throws IOException {
+        if (dialect.setEncoding() == CommandEncoding.MSETEX) {
+            assertEquals(1L, redis.call("MSETEX", "2", "ours", "token", "second", "token", "NX", "PX", "90000"));
+            assertTrue((long) redis.call("PTTL", "second") > 60_000, "its ttl");
+            assertEquals(0L, redis.call("MSETEX", "2", "third", "other", "ours", "other", "NX", "PX", "90000"));
+            assertEquals("token", redis.call("GET", "ours"), "somebody else's");
+            assertEquals(2L, redis.call("EXISTS", "ours", "second", "third"), "all or none");
+        }
         redis.call("SET", "ours", "token", "PX", "60000");
         if (dialect.extendEncoding() == CommandEncoding.SET_IFEQ) {
             assertNull(redis.call("SET", "ours", "other", "IFEQ", "other", "PX", "90000"), "somebody else's");

@@ -214,15 +214,20 @@ final class AcquireOperation {
                 && conductor.node(nodeIndex, claim).hasWakeUps()) {
             conductor.scheduler().queues().onRegistered(claim.pending.queue, 1L << nodeIndex);
         }
-        if (value != LockRequest.REFUSED_TTL_UNKNOWN) {
+        if (value != LockRequest.REFUSED_TTL_UNKNOWN && (value != 0 || !isTtlUnknownByZero(claim))) {
             claim.recordRemainingTtl(value == NO_EXPIRY_REPLY ? Long.MAX_VALUE : -value);
         }
         vote(claim, nodeIndex, Vote.REFUSED, VoteFailure.NONE);
     }
 
-    /** Sets and readers always run a script, whose refusal has the ttl. */
+    /** {@code MSETEX} refuses a set by 0, which is also a ttl of less than a millisecond in the reply of the script. */
+    private static boolean isTtlUnknownByZero(Claim claim) {
+        return claim.key.kind() == LockKind.SET && !claim.isRemainingTtlWanted;
+    }
+
+    /** Readers always run a script, whose refusal has the ttl. */
     private static boolean isRemainingTtlFree(LockKey key) {
-        return key.kind() == LockKind.SET || key.kind() == LockKind.READ;
+        return key.kind() == LockKind.READ;
     }
 
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */
@@ -237,7 +242,8 @@ final class AcquireOperation {
     /** A refusal that ends the acquisition reports the holder's ttl, and a refused {@code SET} does not contain it. */
     private boolean isHolderTtlQueryDue(Claim claim) {
         return conductor.config().commandMode() == CommandMode.AUTO && claim.pending.lease.waitNs <= 0
-                && !claim.isFenced && !claim.isRemainingTtlWanted && claim.pending.lease.key.kind() != LockKind.PERMIT;
+                && !claim.isFenced && !claim.isRemainingTtlWanted && claim.shortestRemainingTtlMs < 0
+                && claim.pending.lease.key.kind() != LockKind.PERMIT;
     }
 
     private void onGrant(Claim claim, int nodeIndex, long value) {

@@ -281,8 +281,7 @@ final class Claim extends LockRequest {
         return switch (kind) {
             case ACQUIRE, ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET -> phase == Phase.ACQUIRING;
             case RAISE -> phase == Phase.RAISING;
-            // By script for some kinds of lock: a search, or a registration, which has no owner.
-            case REMAINING_TTL -> isReadByScript() && (phase == Phase.SEARCHING || phase == Phase.ABANDONED);
+            case REMAINING_TTL -> isReadByScript() && isReading();
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extendSequence;
             case CHECK -> phase == Phase.HELD;
@@ -290,6 +289,12 @@ final class Claim extends LockRequest {
         };
     }
 
+    /** Whether it searches, queries the holder's ttl, or registers, which has no owner. */
+    private boolean isReading() {
+        return phase == Phase.SEARCHING || phase == Phase.QUERYING_TTL || phase == Phase.ABANDONED;
+    }
+
+    /** Whether a script reads its remaining ttl, as for some kinds of lock. */
     private boolean isReadByScript() {
         return key.kind() == LockKind.SET || key.kind() == LockKind.PERMIT;
     }
@@ -297,6 +302,11 @@ final class Claim extends LockRequest {
     @Override
     public byte[] resourceBulk() {
         return key.bulk();
+    }
+
+    @Override
+    public byte[] resourceBulk(int index) {
+        return key.member(index).bulk();
     }
 
     @Override

@@ -18,7 +18,12 @@ enum CommandEncoding {
     /** Release as {@code DELIFEQ key token}: Valkey 9.0 and later. */
     DELIFEQ(false),
     /** Extend as {@code SET key token IFEQ token PX ttl}: Redis 8.4, Valkey 8.1 and later. Sets no missing key. */
-    SET_IFEQ(true);
+    SET_IFEQ(true),
+    /**
+     * Acquire of a set as {@code MSETEX K key1 token ... keyK token NX PX ttl}: Redis 8.4, Valkey 9.1 and later. The
+     * reply is 1 or 0; a refusal does not include the remaining ttl.
+     */
+    MSETEX(false);
 
     private static final CommandEncoding[] VALUES = values();
 
@@ -34,7 +39,7 @@ enum CommandEncoding {
 
     /** Whether only some servers have the command; the others get the script. */
     boolean isOptional() {
-        return this == DELEX || this == DELIFEQ || this == SET_IFEQ;
+        return this == DELEX || this == DELIFEQ || this == SET_IFEQ || this == MSETEX;
     }
 
     /** Whether it may set an earlier expiry than the key has. The scripts never do. */

@@ -156,7 +156,10 @@ final class CommandSender {
     }
 
     /** A key of readers and writers has a ttl, and a writer that does not wait leaves no intention. */
-    private static CommandEncoding encodingOf(LockKind lock, LockCommand command, CommandKind kind) {
+    private CommandEncoding encodingOf(LockKind lock, LockCommand command, CommandKind kind) {
+        if (lock == LockKind.SET && kind == CommandKind.ACQUIRE && !command.isRemainingTtlWanted()) {
+            return capabilities.setEncoding();
+        }
         if (kind == CommandKind.REMAINING_TTL && lock != LockKind.SET && lock != LockKind.PERMIT) {
             return CommandEncoding.PTTL;
         }

@@ -1,5 +1,6 @@
 package dev.redlock.node;
 
+import dev.redlock.quorum.Token;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import java.util.concurrent.RejectedExecutionException;
@@ -20,6 +21,8 @@ public final class FanOut {
     private static final int KEY_BYTES_MAX = 16 * 1024;
     /** An extension takes a node longer than a release: this many block it for less time than 64 releases. */
     private static final int EXTENSIONS_MAX = 32;
+    /** A token with the longest label, as a bulk string. */
+    private static final int VALUE_BYTES_MAX = 32 + Token.LABEL_LENGTH_MAX;
 
     private final EventLoop loop;
     private final DirectBuffers buffers;
@@ -147,7 +150,7 @@ public final class FanOut {
 
     private long sendEncoded(LockRequest request, CommandKind kind, CommandEncoding encoding,
             int sequence, long mask) {
-        ByteBuf out = batch.withRoom(roomFor(request, kind));
+        ByteBuf out = batch.withRoom(roomFor(request, kind, encoding));
         if (out == null) {
             return 0;
         }
@@ -486,7 +489,13 @@ public final class FanOut {
 
     // ---- batch and flush --------------------------------------------------------------------------------------------
 
-    /** Capacity for a command in its longest encoding. */
+    /** Capacity for a command in an encoding. */
+    static int roomFor(LockCommand command, CommandKind kind, CommandEncoding encoding) {
+        int room = roomFor(command, kind);
+        return encoding == CommandEncoding.MSETEX ? room + command.keyCount() * VALUE_BYTES_MAX : room;
+    }
+
+    /** Capacity for a command in any encoding but {@code MSETEX}, which has the token once for each key. */
     static int roomFor(LockCommand command, CommandKind kind) {
         int counterLength = kind.hasCounter() || kind.hasTicket() ? command.counterBulk().length : 0;
         return WakeUpRequest.COMMAND_BYTES + LockScripts.COMMAND_OVERHEAD_BYTES + command.resourceBulk().length

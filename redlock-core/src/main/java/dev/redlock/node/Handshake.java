@@ -16,6 +16,7 @@ import java.util.function.Consumer;
  * <pre>
  * HELLO 3 [AUTH user password] [SETNAME name] | CLIENT TRACKING ON OPTIN NOLOOP | CLIENT SETINFO ...
  *     | INFO server | [CLUSTER MYID] | INFO replication | TIME
+ *     | MSETEX 1 key:redlock:permit value XX PX 1
  *     | DELEX key IFEQ value | DELIFEQ key value | SET key value IFEQ value PX 1 | SCRIPT LOAD ...
  * </pre>
  *
@@ -24,7 +25,8 @@ import java.util.function.Consumer;
  * {@code NOSCRIPT}.
  *
  * <p>The conditional commands run on a key that does not exist, so they change nothing: a server that has the command
- * finds no key, and a server without it replies with an error.
+ * finds no key, and a server without it replies with an error. {@code MSETEX} cannot compare values, so its key has a
+ * name that no lock can have.
  *
  * <p>A server without RESP3 gets the same commands again, with {@code AUTH} and {@code CLIENT SETNAME} in RESP2. Each
  * reply that makes the server unusable ends the handshake:
@@ -99,6 +101,7 @@ final class Handshake {
     private final boolean isClockWatched;
     private final boolean isLoginProvided;
     private final String probeKey;
+    private final String setProbeKey;
     private final boolean areWakeUpsWanted;
     private final boolean areScriptsOptional;
     private Stage stage = Stage.RESP3;
@@ -106,6 +109,7 @@ final class Handshake {
     private RespValue delexReply;
     private RespValue delIfEqualReply;
     private RespValue setIfEqualReply;
+    private RespValue setAllReply;
     private long uptimeSeconds = UNKNOWN;
     private long timeSentNs;
     /** Null on a voter that is no cluster. */
@@ -124,6 +128,7 @@ final class Handshake {
         this.listener = listener;
         this.clientName = options.clientName();
         this.probeKey = options.probeKey();
+        this.setProbeKey = options.setProbeKey();
         this.areWakeUpsWanted = options.areWakeUpsWanted();
         this.areScriptsOptional = options.areScriptsOptional();
         this.isClockWatched = options.clockSampleMs() > 0;
@@ -187,6 +192,7 @@ final class Handshake {
 
     /** A node that rejects one of these commands gets the script instead. */
     private void probe() {
+        send(command("MSETEX", "1", setProbeKey, PROBE_VALUE, "XX", "PX", "1"), reply -> setAllReply = reply);
         send(command("DELEX", probeKey, "IFEQ", PROBE_VALUE), reply -> delexReply = reply);
         send(command("DELIFEQ", probeKey, PROBE_VALUE), reply -> delIfEqualReply = reply);
         send(command("SET", probeKey, PROBE_VALUE, "IFEQ", PROBE_VALUE, "PX", "1"), this::onProbed);
@@ -440,7 +446,8 @@ final class Handshake {
     }
 
     private ServerCapabilities capabilities() {
-        return ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply).withWakeUpProblem(wakeUpProblem);
+        return ServerCapabilities.of(delexReply, delIfEqualReply, setIfEqualReply, setAllReply)
+                .withWakeUpProblem(wakeUpProblem);
     }
 
     private void finish() {

@@ -22,6 +22,14 @@ public interface LockCommand extends SlotKey {
     byte[] resourceBulk();
 
     /**
+     * One resource as a complete bulk string, borrowed.
+     *
+     * @param index which of the {@link #keyCount} resources
+     * @return its bulk string
+     */
+    byte[] resourceBulk(int index);
+
+    /**
      * A hash of one resource, by which the commands of other locks for it are found.
      *
      * @param index which of the {@link #keyCount} resources

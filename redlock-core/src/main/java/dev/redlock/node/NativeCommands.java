@@ -6,8 +6,7 @@ import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The commands in their native encodings. None is longer than its script's {@code EVALSHA}, so a buffer for that is
- * long enough.
+ * The commands in their native encodings. Only {@code MSETEX} may be longer than its script's {@code EVALSHA}.
  *
  * @threading immutable
  */
@@ -20,6 +19,7 @@ final class NativeCommands {
     private static final byte[] PX = ascii("$2\r\nPX\r\n");
     private static final byte[] DELEX = ascii("*4\r\n$5\r\nDELEX\r\n");
     private static final byte[] PTTL = ascii("*2\r\n$4\r\nPTTL\r\n");
+    private static final byte[] MSETEX = ascii("$6\r\nMSETEX\r\n");
     private static final byte[] DELIFEQ = ascii("*3\r\n$7\r\nDELIFEQ\r\n");
 
     private NativeCommands() {
@@ -33,6 +33,7 @@ final class NativeCommands {
         switch (encoding) {
             case PLAIN_SET -> writeSetIfAbsent(out, command);
             case SET_IFEQ -> writeSetIfEqual(out, command);
+            case MSETEX -> writeSetAllIfAbsent(out, command);
             case DELEX, DELIFEQ -> writeRelease(out, encoding, command.resourceBulk(), command.token());
             case PTTL -> out.writeBytes(PTTL).writeBytes(command.resourceBulk());
             case SCRIPT -> throw new IllegalArgumentException("SCRIPT is not a native encoding");
@@ -53,6 +54,20 @@ final class NativeCommands {
     private static void writeSetIfAbsent(ByteBuf out, LockCommand command) {
         out.writeBytes(SET_NX).writeBytes(command.resourceBulk());
         LockScripts.writeValue(out, command.token());
+        out.writeBytes(NX_PX);
+        RespWriter.bulkInteger(out, command.ttlMs());
+    }
+
+    /** {@code MSETEX K key1 token ... keyK token NX PX ttl}. */
+    private static void writeSetAllIfAbsent(ByteBuf out, LockCommand command) {
+        int keyCount = command.keyCount();
+        RespWriter.arrayHeader(out, 2 + 2 * keyCount + 3);
+        out.writeBytes(MSETEX);
+        RespWriter.bulkInteger(out, keyCount);
+        for (int i = 0; i < keyCount; i++) {
+            out.writeBytes(command.resourceBulk(i));
+            LockScripts.writeValue(out, command.token());
+        }
         out.writeBytes(NX_PX);
         RespWriter.bulkInteger(out, command.ttlMs());
     }

@@ -9,14 +9,16 @@ import java.util.Set;
  *
  * @param releaseEncoding the encoding of a release
  * @param extendEncoding  the encoding of an extension
+ * @param setEncoding     the encoding of an acquire of a set whose refusal need not contain the remaining ttl
  * @param wakeUpProblem   why the node does not push changes of keys; null if it does
  * @threading immutable
  */
-record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding extendEncoding, String wakeUpProblem) {
+record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding extendEncoding, CommandEncoding setEncoding,
+        String wakeUpProblem) {
 
     /** Only scripts. */
     static final ServerCapabilities SCRIPTS = new ServerCapabilities(CommandEncoding.SCRIPT, CommandEncoding.SCRIPT,
-            null);
+            CommandEncoding.SCRIPT, null);
 
     /**
      * Errors of a command that the node has and the user may run, but that fails now or on this key. A server checks
@@ -34,17 +36,19 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
      * @param delex      the reply to {@code DELEX key IFEQ value} on a missing key; null if there was none
      * @param delIfEqual the reply to {@code DELIFEQ key value}; null if there was none
      * @param setIfEqual the reply to {@code SET key value IFEQ value PX 1}; null if there was none
+     * @param setAll     the reply to {@code MSETEX 1 key value XX PX 1} on a missing key; null if there was none
      */
-    static ServerCapabilities of(RespValue delex, RespValue delIfEqual, RespValue setIfEqual) {
-        CommandEncoding release = isDelete(delex)
+    static ServerCapabilities of(RespValue delex, RespValue delIfEqual, RespValue setIfEqual, RespValue setAll) {
+        CommandEncoding release = isNoOperation(delex)
                 ? CommandEncoding.DELEX
-                : isDelete(delIfEqual) ? CommandEncoding.DELIFEQ : CommandEncoding.SCRIPT;
+                : isNoOperation(delIfEqual) ? CommandEncoding.DELIFEQ : CommandEncoding.SCRIPT;
         return new ServerCapabilities(release,
-                isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT, null);
+                isSetIfEqual(setIfEqual, release) ? CommandEncoding.SET_IFEQ : CommandEncoding.SCRIPT,
+                isNoOperation(setAll) ? CommandEncoding.MSETEX : CommandEncoding.SCRIPT, null);
     }
 
-    /** Only 0 is right. A 1 would mean that the server deleted a missing key, or one with another value. */
-    private static boolean isDelete(RespValue reply) {
+    /** Only 0 is right. A 1 would mean that the server changed a missing key, or one with another value. */
+    private static boolean isNoOperation(RespValue reply) {
         if (reply == null) {
             return false;
         }
@@ -80,11 +84,12 @@ record ServerCapabilities(CommandEncoding releaseEncoding, CommandEncoding exten
     /** The capabilities without a command that the node has rejected. */
     ServerCapabilities without(CommandEncoding encoding) {
         return new ServerCapabilities(releaseEncoding == encoding ? CommandEncoding.SCRIPT : releaseEncoding,
-                extendEncoding == encoding ? CommandEncoding.SCRIPT : extendEncoding, wakeUpProblem);
+                extendEncoding == encoding ? CommandEncoding.SCRIPT : extendEncoding,
+                setEncoding == encoding ? CommandEncoding.SCRIPT : setEncoding, wakeUpProblem);
     }
 
     /** The capabilities with a reason why the node does not push changes of keys. */
     ServerCapabilities withWakeUpProblem(String problem) {
-        return new ServerCapabilities(releaseEncoding, extendEncoding, problem);
+        return new ServerCapabilities(releaseEncoding, extendEncoding, setEncoding, problem);
     }
 }

@@ -66,7 +66,7 @@ class FanOutTest {
 
     private FanOut fanOut() {
         NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
-                4096, null, null, 64, 0, null, false, false, null, null, 15_000);
+                4096, null, null, null, 64, 0, null, false, false, null, null, 15_000);
         NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
         }), new SplittableRandom(1), options, null, new ArrayList<>(), new ArrayList<>(), new FreshGroup());
         FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), 2, 64);

@@ -103,6 +103,30 @@ class LockScriptsTest {
         assertEquals(text(expected), text(out));
     }
 
+    /** It has the token once for each key, so it is longer than the script call. */
+    @Test
+    void msetexFitsIntoItsRoom() {
+        String key = "$1\r\nn\r\n";
+        StubRequest set = new StubRequest(key.repeat(64), 30_000, "a".repeat(64)) {
+            @Override
+            public int keyCount() {
+                return 64;
+            }
+
+            @Override
+            public byte[] resourceBulk(int index) {
+                return key.getBytes(StandardCharsets.US_ASCII);
+            }
+        };
+        ByteBuf out = Unpooled.buffer();
+        NativeCommands.write(out, CommandEncoding.MSETEX, set);
+        int room = FanOut.roomFor(set, CommandKind.ACQUIRE, CommandEncoding.MSETEX);
+        assertTrue(out.readableBytes() <= room, () -> "needs more than " + room);
+        String command = text(out);
+        assertTrue(command.startsWith("*133\r\n$6\r\nMSETEX\r\n$2\r\n64\r\n$1\r\nn\r\n$"), command);
+        assertTrue(command.endsWith("$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n"), command);
+    }
+
     private static String withName(String command, String value) {
         String plain = "$20\r\n" + TOKEN + "\r\n";
         assertTrue(command.contains(plain), command);

@@ -22,27 +22,27 @@ class ServerCapabilitiesTest {
     }
 
     private static ServerCapabilities capabilities(CommandEncoding release, CommandEncoding extend) {
-        return new ServerCapabilities(release, extend, null);
+        return new ServerCapabilities(release, extend, CommandEncoding.SCRIPT, null);
     }
 
     private static void assertScripts(RespValue delex, RespValue delIfEqual, RespValue setIfEqual) {
-        assertEquals(ServerCapabilities.SCRIPTS, ServerCapabilities.of(delex, delIfEqual, setIfEqual));
+        assertEquals(ServerCapabilities.SCRIPTS, ServerCapabilities.of(delex, delIfEqual, setIfEqual, UNKNOWN));
     }
 
     @Test
     void eachCommandIsDetectedByItsOwnReply() {
         assertEquals(capabilities(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ),
-                ServerCapabilities.of(ZERO, UNKNOWN, NULL));
+                ServerCapabilities.of(ZERO, UNKNOWN, NULL, UNKNOWN));
         assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
-                ServerCapabilities.of(UNKNOWN, ZERO, NULL));
+                ServerCapabilities.of(UNKNOWN, ZERO, NULL, UNKNOWN));
         assertEquals(capabilities(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
-                ServerCapabilities.of(UNKNOWN, UNKNOWN, NULL));
+                ServerCapabilities.of(UNKNOWN, UNKNOWN, NULL, UNKNOWN));
         assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),
-                ServerCapabilities.of(UNKNOWN, ZERO, SYNTAX));
+                ServerCapabilities.of(UNKNOWN, ZERO, SYNTAX, UNKNOWN));
         assertEquals(capabilities(CommandEncoding.DELEX, CommandEncoding.SCRIPT),
-                ServerCapabilities.of(ZERO, ZERO, SYNTAX), "either will do");
+                ServerCapabilities.of(ZERO, ZERO, SYNTAX, UNKNOWN), "either will do");
         assertEquals(capabilities(CommandEncoding.SCRIPT, CommandEncoding.SET_IFEQ),
-                ServerCapabilities.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING)),
+                ServerCapabilities.of(UNKNOWN, UNKNOWN, RespValue.nullOf(RespType.BULK_STRING), UNKNOWN),
                 "null as RESP2 has it");
         assertScripts(UNKNOWN, UNKNOWN, SYNTAX);
     }
@@ -66,12 +66,28 @@ class ServerCapabilitiesTest {
         "NOPERM this user has no permissions to access one of the keys used as arguments"})
     void errorsOfLaterChecksProveThatTheCommandExists(String text) {
         assertEquals(capabilities(CommandEncoding.DELEX, CommandEncoding.SET_IFEQ),
-                ServerCapabilities.of(error(text), UNKNOWN, error(text)));
+                ServerCapabilities.of(error(text), UNKNOWN, error(text), UNKNOWN));
         assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SET_IFEQ),
-                ServerCapabilities.of(UNKNOWN, error(text), error(text)));
+                ServerCapabilities.of(UNKNOWN, error(text), error(text), UNKNOWN));
         assertEquals(capabilities(CommandEncoding.DELIFEQ, CommandEncoding.SCRIPT),
-                ServerCapabilities.of(UNKNOWN, error(text), SYNTAX));
+                ServerCapabilities.of(UNKNOWN, error(text), SYNTAX, UNKNOWN));
         assertScripts(UNKNOWN, UNKNOWN, error(text));
+    }
+
+    @Test
+    void msetexIsDetectedByItsOwnReply() {
+        for (RespValue reply : new RespValue[]{ZERO, error("OOM command not allowed"), error("MOVED 5 a:1")}) {
+            assertSame(CommandEncoding.MSETEX,
+                    ServerCapabilities.of(UNKNOWN, UNKNOWN, SYNTAX, reply).setEncoding(), reply::toString);
+        }
+        for (RespValue reply : new RespValue[]{null, UNKNOWN, SYNTAX, NULL, RespValue.integer(1), RespValue.integer(-1),
+            RespValue.text(RespType.SIMPLE_STRING, "OK"),
+            error("NOPERM User app has no permissions to run the 'msetex' command")}) {
+            assertSame(CommandEncoding.SCRIPT, ServerCapabilities.of(ZERO, ZERO, NULL, reply).setEncoding());
+        }
+        ServerCapabilities all = ServerCapabilities.of(ZERO, UNKNOWN, NULL, ZERO);
+        assertEquals(ServerCapabilities.of(ZERO, UNKNOWN, NULL, UNKNOWN), all.without(CommandEncoding.MSETEX));
+        assertSame(CommandEncoding.MSETEX, all.withWakeUpProblem("x").without(CommandEncoding.DELEX).setEncoding());
     }
 
     @Test

@@ -37,6 +37,11 @@ class StubRequest extends LockRequest {
     }
 
     @Override
+    public byte[] resourceBulk(int index) {
+        return resourceBulk;
+    }
+
+    @Override
     public int resourceHash(int index) {
         return Arrays.hashCode(resourceBulk);
     }

@@ -37,6 +37,7 @@ public final class FakeRedis {
     private static final long COUNTER_IS_TEXT = Long.MIN_VALUE + 1;
     /** The suffix of the key with which clients probe conditional commands. */
     private static final String PROBE_NAME = "redlock:probe";
+    private static final String SET_PROBE_NAME = PROBE_NAME + ":redlock:permit";
     private static final RespValue OK = RespValue.text(RespType.SIMPLE_STRING, "OK");
     private static final long EPOCH_US = 1_800_000_000L * US_PER_S;
 
@@ -75,14 +76,17 @@ public final class FakeRedis {
 
     /** The kind of server, by its conditional commands. */
     public enum Kind {
-        REDIS_7("", ""), REDIS_8_4("DELEX", "IFEQ"), VALKEY_8_1("", "IFEQ"), VALKEY_9("DELIFEQ", "IFEQ");
+        REDIS_7("", "", false), REDIS_8_4("DELEX", "IFEQ", true), VALKEY_8_1("", "IFEQ", false), VALKEY_9("DELIFEQ",
+                "IFEQ", false);
 
         private final String conditionalDelete;
         private final String setOption;
+        private final boolean hasMsetex;
 
-        Kind(String conditionalDelete, String setOption) {
+        Kind(String conditionalDelete, String setOption, boolean hasMsetex) {
             this.conditionalDelete = conditionalDelete;
             this.setOption = setOption;
+            this.hasMsetex = hasMsetex;
         }
 
         /** Whether a read of a script registers all keys of its command, not only the read one: before Redis 7.2. */
@@ -537,6 +541,7 @@ public final class FakeRedis {
             case "GET" -> bulkOrNull(session, read(words.get(1)));
             case "SET" -> set(session, words);
             case "DELEX", "DELIFEQ" -> conditionalDelete(session, command, words);
+            case "MSETEX" -> setAll(session, words);
             case "DEL" -> RespValue.integer(delete(words.get(1)) ? 1 : 0);
             case "PTTL" -> {
                 commandCounts.merge("PTTL", 1, Integer::sum);
@@ -556,6 +561,7 @@ public final class FakeRedis {
         return switch (command) {
             case "GET", "SET", "DEL", "PTTL" -> List.of(words.get(1));
             case "DELEX", "DELIFEQ" -> command.equals(kind.conditionalDelete) ? List.of(words.get(1)) : List.of();
+            case "MSETEX" -> kind.hasMsetex ? keysOfSet(words) : List.of();
             case "EVALSHA", "EVAL" -> words.subList(3, 3 + Integer.parseInt(words.get(2)));
             default -> List.of();
         };
@@ -576,6 +582,9 @@ public final class FakeRedis {
 
     /** A conditional command with which a client probes the server. */
     private static boolean isProbe(List<String> words) {
+        if (words.size() == 7 && words.get(0).equals("MSETEX") && words.get(2).endsWith(SET_PROBE_NAME)) {
+            return true;
+        }
         return words.size() > 2 && words.get(1).endsWith(PROBE_NAME)
                 && (words.get(2).equals(PROBE_NAME) || words.get(words.size() - 1).equals(PROBE_NAME));
     }
@@ -586,6 +595,8 @@ public final class FakeRedis {
             case "SET", "GET", "DEL", "PTTL" -> !words.get(1).startsWith(permittedPrefix);
             case "DELEX", "DELIFEQ" ->
                 command.equals(kind.conditionalDelete) && !words.get(1).startsWith(permittedPrefix);
+            case "MSETEX" -> kind.hasMsetex
+                    && keysOfSet(words).stream().anyMatch(key -> !key.startsWith(permittedPrefix));
             case "EVALSHA", "EVAL" -> !words.get(3).startsWith(permittedPrefix);
             default -> false;
         };
@@ -595,6 +606,7 @@ public final class FakeRedis {
         for (InjectedError candidate : injected) {
             if (candidate.left[0] > 0 && (candidate.command.equals(command) || candidate.command.equals(script)
                     || candidate.command.equals(baseName(script))
+                    || command.equals("MSETEX") && candidate.command.equals("acquire_set")
                     || command.equals("CLIENT") && candidate.command.equalsIgnoreCase("CLIENT " + words.get(1)))) {
                 candidate.left[0]--;
                 return candidate.error;
@@ -864,6 +876,38 @@ public final class FakeRedis {
         }
         commandCounts.merge(command, 1, Integer::sum);
         return note(session, "release", words.get(1), token, deleteIfEqual(words.get(1), token));
+    }
+
+    private static List<String> keysOfSet(List<String> words) {
+        List<String> found = new ArrayList<>();
+        for (int i = 0; i < Integer.parseInt(words.get(1)); i++) {
+            found.add(words.get(2 + 2 * i));
+        }
+        return found;
+    }
+
+    /** {@code MSETEX K key1 token ... keyK token NX PX ttl}, or the probe with XX. */
+    private RespValue setAll(Session session, List<String> words) {
+        if (!kind.hasMsetex) {
+            return error("ERR unknown command 'MSETEX'");
+        }
+        List<String> all = keysOfSet(words);
+        int options = 2 + 2 * all.size();
+        boolean isNx = words.get(options).equals("NX");
+        if (words.size() != options + 3 || !isNx && !words.get(options).equals("XX")
+                || !words.get(options + 1).equals("PX")) {
+            return error("ERR syntax error");
+        }
+        long existing = all.stream().filter(key -> find(key) != null).count();
+        boolean isSet = existing == (isNx ? 0 : all.size());
+        if (isSet) {
+            all.forEach(key -> set(key, words.get(3 + 2 * all.indexOf(key)), Long.parseLong(words.get(options + 2))));
+        }
+        if (isProbe(words)) {
+            return RespValue.integer(isSet ? 1 : 0);
+        }
+        commandCounts.merge("MSETEX", 1, Integer::sum);
+        return note(session, "acquire", all, words.get(3), isSet ? 1 : 0);
     }
 
     /** {@code SET key token IFEQ token PX ttl}. */

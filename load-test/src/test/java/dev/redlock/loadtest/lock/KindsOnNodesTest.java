@@ -26,6 +26,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -47,7 +48,15 @@ class KindsOnNodesTest {
     }
 
     private static Redlock client(RedisNodes nodes) {
-        String[] addresses = nodes.nodes().stream().map(node -> node.address().toString()).toArray(String[]::new);
+        return client(nodes, "");
+    }
+
+    /** A client with a user and a password, as in an address. */
+    private static Redlock client(RedisNodes nodes, String login) {
+        String[] addresses = nodes.nodes()
+                .stream()
+                .map(node -> "redis://" + login + node.address().toString().replaceFirst(".*@|redis://", ""))
+                .toArray(String[]::new);
         return Redlock.connect(new RedlockContext().nodes(addresses)
                 .restartGuard(RestartGuardMode.OFF)
                 .nodeTimeout(Duration.ofSeconds(2)));
@@ -147,6 +156,55 @@ class KindsOnNodesTest {
                 }
             }
         }
+    }
+
+    /** The second client may not run MSETEX, so it takes its sets by script: both take turns on the same servers. */
+    @Test
+    void setsAreTakenByMsetexWhereTheServerHasIt() throws InterruptedException {
+        AcquireOptions plain = AcquireOptions.ofTtl(TTL).tryOnce();
+        List<Kind> kinds = List.of(new Kind("plain", 1, plain), new Kind("set of 2", 2, plain),
+                new Kind("set of 8", 8, plain), new Kind("set of 64", 64, plain));
+        try (RedisNodes nodes = nodes()) {
+            boolean hasMsetex = ((List<?>) nodes.node(0).call("COMMAND", "INFO", "msetex")).get(0) != null;
+            Assumptions.assumeTrue(hasMsetex, "the server does not have this command: MSETEX");
+            nodes.nodes()
+                    .forEach(node -> node.call("ACL", "SETUSER", "scripts", "on", ">scripts", "~*", "+@all",
+                            "-msetex"));
+            try (Redlock byCommand = client(nodes); Redlock byScript = client(nodes, "scripts:scripts@")) {
+                for (int outstanding : new int[]{1, OUTSTANDING}) {
+                    double plainUs = 0;
+                    for (Kind kind : kinds) {
+                        double[][] us = new double[2][5];
+                        cycles(byCommand, kind, outstanding);
+                        cycles(byScript, kind, outstanding);
+                        for (int i = 0; i < us[0].length; i++) {
+                            us[0][i] = cycleUs(nodes, byCommand, kind, outstanding);
+                            us[1][i] = cycleUs(nodes, byScript, kind, outstanding);
+                        }
+                        Arrays.sort(us[0]);
+                        Arrays.sort(us[1]);
+                        plainUs = kind.keys() == 1 ? us[0][2] : plainUs;
+                        System.out.printf(
+                                "msetex, %d outstanding, %s: %.2f us of each server for a cycle (%.2f - %.2f),"
+                                        + " %.2f x plain; by script %.2f us (%.2f - %.2f), %.2f x plain%n",
+                                outstanding,
+                                kind.name(), us[0][2], us[0][0], us[0][4], us[0][2] / plainUs, us[1][2], us[1][0],
+                                us[1][4], us[1][2] / plainUs);
+                    }
+                }
+            }
+            String calls = nodes.node(0).call("INFO", "commandstats").toString();
+            long expected = 2L * (kinds.size() - 1) * 6 * CYCLES;
+            assertTrue(calls.contains("cmdstat_msetex:calls=" + (expected + 1) + ","),
+                    "each set of the first client, and its probe: " + calls);
+        }
+    }
+
+    private static double cycleUs(RedisNodes nodes, Redlock client, Kind kind, int outstanding)
+            throws InterruptedException {
+        long before = serverNs(nodes);
+        cycles(client, kind, outstanding);
+        return (serverNs(nodes) - before) / 1e3 / CYCLES / 3;
     }
 
     /** A first attempt, and a search that finds no free permit. */
