@@ -254,4 +254,23 @@ class SemaphoreWaitersTest extends VirtualTest {
         world.await("permits", 10_000, () -> doneCount(waiting) == 8);
         assertEquals(8, slots(waiting).size());
     }
+
+    /** Three use one slot: a lease, and two attempts for which no node has searched in time. */
+    @Test
+    void aSlotIsUsedUntilItsLastUserHasLeft() {
+        VirtualWorld.Client client = slowLinks();
+        Lease held = permits(client, 1, 1).get(0);
+        eachNode(FakeNode::pause);
+        waiters(client, 2, 1);
+        Lease other = client.redlock().newLease();
+        client.redlock().acquire(client.redlock().key("orders"), permitOf(1), other, outcome -> {
+        });
+        // The searches are given up after half a node timeout, and the attempts after a whole one more.
+        world.runMs(NODE_TIMEOUT_MS / 2 + 1);
+        other.close();
+        client.call(held::releaseAsync);
+        world.runMs(1);
+        assertEquals(List.of(), client.engine().engine().stateViolations(List.of()));
+        eachNode(FakeNode::resume);
+    }
 }

@@ -123,10 +123,14 @@ final class PermitFollowers {
         return false;
     }
 
-    /** This client has released the next slot of the head, which is busy: starts a follower for it. */
+    /**
+     * This client has released the next slot of the head, which is busy: starts a follower for it, unless an attempt
+     * asks for it already.
+     */
     boolean handOff(WaitQueue queue) {
         LockKey slot = queue.hints.slot;
-        PendingAcquire next = slot != null && mayStart(queue) ? queue.firstQueued() : null;
+        boolean isFree = slot != null && !permits.isUsed(queue.key, slot.slotNumber());
+        PendingAcquire next = isFree && mayStart(queue) ? queue.firstQueued() : null;
         if (next == null) {
             return false;
         }

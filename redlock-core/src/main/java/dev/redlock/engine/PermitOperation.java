@@ -4,6 +4,7 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.LockKind;
 import dev.redlock.quorum.Vote;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.random.RandomGenerator;
 
@@ -46,9 +47,23 @@ final class PermitOperation {
      * @threading event-loop-confined
      */
     private static final class UsedSlots extends Keyed {
+        private static final int SLOTS_MIN = 8;
+
         private final BitSet numbers = new BitSet();
-        /** Those of a lease for which an attempt asks too, because a node has lost the key. */
-        private final BitSet usedTwice = new BitSet();
+        /** By slot. Attempts in doubt ask for a slot that a lease of this client has. */
+        private int[] userCounts = new int[SLOTS_MIN];
+
+        void add(int number) {
+            if (number >= userCounts.length) {
+                userCounts = Arrays.copyOf(userCounts, Math.max(number + 1, 2 * userCounts.length));
+            }
+            userCounts[number]++;
+            numbers.set(number);
+        }
+
+        void remove(int number) {
+            numbers.set(number, --userCounts[number] > 0);
+        }
     }
 
     PermitOperation(Conductor conductor, RandomGenerator random) {
@@ -114,8 +129,7 @@ final class PermitOperation {
             slots.key = semaphore.member(0);
             used.add(slots);
         }
-        slots.usedTwice.set(slot.slotNumber(), slots.numbers.get(slot.slotNumber()));
-        slots.numbers.set(slot.slotNumber());
+        slots.add(slot.slotNumber());
         conductor.acquireOperation().start(pending, slot);
     }
 
@@ -158,8 +172,7 @@ final class PermitOperation {
     void onSlotFree(LockKey semaphore, LockKey slot) {
         UsedSlots slots = used.get(semaphore.member(0));
         if (slots != null) {
-            slots.numbers.set(slot.slotNumber(), slots.usedTwice.get(slot.slotNumber()));
-            slots.usedTwice.clear(slot.slotNumber());
+            slots.remove(slot.slotNumber());
             if (slots.numbers.isEmpty()) {
                 used.remove(slots);
             }
