@@ -8,7 +8,6 @@ import dev.redlock.RetryPolicy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 
@@ -20,10 +19,14 @@ final class SimClient {
     /** Acquisitions in the callbacks of one turn: more than any limit of tasks in a turn. */
     private static final int RETRIES_IN_TURN_MAX = 2_000;
     private static final long RETRY_NS = 20_000;
+    /** Reading the status of the nodes is slow, so not after every event. */
+    private static final int NODE_CHECK_PERIOD = 16;
 
     private final Simulation simulation;
     private final VirtualWorld.Client process;
     private final List<SimWorker> workers = new ArrayList<>();
+    /** Those of the workers, while their states are checked. */
+    private final List<Lease> leases = new ArrayList<>();
     private final SplittableRandom random;
     private boolean isClosing;
     private boolean isGone;
@@ -39,6 +42,7 @@ final class SimClient {
     private boolean isTurnTooLong;
     private long turnEndedCount;
     private int retriesInTurn;
+    private int checkCount;
 
     SimClient(Simulation simulation, String name, SplittableRandom random) {
         this.simulation = simulation;
@@ -264,7 +268,12 @@ final class SimClient {
     /** In the middle of a turn, the states of a client are incomplete. */
     private void checkStates() {
         if (!process.isBusy()) {
-            List<Lease> leases = workers.stream().map(SimWorker::lease).filter(Objects::nonNull).toList();
+            leases.clear();
+            for (int i = 0; i < workers.size(); i++) {
+                if (workers.get(i).lease() != null) {
+                    leases.add(workers.get(i).lease());
+                }
+            }
             process.engine()
                     .engine()
                     .stateViolations(leases)
@@ -288,6 +297,12 @@ final class SimClient {
                     .violate(name() + " has " + process.engine().claimsOut() + " claims in use, more than "
                             + attemptsMax);
         }
+        if (checkCount++ % NODE_CHECK_PERIOD == 0) {
+            checkUndelivered();
+        }
+    }
+
+    private void checkUndelivered() {
         redlock().nodes().forEach(node -> {
             if (node.undeliveredReleaseCount() > simulation.plan.undeliveredReleasesMax) {
                 simulation.violate(name() + " keeps " + node.undeliveredReleaseCount() + " releases for " + node);

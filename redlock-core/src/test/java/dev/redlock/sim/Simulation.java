@@ -5,6 +5,7 @@ import dev.redlock.sim.SimPlan.Fault;
 import java.io.PrintStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -12,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
@@ -44,9 +46,15 @@ public final class Simulation {
     private final Map<String, List<Fenced>> fencingTokens = new TreeMap<>();
     private final List<Closing> closings = new ArrayList<>();
     private final List<Kept> kept = new ArrayList<>();
+    /** The workers that may use their resources now. */
+    private final List<SimWorker> inside = new ArrayList<>();
     private final List<String> flightRecords = new ArrayList<>();
+    private boolean isFlightRecordWanted;
     private long traceHash = 17;
+    private final List<String> lockNames;
     private long traceCount;
+    private Consumer<String> traceListener = line -> {
+    };
     final SimGrants grants;
     private final SimClocks clocks;
     private final long[] smallStepsNs;
@@ -93,6 +101,7 @@ public final class Simulation {
         for (int i = 0; i < plan.clientCount; i++) {
             newClient();
         }
+        this.lockNames = lockNames();
         world.observer(this::check);
     }
 
@@ -159,6 +168,7 @@ public final class Simulation {
             return;
         }
         traceHash = traceHash * 1_000_003 + world.nowNs() * 31 + line.hashCode();
+        traceListener.accept(line);
         trace.addLast(new TraceLine(traceCount++, world.nowNs(), line));
         if (trace.size() > TRACE_LINES_KEPT) {
             trace.removeFirst();
@@ -262,55 +272,71 @@ public final class Simulation {
     private void check() {
         long nowNs = world.nowNs();
         kept.removeIf(lock -> lock.untilNs - nowNs <= 0);
-        for (String name : lockNames()) {
-            checkAlone(name);
-            checkWaiters(name, nowNs);
-        }
-        for (int r = 0; r < plan.resourceCount && plan.permitTenths > 0; r++) {
-            checkPermits("resource-" + r, nowNs);
-        }
-        for (SimClient client : clients) {
-            if (!client.isGone()) {
-                client.check(nowNs);
+        checkAlone();
+        if (plan.isEveryWaiterWoken()) {
+            for (int i = 0; i < lockNames.size(); i++) {
+                checkWaiters(lockNames.get(i), nowNs);
             }
         }
-        for (Closing closing : List.copyOf(closings)) {
-            checkClosing(closing, nowNs);
+        for (int r = 0; r < plan.resourceCount && plan.permitTenths > 0; r++) {
+            checkPermits(r, nowNs);
+        }
+        for (int i = 0; i < clients.size(); i++) {
+            if (!clients.get(i).isGone()) {
+                clients.get(i).check(nowNs);
+            }
+        }
+        if (!closings.isEmpty()) {
+            List.copyOf(closings).forEach(closing -> checkClosing(closing, nowNs));
         }
     }
 
-    private void checkAlone(String resource) {
-        List<SimWorker> inside = new ArrayList<>(1);
-        for (SimClient client : clients) {
-            for (SimWorker worker : client.workers()) {
-                if (client.isGone() || !worker.resources().contains(resource) || !worker.isInside()) {
-                    continue;
+    private void checkAlone() {
+        inside.clear();
+        for (int i = 0; i < clients.size(); i++) {
+            SimClient client = clients.get(i);
+            for (int w = 0; w < client.workers().size() && !client.isGone(); w++) {
+                SimWorker worker = client.workers().get(w);
+                if (worker.isInside()) {
+                    checkAgainstOthers(worker);
+                    checkAgainstKept(worker);
+                    inside.add(worker);
                 }
-                for (SimWorker other : inside) {
-                    // Readers share.
-                    if (!other.isReading() || !worker.isReading()) {
-                        checkPair(other, worker);
-                    }
-                }
-                kept.stream()
-                        .filter(lock -> lock.resource.equals(resource) && !lock.token.equals(worker.token()))
-                        .filter(lock -> !lock.isReading || !worker.isReading())
-                        .forEach(lock -> checkPair(lock, worker));
-                inside.add(worker);
+            }
+        }
+    }
+
+    private void checkAgainstOthers(SimWorker worker) {
+        for (int i = 0; i < inside.size(); i++) {
+            SimWorker other = inside.get(i);
+            // Readers share.
+            if ((!other.isReading() || !worker.isReading()) && !Collections.disjoint(other.resources(),
+                    worker.resources())) {
+                checkPair(other, worker);
+            }
+        }
+    }
+
+    private void checkAgainstKept(SimWorker worker) {
+        for (int i = 0; i < kept.size(); i++) {
+            Kept lock = kept.get(i);
+            if (worker.resources().contains(lock.resource) && !lock.token.equals(worker.token())
+                    && (!lock.isReading || !worker.isReading())) {
+                checkPair(lock, worker);
             }
         }
     }
 
     /** No waiter sleeps longer than its backstop while no node has a key. */
     private void checkWaiters(String resource, long nowNs) {
-        if (!plan.isEveryWaiterWoken()) {
-            return;
-        }
-        if (world.nodes().stream().anyMatch(node -> node.redis().get(resource) != null)) {
+        if (isKeyOnANode(resource)) {
             freeSinceNs.put(resource, nowNs);
             return;
         }
-        freeSinceNs.putIfAbsent(resource, nowNs);
+        Long sinceNs = freeSinceNs.putIfAbsent(resource, nowNs);
+        if (sinceNs == null || nowNs - sinceNs <= WAKE_LIMIT_NS) {
+            return;
+        }
         for (SimClient client : clients) {
             for (SimWorker worker : client.workers()) {
                 boolean isFree = worker.resources().contains(resource) && worker.resources()
@@ -324,7 +350,16 @@ public final class Simulation {
         }
     }
 
-    /** The resources, and the slots of their semaphores. */
+    private boolean isKeyOnANode(String resource) {
+        for (int i = 0; i < world.nodes().size(); i++) {
+            if (world.nodes().get(i).redis().get(resource) != null) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Each resource, followed by the slots of its semaphore. */
     private List<String> lockNames() {
         List<String> names = new ArrayList<>();
         for (int r = 0; r < plan.resourceCount; r++) {
@@ -341,26 +376,45 @@ public final class Simulation {
     }
 
     /** No more holders than permits, unless two have one slot, which is judged as with plain locks. Nobody sleeps. */
-    private void checkPermits(String resource, long nowNs) {
-        boolean isSlotFree = false;
-        for (int i = 0; i < plan.permitCount; i++) {
-            isSlotFree |= nowNs - freeSinceNs.getOrDefault(slotName(resource, i), nowNs) > WAKE_LIMIT_NS;
+    private void checkPermits(int number, long nowNs) {
+        String resource = "resource-" + number;
+        int holders = 0;
+        for (int i = 0; i < inside.size(); i++) {
+            holders += inside.get(i).isPermit() && inside.get(i).resource.equals(resource) ? 1 : 0;
         }
-        Set<List<String>> slots = new HashSet<>();
+        if (holders > plan.permitCount) {
+            Set<List<String>> slots = new HashSet<>();
+            inside.stream()
+                    .filter(worker -> worker.isPermit() && worker.resource.equals(resource))
+                    .forEach(worker -> slots.add(worker.resources()));
+            if (slots.size() > plan.permitCount) {
+                violate(slots.size() + " permits of " + plan.permitCount + " are held: " + slots);
+            }
+        }
+        if (plan.isEveryWaiterWoken() && isASlotFree(number, nowNs)) {
+            checkPermitWaiters(resource, nowNs);
+        }
+    }
+
+    private boolean isASlotFree(int number, long nowNs) {
+        int first = number * (1 + plan.permitCount) + 1;
+        for (int i = first; i < first + plan.permitCount; i++) {
+            if (nowNs - freeSinceNs.getOrDefault(lockNames.get(i), nowNs) > WAKE_LIMIT_NS) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void checkPermitWaiters(String resource, long nowNs) {
         for (SimClient client : clients) {
             for (SimWorker worker : client.workers()) {
-                boolean isOne = !client.isGone() && worker.isPermit() && worker.resource.equals(resource);
-                if (isOne && worker.isInside()) {
-                    slots.add(worker.resources());
-                }
-                if (isOne && isSlotFree && plan.isEveryWaiterWoken() && worker.waitedNs(nowNs) > WAKE_LIMIT_NS) {
+                if (!client.isGone() && worker.isPermit() && worker.resource.equals(resource)
+                        && worker.waitedNs(nowNs) > WAKE_LIMIT_NS) {
                     freeSinceNs.keySet().removeIf(name -> name.startsWith(resource));
                     violate(worker + " waits although a permit has been free for " + WAKE_LIMIT_NS / MS + " ms");
                 }
             }
-        }
-        if (slots.size() > plan.permitCount) {
-            violate(slots.size() + " permits of " + plan.permitCount + " are held: " + slots);
         }
     }
 
@@ -470,7 +524,8 @@ public final class Simulation {
             case SLOW_TURNS -> client.slow(soonNs());
             case NO_MEMORY -> client.withoutMemory(soonNs());
             case THROWING_CALLBACKS -> client.throwing(soonNs());
-            case RETRY_AT_ONCE -> client.eager(soonNs());
+            // One retry takes 20 us, and more would cost most of the time of a run.
+            case RETRY_AT_ONCE -> client.eager(world.nowNs() + (20 + random.nextInt(150)) * MS);
             case THROWING_LOG -> logThrowsUntilNs = soonNs();
             case CLOSE_CLIENT -> closeAndReplace(client);
             case KILL_CLIENT -> {
@@ -723,7 +778,9 @@ public final class Simulation {
         }
         world.runMs(plan.isTidy ? tidyMs : plan.maxTtlMs + plan.maxTtlMs / 50 + 3_000 + setBackMs);
         checkKeys();
-        clients.forEach(client -> flightRecords.add(client.redlock().flightRecord()));
+        if (isFlightRecordWanted) {
+            clients.forEach(client -> flightRecords.add(client.redlock().flightRecord()));
+        }
         List.copyOf(clients).forEach(client -> {
             if (!client.isClosing()) {
                 client.close(() -> clients.remove(client));
@@ -761,6 +818,11 @@ public final class Simulation {
 
     // ---- results ---------------------------------------------------------------------------------------------------
 
+    /** Sets a listener that gets each line of the trace. */
+    void onTrace(Consumer<String> listener) {
+        traceListener = listener;
+    }
+
     public long traceHash() {
         return traceHash;
     }
@@ -771,6 +833,12 @@ public final class Simulation {
 
     public Map<String, Integer> counts() {
         return counts;
+    }
+
+    /** Takes the flight records at the end of the run, which is slow. */
+    Simulation withFlightRecords() {
+        isFlightRecordWanted = true;
+        return this;
     }
 
     /** @return the flight records of the clients at the end */

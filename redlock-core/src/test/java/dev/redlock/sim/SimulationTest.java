@@ -13,6 +13,7 @@ import io.netty.util.ResourceLeakDetector;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -23,6 +24,7 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Seeds 1 to 500 of the simulator, and proof that its checks can fail. */
@@ -46,14 +48,24 @@ class SimulationTest {
 
     @Test
     void everySeedRunsClean() {
+        runClean(LongStream.rangeClosed(1, SEEDS).toArray());
+    }
+
+    @Test
+    @Tag("long")
+    void everyKeptSeedRunsClean() throws IOException {
+        runClean(SimCorpus.read().stream().mapToLong(seed -> seed).toArray());
+    }
+
+    private static void runClean(long... seeds) {
         List<String> failures = new ArrayList<>();
-        for (int seed = 1; seed <= SEEDS; seed++) {
+        for (long seed : seeds) {
             Simulation simulation = new Simulation(SimPlan.of(seed)).run();
             if (!simulation.isClean()) {
                 failures.add(simulation.plan + "\n  " + String.join("\n  ", simulation.violations()));
             }
         }
-        assertTrue(failures.isEmpty(), () -> failures.size() + " of " + SEEDS + " seeds failed; replay one with"
+        assertTrue(failures.isEmpty(), () -> failures.size() + " of " + seeds.length + " seeds failed; replay one with"
                 + " -Dsim.seed and SimulationMain\n" + String.join("\n", failures));
     }
 
