@@ -44,11 +44,19 @@ final class FakeReadWrite {
     private Map<String, Long> pruned() {
         Map<String, Long> entries = redis.entries(key);
         redis.read(key);
-        if (entries != null && entries.values().removeIf(score -> Math.abs(score) <= redis.wallMs())) {
+        if (entries != null && entries.entrySet().removeIf(this::isExpired)) {
             write(entries);
             redis.read(key);
         }
         return entries;
+    }
+
+    private boolean isExpired(Map.Entry<String, Long> entry) {
+        boolean isExpired = Math.abs(entry.getValue()) <= redis.wallMs();
+        if (isExpired) {
+            redis.onEntryExpired(entry.getKey());
+        }
+        return isExpired;
     }
 
     private void write(Map<String, Long> entries) {

@@ -70,6 +70,8 @@ public final class FakeRedis {
     private FakeCluster.Member member;
     private final Map<String, Integer> commandCounts = new TreeMap<>();
     private final FakeTracking tracking = new FakeTracking();
+    private Consumer<String> expiryListener = value -> {
+    };
     private LongSupplier activeExpiryMs = () -> ACTIVE_EXPIRY_MS;
     private ExecuteListener listener = (client, command, reply) -> {
     };
@@ -351,10 +353,26 @@ public final class FakeRedis {
     /** The value that a command finds. A key that has expired is deleted by this access. */
     String find(String key) {
         String value = get(key);
-        if (value == null && keys.remove(key) != null) {
+        Key expired = value == null ? keys.remove(key) : null;
+        if (expired != null) {
+            if (expired.entries == null) {
+                expiryListener.accept(expired.value);
+            } else {
+                expired.entries.keySet().forEach(expiryListener);
+            }
             tracking.onChanged(key);
         }
         return value;
+    }
+
+    /** An entry of a sorted set has expired before its key. */
+    void onEntryExpired(String value) {
+        expiryListener.accept(value);
+    }
+
+    /** Sets a listener for the values of keys that expire. */
+    public void expiryListener(Consumer<String> listener) {
+        expiryListener = listener;
     }
 
     /** The value for a read command, which registers a tracking connection. */

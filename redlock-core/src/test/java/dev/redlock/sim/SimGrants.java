@@ -19,6 +19,7 @@ final class SimGrants {
         private long heldAt;
         private long heldNs;
         private long lostAt;
+        private long expiredAt;
     }
 
     /** Returns whether a client does not count a grant of a node, because it has detected a clock jump. */
@@ -59,6 +60,14 @@ final class SimGrants {
         }
     }
 
+    /** A key has expired, and was not deleted before. */
+    void onExpired(int node, String token) {
+        Grant grant = nodes.get(node).get(token);
+        if (grant != null) {
+            grant.expiredAt = ++sequence;
+        }
+    }
+
     /** @return a moment before all commands that are executed from now on */
     long now() {
         return sequence;
@@ -79,8 +88,8 @@ final class SimGrants {
     }
 
     /**
-     * Returns whether lost keys explain two holders: each has the grants of a quorum of trusted nodes, and on every
-     * node that granted both, the key of one of them was lost.
+     * Returns whether lost keys explain two holders: each has the grants of a quorum of trusted nodes, which have not
+     * expired, and on every node that granted both, the key of one of them was lost.
      */
     boolean isExplained(String one, Revocations ones, String other, Revocations others) {
         int oneCount = 0;
@@ -101,7 +110,8 @@ final class SimGrants {
 
     private Grant trusted(int node, String token, Revocations revoke) {
         Grant grant = nodes.get(node).get(token);
-        return grant == null || grant.heldAt == 0 || revoke.isRevoked(node, grant.heldNs) ? null : grant;
+        boolean isExpired = grant != null && grant.expiredAt > grant.heldAt;
+        return grant == null || grant.heldAt == 0 || isExpired || revoke.isRevoked(node, grant.heldNs) ? null : grant;
     }
 
     private static boolean isLost(Grant grant) {

@@ -10,7 +10,7 @@ class SimGrantsTest {
 
     /**
      * The events on each node, in order: {@code a} and {@code b} grant the lock to a or b, {@code x} loses the key of
-     * a, {@code p} is an extension of a that sets the key again, {@code e} one that finds it, {@code f} one of a
+     * a, at {@code y} it expires, {@code p} is an extension of a that sets the key again, {@code e} one that finds it, {@code f} one of a
      * thrifty client that sets it; at {@code j} the client of a detects a clock jump.
      */
     @ParameterizedTest
@@ -30,7 +30,10 @@ class SimGrantsTest {
         "a,   fxb, b,  true,  a node that was never asked has granted",
         "a,   axfxb, '', false, a node that was asked has not",
         "axb, ajb, a,  true,  a revoked grant does not count",
-        "axb, ajb, '', false, so its quorum is missing"})
+        "axb, ajb, '', false, so its quorum is missing",
+        "a,   ayb, axb, true, a grant that has expired does not count, as after an extension that did not arrive",
+        "'',  ayb, axb, false, so its quorum is missing",
+        "a,   ayeb, axb, false, but it was extended afterwards"})
     void lostKeysExplainTwoHolders(String first, String second, String third,
             boolean isExplained, String why) {
         assertEquals(isExplained, explained(first, second, third), why);
@@ -43,6 +46,7 @@ class SimGrantsTest {
                 switch (event) {
                     case 'a', 'b' -> grants.onExecuted(i, "acquire", String.valueOf(event), 1, 0, false);
                     case 'x' -> grants.onLost(i, "a");
+                    case 'y' -> grants.onExpired(i, "a");
                     case 'p' -> grants.onExecuted(i, "extend", "a", 2, 0, false);
                     case 'f' -> grants.onExecuted(i, "extend", "a", 2, 0, true);
                     case 'e' -> grants.onExecuted(i, "extend", "a", 1, 0, false);

@@ -112,6 +112,7 @@ public final class Simulation {
         node.executeLate(plan.isLateExecuted);
         node.redis().shortening(plan.isShorteningOnNodes);
         node.redis().trackedKeysMax(plan.trackedKeysMax);
+        node.redis().expiryListener(token -> grants.onExpired(index, token));
         node.redis().activeExpiry(() -> plan.activeExpiryMsMax < 0 ? -1 : random.nextInt(plan.activeExpiryMsMax + 1));
         if (plan.isFreshAtStart) {
             node.redis().uptime(0);
@@ -195,7 +196,8 @@ public final class Simulation {
     /** A worker whose process lost a lock sometimes releases the other locks of that process. */
     void onLost(SimWorker loser) {
         if (random.nextInt(3) == 0) {
-            for (SimClient client : clients) {
+            // A release may take so long that clients end meanwhile.
+            for (SimClient client : List.copyOf(clients)) {
                 if (client.workers().contains(loser)) {
                     client.workers().stream().filter(worker -> worker != loser).forEach(SimWorker::onOtherLeaseLost);
                 }
