@@ -156,6 +156,30 @@ class SemaphoreWaitersTest extends VirtualTest {
         assertEquals(0, client.redlock().counters().backstopCount());
     }
 
+    /** The doorkeeper pushes the next change of each slot, also of the one that it has refused. */
+    @Test
+    void aReleaseCostsEachWaitingClientOneRefusalAndNoSearch() {
+        for (long waitMs : new long[]{5, 200}) {
+            List<Lease> leases = permits(slowLinks(), 4, 4);
+            List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                waiting.addAll(waiters(client(), 1, 4));
+            }
+            world.runMs(waitMs);
+            for (int i = 0; i < 3; i++) {
+                int searches = searches();
+                int attempts = attempts();
+                leases.get(i).releaseAsync();
+                world.runMs(5);
+                assertEquals(i + 1, doneCount(waiting));
+                assertEquals(3 + 2 - i, attempts() - attempts, "commands of one permit and of the refusals");
+                assertEquals(searches, searches(), "after " + waitMs + " ms, release " + i);
+            }
+            nothingIsLeft();
+            world = null;
+        }
+    }
+
     @Test
     void localReleasesServeSeveralWaitersInOneRoundTrip() {
         VirtualWorld.Client client = slowLinks();

@@ -64,25 +64,25 @@ final class PermitFollowers {
         }
     }
 
-    /** Takes the best hint, and sets the plan for it; null if an attempt would probably be refused. */
+    /** Takes the best hint, and sets the plan for it; null, and no change, if an attempt would probably be refused. */
     LockKey nextSlot(WaitQueue queue, PendingAcquire pending) {
         SlotHints hints = queue.hints;
         int number = takeUnused(queue.key, hints.pushed);
-        pending.isSlotPushed = number >= 0;
         if (number >= 0) {
-            pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
-            return queue.key.slotKey(number);
+            return chosen(pending, queue.key.slotKey(number), PendingAcquire.Plan.DOORKEEPER_FIRST);
         }
         number = takeUnused(queue.key, hints.found);
         if (number >= 0) {
-            pending.plan = PendingAcquire.Plan.ALL;
-            return queue.key.slotKey(number);
+            return chosen(pending, queue.key.slotKey(number), PendingAcquire.Plan.ALL);
         }
         LockKey guessed = mayGuess(queue) ? permits.unusedSlot(queue.key) : null;
-        if (guessed != null) {
-            pending.plan = PendingAcquire.Plan.UNCONTENDED;
-        }
-        return guessed;
+        return guessed == null ? null : chosen(pending, guessed, PendingAcquire.Plan.UNCONTENDED);
+    }
+
+    private static LockKey chosen(PendingAcquire pending, LockKey slot, PendingAcquire.Plan plan) {
+        pending.isSlotPushed = plan == PendingAcquire.Plan.DOORKEEPER_FIRST;
+        pending.plan = plan;
+        return slot;
     }
 
     /** While nobody competes, each round of attempts may be as large as all earlier ones together. */
