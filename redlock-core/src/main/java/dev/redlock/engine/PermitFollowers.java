@@ -149,8 +149,9 @@ final class PermitFollowers {
         if (reason != AcquireOutcome.Kind.CONTENDED) {
             queue.hints.forget();
         }
-        // Without a grant, the nodes that refused push the next change, or the slot was only guessed.
-        if (pending.lease.grantedCount() > 0 || pending.lease.refusedCount() == 0) {
+        // Nodes that refuse push the next change, or the slot was only guessed. Other nodes may have used up their push.
+        LeaseHandle votes = pending.lease;
+        if (votes.grantedCount() + votes.failedCount() + votes.unknownCount() > 0) {
             searchSoon(queue);
         }
         conductor.scheduler().queueAgain(pending, reason);
