@@ -75,6 +75,11 @@ final class SimClocks {
         nodes[node].isUptimeWrong = isUptimeWrong;
     }
 
+    /** @return the time of the last forward step of a node's clock */
+    long jumpedNs(int node) {
+        return nodes[node].jumpedNs;
+    }
+
     long steppedMs(int node) {
         return nodes[node].steppedMs;
     }

@@ -60,10 +60,13 @@ final class SimGrants {
         }
     }
 
-    /** A key has expired, and was not deleted before. */
-    void onExpired(int node, String token) {
+    /**
+     * A key has expired, and was not deleted before. Its client may not know yet that it has expired too early, after a
+     * jump of the node's clock, so it counts until then.
+     */
+    void onExpired(int node, String token, long jumpedNs) {
         Grant grant = nodes.get(node).get(token);
-        if (grant != null) {
+        if (grant != null && grant.heldNs > jumpedNs) {
             grant.expiredAt = ++sequence;
         }
     }

@@ -10,8 +10,9 @@ class SimGrantsTest {
 
     /**
      * The events on each node, in order: {@code a} and {@code b} grant the lock to a or b, {@code x} loses the key of
-     * a, at {@code y} it expires, {@code p} is an extension of a that sets the key again, {@code e} one that finds it, {@code f} one of a
-     * thrifty client that sets it; at {@code j} the client of a detects a clock jump.
+     * a, at {@code y} it expires, at {@code z} it does after a clock jump, {@code p} is an extension of a that sets the
+     * key again, {@code e} one that finds it, {@code f} one of a thrifty client that sets it; at {@code j} the client of
+     * a detects a clock jump.
      */
     @ParameterizedTest
     @CsvSource({
@@ -33,7 +34,9 @@ class SimGrantsTest {
         "axb, ajb, '', false, so its quorum is missing",
         "a,   ayb, axb, true, a grant that has expired does not count, as after an extension that did not arrive",
         "'',  ayb, axb, false, so its quorum is missing",
-        "a,   ayeb, axb, false, but it was extended afterwards"})
+        "a,   ayeb, axb, false, but it was extended afterwards",
+        "'',  azjb, axb, false, nor one that has expired early, when its client knows",
+        "az,  b,   axb, true, but before"})
     void lostKeysExplainTwoHolders(String first, String second, String third,
             boolean isExplained, String why) {
         assertEquals(isExplained, explained(first, second, third), why);
@@ -46,7 +49,8 @@ class SimGrantsTest {
                 switch (event) {
                     case 'a', 'b' -> grants.onExecuted(i, "acquire", String.valueOf(event), 1, 0, false);
                     case 'x' -> grants.onLost(i, "a");
-                    case 'y' -> grants.onExpired(i, "a");
+                    case 'y' -> grants.onExpired(i, "a", -1);
+                    case 'z' -> grants.onExpired(i, "a", 0);
                     case 'p' -> grants.onExecuted(i, "extend", "a", 2, 0, false);
                     case 'f' -> grants.onExecuted(i, "extend", "a", 2, 0, true);
                     case 'e' -> grants.onExecuted(i, "extend", "a", 1, 0, false);

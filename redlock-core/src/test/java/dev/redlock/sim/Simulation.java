@@ -112,7 +112,7 @@ public final class Simulation {
         node.executeLate(plan.isLateExecuted);
         node.redis().shortening(plan.isShorteningOnNodes);
         node.redis().trackedKeysMax(plan.trackedKeysMax);
-        node.redis().expiryListener(token -> grants.onExpired(index, token));
+        node.redis().expiryListener(token -> grants.onExpired(index, token, clocks.jumpedNs(index)));
         node.redis().activeExpiry(() -> plan.activeExpiryMsMax < 0 ? -1 : random.nextInt(plan.activeExpiryMsMax + 1));
         if (plan.isFreshAtStart) {
             node.redis().uptime(0);
