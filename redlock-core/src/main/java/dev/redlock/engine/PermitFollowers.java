@@ -149,7 +149,7 @@ final class PermitFollowers {
         if (reason != AcquireOutcome.Kind.CONTENDED) {
             queue.hints.forget();
         }
-        // Nodes that refuse push the next change, or the slot was only guessed. Other nodes may have used up their push.
+        // Nodes that refuse push the next change, or the slot was guessed. Other nodes may have used up their push.
         LeaseHandle votes = pending.lease;
         if (votes.grantedCount() + votes.failedCount() + votes.unknownCount() > 0) {
             searchSoon(queue);

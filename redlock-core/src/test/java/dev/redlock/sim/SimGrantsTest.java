@@ -11,8 +11,8 @@ class SimGrantsTest {
     /**
      * The events on each node, in order: {@code a} and {@code b} grant the lock to a or b, {@code x} loses the key of
      * a, at {@code y} it expires, at {@code z} it does after a clock jump, {@code p} is an extension of a that sets the
-     * key again, {@code e} one that finds it, {@code f} one of a thrifty client that sets it; at {@code j} the client of
-     * a detects a clock jump.
+     * key again, {@code e} one that finds it, {@code f} one of a thrifty client that sets it; at {@code j} the client
+     * of a detects a clock jump.
      */
     @ParameterizedTest
     @CsvSource({
