@@ -520,4 +520,56 @@ class ThriftyQuorumsTest extends VirtualTest {
         assertEquals(0, keyCount());
         assertEquals(2 * QUORUM, commands(client));
     }
+
+    /** The node that searches has the key of each slot in use: else it would name slots that are not free. */
+    @Test
+    void theLastFreePermitIsFound() {
+        VirtualWorld.Client one = thriftyWorld();
+        VirtualWorld.Client other = client(thrifty());
+        AcquireOptions permit = options().forPermitOf(5);
+        for (int round = 0; round < 100; round++) {
+            List<Lease> leases = new ArrayList<>();
+            for (int i = 0; i < 5; i++) {
+                leases.add(acquired(acquire(i % 2 == 0 ? one : other, permit)));
+                world.runUntilNs(world.nowNs() + SLICE_NS / 3);
+            }
+            leases.forEach(this::release);
+            world.runMs(1);
+        }
+    }
+
+    @Test
+    void aWaiterForAPermitWaitsForItsPush() {
+        VirtualWorld.Client holder = thriftyWorld();
+        AcquireOptions permit = options().forPermitOf(5);
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            leases.add(acquired(acquire(holder, permit)));
+            world.runUntilNs(world.nowNs() + SLICE_NS);
+        }
+        VirtualWorld.Client waiter = client(thrifty());
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(waiter, permit.waitUpTo(Duration.ofSeconds(30)));
+        world.runMs(200);
+        assertTrue(waiter.redlock().counters().contendedAttemptCount() <= 2, waiter.redlock().counters()::toString);
+        leases.get(3).releaseAsync();
+        world.runMs(5);
+        acquired(waiting.join());
+    }
+
+    /** Without wake-ups a random node searches: one of those that attempts ask. */
+    @Test
+    void oneSearchSeesThatNoPermitIsFree() {
+        world = new VirtualWorld(NODES);
+        VirtualWorld.Client holder = client(thrifty().wakeUpKeysMax(0));
+        VirtualWorld.Client other = client(thrifty().wakeUpKeysMax(0));
+        AcquireOptions permit = options().forPermitOf(5);
+        for (int i = 0; i < 5; i++) {
+            acquired(acquire(holder, permit));
+        }
+        for (int i = 0; i < 30; i++) {
+            AcquireOutcome outcome = acquire(other, permit);
+            assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind());
+            assertEquals(2, outcome.attemptCount(), "one refusal and one search");
+        }
+    }
 }

@@ -92,7 +92,9 @@ final class AcquireOperation {
         if (!conductor.config().isThrifty() || pending.plan == PendingAcquire.Plan.ALL) {
             return all;
         }
-        boolean isOrderOfResource = claim.isFenced || pending.plan != PendingAcquire.Plan.UNCONTENDED;
+        // A search for a permit asks one node, which must have the key of each slot in use.
+        boolean isOrderOfResource = claim.isFenced || pending.plan != PendingAcquire.Plan.UNCONTENDED
+                || pending.lease.key.kind() == LockKind.PERMIT;
         return isOrderOfResource ? conductor.firstVoters().of(key) : conductor.firstVoters().at(t1Ns, key);
     }
 

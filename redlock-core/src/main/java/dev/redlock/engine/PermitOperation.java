@@ -285,13 +285,14 @@ final class PermitOperation {
         conductor.fanOut().send(claim, CommandKind.REMAINING_TTL, 0, 1L << nodeIndex);
     }
 
-    /** Chooses the node that searches: the doorkeeper, or a random one of those that vote. */
+    /** Chooses the node that searches: the doorkeeper, or a random one of those that vote and are asked for permits. */
     private int nodeFor(Claim claim, boolean isDoubted) {
         int doorkeeper = conductor.doorkeeper().of(claim.key);
         if (doorkeeper != Doorkeeper.NONE && !isDoubted) {
             return doorkeeper;
         }
         long voting = conductor.votingMask(claim);
+        voting &= conductor.config().isThrifty() ? conductor.firstVoters().of(claim.key) : voting;
         for (int skipped = voting == 0 ? 0 : random.nextInt(Long.bitCount(voting)); skipped > 0; skipped--) {
             voting &= voting - 1;
         }
