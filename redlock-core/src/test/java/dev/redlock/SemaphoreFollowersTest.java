@@ -170,4 +170,34 @@ class SemaphoreFollowersTest extends VirtualTest {
         assertEquals(before + 1, others.get(0).redis().commandCount("acquire"), "only the head tries one of them");
         own.forEach(lease -> assertTrue(lease.isHeld()));
     }
+
+    /**
+     * The client reads three pushes at once: of a slot for each waiter, and of a slot that it has, which makes it forget
+     * the first one. The slot that it still asks for is refused, and it must not rely on a push of the forgotten one.
+     */
+    @Test
+    void aPushThatIsForgottenIsReplacedByASearch() {
+        slowLinks();
+        Lease own = acquired(acquire(client, permitOf(3)));
+        VirtualWorld.Client holder = client();
+        VirtualWorld.Client next = client();
+        List<Lease> leases = List.of(acquired(acquire(holder, permitOf(3))), acquired(acquire(holder, permitOf(3))));
+        String forgotten = slotOf(leases.get(0));
+        findDoorkeeper(3);
+        for (int i = 0; i < 2; i++) {
+            waiting.add(acquireAsync(client, permitOf(3).waitUpTo(WAIT)));
+        }
+        world.runMs(5);
+        client.pause();
+        leases.forEach(Lease::releaseAsync);
+        runUs(150);
+        doorkeeper.redis().delete(slotOf(own));
+        List<Lease> taken = List.of(acquired(acquire(next, permitOf(3))), acquired(acquire(next, permitOf(3))));
+        client.resume();
+        world.runMs(5);
+        assertFalse(waiting.get(0).isDone() || waiting.get(1).isDone());
+        taken.stream().filter(lease -> slotOf(lease).equals(forgotten)).findFirst().orElseThrow().releaseAsync();
+        free = forgotten;
+        assertPermitSoon("forgotten");
+    }
 }

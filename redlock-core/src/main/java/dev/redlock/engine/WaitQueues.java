@@ -406,6 +406,8 @@ final class WaitQueues {
         }
         if (isOtherSlot) {
             hints.slot = null;
+            // Also after an attempt for a slot that a waiter behind the head was to ask for.
+            head.hasSearched = false;
         } else if (!isWoken && !isSearching && !queue.isPausing) {
             hints.slot = queue.key.slotKey(number);
             hints.isSlotPushed = true;
