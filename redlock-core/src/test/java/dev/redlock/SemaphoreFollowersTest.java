@@ -200,4 +200,25 @@ class SemaphoreFollowersTest extends VirtualTest {
         free = forgotten;
         assertPermitSoon("forgotten");
     }
+
+    /** A node has lost the key of a permit, so the head asks for it while the client still has it. */
+    @Test
+    void aReleasedSlotThatTheHeadAsksForIsAskedForOnce() {
+        slowLinks();
+        Lease own = acquired(acquire(client, permitOf(1)));
+        free = slotOf(own);
+        findDoorkeeper(1);
+        for (int i = 0; i < 2; i++) {
+            waiting.add(acquireAsync(client, permitOf(1).waitUpTo(WAIT)));
+        }
+        world.runMs(5);
+        FakeRedis other = others.get(0).redis();
+        int before = other.commandCount("acquire") + other.commandCount("SET NX");
+        doorkeeper.redis().delete(free);
+        runUs(350);
+        own.releaseAsync();
+        runUs(130);
+        assertEquals(before + 1, other.commandCount("acquire") + other.commandCount("SET NX"));
+        assertPermitSoon("released");
+    }
 }
