@@ -1,0 +1,315 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Threads block on a lease while the thread of the test runs the event loop, step by step and in virtual time. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class BlockedCallersTest extends VirtualTest {
+
+    private static final Duration LONGER = Duration.ofSeconds(20);
+
+    private final List<Thread> threads = new ArrayList<>();
+
+    /** A call in another thread. */
+    private final class Call<T> {
+        private final FutureTask<T> task;
+        private final Thread thread;
+
+        Call(Callable<T> call) {
+            task = new FutureTask<>(call);
+            thread = new Thread(task, "caller");
+            thread.setDaemon(true);
+            threads.add(thread);
+            thread.start();
+        }
+
+        /** Waits until the thread is blocked, without a time limit or with one. */
+        Call<T> awaitBlocked(Thread.State state) {
+            Await.until(() -> "blocked, it is " + thread.getState(), () -> thread.getState() == state);
+            assertFalse(task.isDone(), "the call has not returned");
+            return this;
+        }
+
+        Call<T> awaitBlocked() {
+            return awaitBlocked(Thread.State.WAITING);
+        }
+
+        T result() throws InterruptedException {
+            try {
+                return task.get(10, TimeUnit.SECONDS);
+            } catch (ExecutionException e) {
+                throw new AssertionError(e.getCause());
+            } catch (java.util.concurrent.TimeoutException e) {
+                throw new AssertionError("the caller was not woken", e);
+            }
+        }
+    }
+
+    @AfterEach
+    void noCallIsLeft() throws InterruptedException {
+        for (Thread thread : threads) {
+            thread.join(10_000);
+            assertFalse(thread.isAlive(), "every call has returned");
+        }
+    }
+
+    @Test
+    void aBlockedAcquireIsWokenByItsOutcome() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        Call<AcquireOutcome> acquire = new Call<>(() -> client.redlock().acquire("orders", options())).awaitBlocked();
+        world.runMs(5);
+        assertEquals(AcquireOutcome.Kind.ACQUIRED, acquire.result().kind(), "outcome");
+        assertEquals(3, keyCount(), "keys");
+    }
+
+    @Test
+    void aBlockedReleaseIsWokenByItsOutcome() throws InterruptedException {
+        Lease lease = lease(world(3));
+        Call<ReleaseOutcome> release = new Call<>(lease::release).awaitBlocked();
+        assertEquals(LeaseState.HELD, lease.state(), "the loop has not taken the request");
+        world.runMs(5);
+        assertEquals(ReleaseOutcome.RELEASED, release.result(), "outcome");
+        assertEquals(LeaseState.RELEASED, lease.state(), "state");
+        assertEquals(0, keyCount(), "keys");
+        assertEquals(ReleaseOutcome.RELEASED, new Call<>(lease::release).result(), "the outcome is returned again");
+    }
+
+    @Test
+    void aBlockedExtendIsWokenByItsOutcome() throws InterruptedException {
+        Lease lease = lease(world(3));
+        Call<ExtendOutcome> extend = new Call<>(() -> lease.extend(LONGER)).awaitBlocked();
+        world.runMs(5);
+        assertEquals(ExtendOutcome.EXTENDED, extend.result(), "outcome");
+        assertTrue(lease.remainingValidityNs() > TTL.toNanos(), "longer than the first ttl");
+    }
+
+    @Test
+    void closeWaitsForTheRelease() throws InterruptedException {
+        Lease lease = lease(world(3));
+        Call<LeaseState> close = new Call<>(() -> {
+            lease.close();
+            return lease.state();
+        }).awaitBlocked();
+        world.runMs(5);
+        assertEquals(LeaseState.RELEASED, close.result(), "when close returned");
+        assertEquals(0, keyCount(), "keys");
+    }
+
+    @Test
+    void closeWaitsForAReleaseInProgress() throws InterruptedException {
+        Lease lease = lease(world(3));
+        eachNode(node -> node.pause());
+        var released = lease.releaseAsync().toCompletableFuture();
+        assertEquals(LeaseState.RELEASING, lease.state(), "in progress");
+        Call<LeaseState> close = new Call<>(() -> {
+            lease.close();
+            return lease.state();
+        }).awaitBlocked();
+        Call<ReleaseOutcome> release = new Call<>(lease::release).awaitBlocked(Thread.State.TIMED_WAITING);
+        eachNode(node -> node.resume());
+        world.runMs(5);
+        assertEquals(LeaseState.RELEASED, close.result(), "when close returned");
+        assertEquals(ReleaseOutcome.RELEASED, release.result(), "the second one has the outcome of the first");
+        assertEquals(ReleaseOutcome.RELEASED, released.getNow(null), "the first one");
+    }
+
+    @Test
+    void closeInAnotherThreadCancelsAnAcquisitionWithoutWaiting() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        Lease lease = client.redlock().newLease();
+        List<AcquireOutcome.Kind> kinds = new ArrayList<>();
+        eachNode(node -> node.pause());
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options(), lease, outcome -> kinds.add(outcome.kind()));
+        new Call<>(() -> {
+            lease.close();
+            return true;
+        }).result();
+        eachNode(node -> node.resume());
+        world.runMs(100);
+        assertEquals(List.of(AcquireOutcome.Kind.CANCELLED), kinds, "outcome");
+        assertEquals(0, keyCount(), "rolled back");
+    }
+
+    @Test
+    void closeOfAnIdleOrReleasedLeaseReturns() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        Lease idle = client.redlock().newLease();
+        Lease released = lease(client);
+        release(released);
+        new Call<>(() -> {
+            idle.close();
+            released.close();
+            return true;
+        }).result();
+        assertEquals(LeaseState.IDLE, idle.state(), "never used");
+        assertEquals(ReleaseOutcome.EXPIRED, new Call<>(idle::release).result(), "nothing was held");
+    }
+
+    /** One field holds the first waiter; the second one polls. */
+    @Test
+    void twoBlockedCallersBothReturn() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
+        long sentBefore = client.redlock().counters().commandCount();
+        Call<ReleaseOutcome> first = new Call<>(lease::release).awaitBlocked();
+        Call<ReleaseOutcome> second = new Call<>(lease::release).awaitBlocked(Thread.State.TIMED_WAITING);
+        world.runMs(5);
+        assertEquals(ReleaseOutcome.RELEASED, first.result(), "the first");
+        assertEquals(ReleaseOutcome.RELEASED, second.result(), "the second");
+        assertEquals(3, client.redlock().counters().commandCount() - sentBefore, "one release to each node");
+    }
+
+    /** The second waiter does not take the place of the first, and the next one to block is the first again. */
+    @Test
+    void aLaterCallerIsWokenToo() throws InterruptedException {
+        Lease lease = lease(world(3));
+        for (int i = 0; i < 3; i++) {
+            Call<ExtendOutcome> extend = new Call<>(() -> lease.extend(TTL)).awaitBlocked();
+            world.runMs(5);
+            assertEquals(ExtendOutcome.EXTENDED, extend.result(), "extension");
+        }
+        Call<ReleaseOutcome> release = new Call<>(lease::release).awaitBlocked();
+        world.runMs(5);
+        assertEquals(ReleaseOutcome.RELEASED, release.result(), "release");
+    }
+
+    @Test
+    void anInterruptDoesNotEndAReleaseAndIsKept() throws InterruptedException {
+        Lease lease = lease(world(3));
+        AtomicInteger interrupted = new AtomicInteger();
+        Call<ReleaseOutcome> release = new Call<>(() -> {
+            ReleaseOutcome outcome = lease.release();
+            interrupted.set(Thread.interrupted() ? 1 : -1);
+            return outcome;
+        }).awaitBlocked();
+        release.thread.interrupt();
+        Await.until("the flag is cleared while the caller waits", () -> !release.thread.isInterrupted());
+        release.awaitBlocked();
+        world.runMs(5);
+        assertEquals(ReleaseOutcome.RELEASED, release.result(), "outcome");
+        assertEquals(1, interrupted.get(), "the flag is set again");
+        Call<ExtendOutcome> extend = new Call<>(() -> {
+            ExtendOutcome outcome = lease.extend(TTL);
+            interrupted.set(Thread.interrupted() ? 1 : -1);
+            return outcome;
+        });
+        Await.until("the request is there", () -> {
+            world.runMs(1);
+            return extend.task.isDone();
+        });
+        assertEquals(ExtendOutcome.NOT_HELD, extend.result(), "released");
+        assertEquals(-1, interrupted.get(), "no interrupt");
+    }
+
+    @Test
+    void anInterruptEndsAnAcquireAndRollsItBack() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        Call<String> acquire = new Call<>(() -> {
+            InterruptedException thrown = assertThrows(InterruptedException.class,
+                    () -> client.redlock().acquire("orders", options()));
+            assertFalse(Thread.currentThread().isInterrupted(), "the exception replaces the flag");
+            return thrown.getMessage();
+        }).awaitBlocked();
+        eachNode(node -> node.pause());
+        world.settle();
+        acquire.thread.interrupt();
+        assertTrue(acquire.result().contains("rolled back"), "message");
+        eachNode(node -> node.resume());
+        world.runMs(100);
+        assertEquals(0, keyCount(), "rolled back");
+    }
+
+    @Test
+    void aThreadThatIsInterruptedBeforeTheCallSendsNothing() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        Call<Exception> acquire = new Call<>(() -> {
+            Thread.currentThread().interrupt();
+            return assertThrows(InterruptedException.class, () -> client.redlock().acquire("orders", options()));
+        });
+        assertInstanceOf(InterruptedException.class, acquire.result(), "thrown");
+        world.runMs(5);
+        assertEquals(0, keyCount(), "nothing was sent");
+    }
+
+    /** Virtual time stands still, so the caller spins until the outcome, and reads the clock meanwhile. */
+    @Test
+    void aSpinningCallerSeesItsOutcomeWithoutParking() throws InterruptedException {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().blockingSpin(Duration.ofMillis(1)));
+        Lease lease = lease(client);
+        AtomicInteger readCount = new AtomicInteger();
+        client.clockListener(() -> {
+            if (Thread.currentThread().getName().equals("caller")) {
+                readCount.incrementAndGet();
+            }
+        });
+        Call<ReleaseOutcome> release = new Call<>(lease::release);
+        Await.until("it spins", () -> readCount.get() > 100);
+        assertNotEquals(Thread.State.WAITING, release.thread.getState(), "not parked");
+        world.runMs(1);
+        assertEquals(ReleaseOutcome.RELEASED, release.result(), "outcome");
+    }
+
+    @Test
+    void aCallerParksAfterItsSpin() throws InterruptedException {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().blockingSpin(Duration.ofMillis(1)));
+        Lease lease = lease(client);
+        AtomicInteger readCount = new AtomicInteger();
+        client.clockListener(() -> {
+            if (Thread.currentThread().getName().equals("caller")) {
+                readCount.incrementAndGet();
+            }
+        });
+        Call<ReleaseOutcome> release = new Call<>(lease::release);
+        Await.until("it spins", () -> readCount.get() > 100);
+        world.pass(1_000_000);
+        int before = readCount.get();
+        Await.until("it still spins at the end of its time", () -> readCount.get() > before + 100);
+        world.pass(1);
+        release.awaitBlocked();
+        world.runMs(5);
+        assertEquals(ReleaseOutcome.RELEASED, release.result(), "outcome");
+    }
+
+    /** Both requests of two threads wait for the same turn: the extension runs first, then the release ends it. */
+    @Test
+    void requestsOfTwoThreadsRunInOneTurn() throws InterruptedException {
+        Lease lease = lease(world(3));
+        Call<ReleaseOutcome> release = new Call<>(lease::release).awaitBlocked();
+        Call<ExtendOutcome> extend = new Call<>(() -> lease.extend(LONGER)).awaitBlocked(Thread.State.TIMED_WAITING);
+        world.runMs(5);
+        assertEquals(ReleaseOutcome.RELEASED, release.result(), "release");
+        assertEquals(ExtendOutcome.NOT_HELD, extend.result(), "extension");
+        assertEquals(0, keyCount(), "keys");
+    }
+
+    @Test
+    void aRequestThatIsNotTakenYetIsInProgress() throws InterruptedException {
+        Lease lease = lease(world(3));
+        Call<ExtendOutcome> first = new Call<>(() -> lease.extend(LONGER)).awaitBlocked();
+        assertThrows(IllegalStateException.class, () -> lease.extendAsync(TTL), "a second extension");
+        world.runMs(5);
+        assertEquals(ExtendOutcome.EXTENDED, first.result(), "the first one is unchanged");
+        assertTrue(lease.remainingValidityNs() > TTL.toNanos(), "by its own ttl");
+    }
+}
