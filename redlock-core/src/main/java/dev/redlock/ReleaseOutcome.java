@@ -12,6 +12,9 @@ public enum ReleaseOutcome {
     EXPIRED,
     /** The lock stays until {@link AcquireOptions#holdAtLeast} has passed; then the client releases it. */
     KEPT,
-    /** Too few nodes answered. Remaining keys are deleted when the nodes come back, or expire. */
+    /**
+     * Too few nodes answered. Remaining keys are deleted when the nodes come back, or expire. Also if another thread
+     * has released and reused the lease before a blocking release returned.
+     */
     UNKNOWN
 }

@@ -182,8 +182,11 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         return this;
     }
 
+    /** A handle that another thread reserves for its first acquisition has no conductor yet: this call precedes it. */
     void cancel() {
-        submit(CANCEL);
+        if (conductor() != null) {
+            submit(CANCEL);
+        }
     }
 
     // ---- releasing --------------------------------------------------------------------------------------------------
@@ -198,7 +201,11 @@ public final class LeaseHandle extends AcquireResult implements Lease {
             await(Awaited.RELEASED, use, false, conductor());
         }
         ReleaseOutcome outcome = releaseOutcome;
-        return outcome == null ? ReleaseOutcome.EXPIRED : outcome;
+        if (outcome != null) {
+            return outcome;
+        }
+        // Another thread may have released and reused the lease meanwhile, which clears the outcome.
+        return useCount() == use ? ReleaseOutcome.EXPIRED : ReleaseOutcome.UNKNOWN;
     }
 
     @Override
