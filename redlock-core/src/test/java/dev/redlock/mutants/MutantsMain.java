@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Applies the mutants of {@code safety-mutants.txt} one by one, and runs the tests that must kill each, in a JVM of its
- * own. Fails if a mutant survives, or if a test fails without a mutant. {@code -Dmutants.first} and
- * {@code -Dmutants.last} choose a part of the list, from 1.
+ * own. Fails if a mutant survives, or if a test fails without a mutant. {@code -Dmutants.list} names another list;
+ * {@code -Dmutants.first} and {@code -Dmutants.last} choose a part of it, from 1.
  */
 public final class MutantsMain {
     private static final Path MODULE = Path.of("").toAbsolutePath();
@@ -24,7 +24,7 @@ public final class MutantsMain {
     }
 
     public static void main(String[] args) throws Exception {
-        List<Mutant> all = Mutant.list("safety-mutants.txt");
+        List<Mutant> all = Mutant.list(System.getProperty("mutants.list", "safety-mutants.txt"));
         int first = Integer.getInteger("mutants.first", 1);
         int last = Math.min(all.size(), Integer.getInteger("mutants.last", all.size()));
         List<Mutant> mutants = all.subList(first - 1, last);
@@ -59,7 +59,7 @@ public final class MutantsMain {
                 classes + File.pathSeparator + System.getProperty("java.class.path"),
                 "org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--details=summary",
                 "--fail-if-no-tests"));
-        tests.forEach(test -> command.addAll(List.of("--select-class", test)));
+        tests.forEach(test -> command.addAll(List.of(test.contains("#") ? "--select-method" : "--select-class", test)));
         Process process = new ProcessBuilder(command).directory(MODULE.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())

@@ -19,10 +19,12 @@ import org.junit.jupiter.api.io.TempDir;
 /** The lists of mutants fit the sources. {@link MutantsMain} runs them. */
 class MutantsTest {
     private static final int MUTANTS_MIN = 40;
+    private static final List<String> LISTS = List.of("safety-mutants.txt", "seeded-faults.txt",
+            "lincheck-faults.txt");
 
     @Test
     void everyMutantChangesItsFile() throws IOException {
-        for (String list : List.of("safety-mutants.txt", "seeded-faults.txt")) {
+        for (String list : LISTS) {
             for (Mutant mutant : Mutant.list(list)) {
                 String source = Files.readString(Path.of(mutant.file()));
                 assertNotEquals(source, assertDoesNotThrow(() -> mutant.applyTo(source)), mutant.name());
@@ -34,7 +36,7 @@ class MutantsTest {
     @Test
     @Tag("long")
     void everyMutantCompiles(@TempDir Path folder) throws IOException {
-        for (String list : List.of("safety-mutants.txt", "seeded-faults.txt")) {
+        for (String list : LISTS) {
             int index = 0;
             for (Mutant mutant : Mutant.list(list)) {
                 Path own = Files.createDirectories(folder.resolve(list).resolve(Integer.toString(index++)));

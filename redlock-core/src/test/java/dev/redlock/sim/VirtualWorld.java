@@ -8,8 +8,9 @@ import io.netty.channel.local.LocalAddress;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.util.concurrent.MockTicker;
 import io.netty.util.concurrent.Ticker;
-import java.util.ArrayDeque;
+import java.lang.reflect.Field;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -74,9 +76,37 @@ public final class VirtualWorld implements Timeline {
             }
         }
 
+        void owner(Thread thread) {
+            OwningThread.set(this, thread);
+        }
+
         /** Returns the nanoseconds until the next scheduled task; -1 if there is none. */
         long delayNs() {
             return nextScheduledTaskNano();
+        }
+    }
+
+    /** Access to the thread of a loop, which Netty lets nobody change. Loaded by tests alone that change it. */
+    private static final class OwningThread {
+        private static final Field FIELD = field();
+
+        private static Field field() {
+            try {
+                Field field = ManualIoEventLoop.class.getDeclaredField("owningThread");
+                field.setAccessible(true);
+                return field;
+            } catch (NoSuchFieldException e) {
+                throw new ExceptionInInitializerError(e);
+            }
+        }
+
+        @SuppressWarnings("unchecked")
+        static void set(ManualIoEventLoop loop, Thread thread) {
+            try {
+                ((AtomicReference<Thread>) FIELD.get(loop)).set(thread);
+            } catch (IllegalAccessException e) {
+                throw new IllegalStateException(e);
+            }
         }
     }
 
@@ -344,6 +374,12 @@ public final class VirtualWorld implements Timeline {
             events.poll().task.run();
         }
         return true;
+    }
+
+    /** Makes a thread the one of all loops; null for none. Only the thread of the loops runs the world. */
+    public void owner(Thread thread) {
+        nodeLoop.owner(thread);
+        clients.forEach(client -> client.loop.owner(thread));
     }
 
     /** Lets time pass in the middle of a turn, without other events. */
