@@ -172,7 +172,7 @@ class SemaphoreFollowersTest extends VirtualTest {
     }
 
     /**
-     * The client reads three pushes at once: of a slot for each waiter, and of a slot that it has, which makes it forget
+     * The client reads three pushes at once: of a slot for each waiter, and of one that it has, which makes it forget
      * the first one. The slot that it still asks for is refused, and it must not rely on a push of the forgotten one.
      */
     @Test
@@ -204,6 +204,16 @@ class SemaphoreFollowersTest extends VirtualTest {
     /** A node has lost the key of a permit, so the head asks for it while the client still has it. */
     @Test
     void aReleasedSlotThatTheHeadAsksForIsAskedForOnce() {
+        assertAskedForOnce(0);
+    }
+
+    /** An attempt without a queue asks for the same slot, and ends first. */
+    @Test
+    void aSlotIsInUseUntilTheLastOfItsUsesEnds() {
+        assertAskedForOnce(1);
+    }
+
+    private void assertAskedForOnce(int attemptsWithoutQueue) {
         slowLinks();
         Lease own = acquired(acquire(client, permitOf(1)));
         free = slotOf(own);
@@ -214,11 +224,15 @@ class SemaphoreFollowersTest extends VirtualTest {
         world.runMs(5);
         FakeRedis other = others.get(0).redis();
         int before = other.commandCount("acquire") + other.commandCount("SET NX");
+        for (int i = 0; i < attemptsWithoutQueue; i++) {
+            acquireAsync(client, permitOf(1));
+        }
+        runUs(50);
         doorkeeper.redis().delete(free);
-        runUs(350);
+        runUs(380);
         own.releaseAsync();
-        runUs(130);
-        assertEquals(before + 1, other.commandCount("acquire") + other.commandCount("SET NX"));
+        runUs(110);
+        assertEquals(1 + attemptsWithoutQueue, other.commandCount("acquire") + other.commandCount("SET NX") - before);
         assertPermitSoon("released");
     }
 }
