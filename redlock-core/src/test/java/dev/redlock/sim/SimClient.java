@@ -172,6 +172,10 @@ final class SimClient {
         slowUntilNs = untilNs;
     }
 
+    boolean isWithoutMemory() {
+        return isNow(withoutMemoryUntilNs);
+    }
+
     void withoutMemory(long untilNs) {
         withoutMemoryUntilNs = untilNs;
     }

@@ -37,6 +37,8 @@ final class SimWorker implements LeaseListener {
     private long limitNs;
     private long requestedNs;
     private long grantedNs;
+    /** The start of the attempt that got the lock, less the drift. The process may stop before it sees the grant. */
+    private long attemptedNs;
     private long acquireStartNs;
     private long ttlMs;
     private int round;
@@ -281,6 +283,7 @@ final class SimWorker implements LeaseListener {
         simulation.checkGranted(this, 0);
         doing = Doing.HOLDING;
         grantedNs = simulation.world.nowNs();
+        attemptedNs = TestEngine.validUntilNs(lease) - ttlMs * MS;
         history.acquired(lease, isFenced() ? lease.fencingToken() : 0,
                 simulation.plan.isValidityIgnored ? grantedNs + ttlMs * MS : TestEngine.validUntilNs(lease));
         holdFor(random.nextInt(3) == 0 ? random.nextInt((int) ttlMs * 2) : random.nextInt(50));
@@ -356,7 +359,7 @@ final class SimWorker implements LeaseListener {
         int thisRound = round;
         // The keys last for the validity, whatever happens to this process.
         long validUntilNs = TestEngine.validUntilNs(lease);
-        long holdUntilNs = grantedNs + holdMinMs * MS;
+        long holdUntilNs = attemptedNs + holdMinMs * MS;
         keptUntilNs = validUntilNs - holdUntilNs < 0 ? validUntilNs : holdUntilNs;
         lease.release((released, outcome) -> onReleased(thisRound, outcome));
     }
