@@ -26,9 +26,9 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Validate;
 
 /**
- * What threads call on one lease handle of a whole client, with a node in the same process and in virtual time. Lincheck
- * compares the results with those of {@link LeaseModel}. A call that the handle refuses, because another request is in
- * progress, is repeated.
+ * What threads call on one lease handle of a whole client, with a node in the same process and in virtual time.
+ * Lincheck compares the results with those of {@link LeaseModel}. A call that the handle refuses, because another
+ * request is in progress, is repeated.
  *
  * <p>A thread that waits runs the event loop, if no other thread does.
  */
