@@ -11,8 +11,8 @@ import dev.redlock.quorum.Quorum;
  * <p>Most attempts of a time slice ask the same quorum, so that their commands share writes and the servers' reads, and
  * each slice another one. An attempt that is contended, fenced or for a permit asks the first quorum in the order of
  * the resource: competitors meet on the same nodes, fencing counters agree, and a node that searches for a free permit
- * knows those in use. A node that has not replied within its delay is late:
- * other attempts leave it out until it replies. No safety depends on the choice.
+ * knows those in use. A node that has not replied within its delay is late: other attempts leave it out until it
+ * replies. No safety depends on the choice.
  *
  * <p>The delay of a node falls a little with each attempt that was in time and rises with each that was late, so that
  * about one attempt in a hundred is late: it follows the 99th percentile of the node's round trips without a clock.
