@@ -364,6 +364,24 @@ final class WaitQueues {
         }
     }
 
+    /**
+     * A node has executed a release of this client at the second try, so perhaps after the next attempt, which was
+     * refused by the keys that are deleted now. The node does not push this deletion: the client's own connection makes
+     * it.
+     */
+    void onReleasedLate(LockKey lockedKey) {
+        WaitQueue queue = get(lockedKey);
+        if (queue != null) {
+            wakeLocally(queue);
+        }
+        for (int i = 0; !memberQueues.isEmpty() && i < lockedKey.memberCount(); i++) {
+            for (WaitQueue other : memberQueues.of(lockedKey.member(i))) {
+                other.head().hasSearched = false;
+                wakeLocally(other);
+            }
+        }
+    }
+
     /** A node pushes that a key has changed; a push does not say how. */
     void onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
         WaitQueue queue = queues.get(name, index, length);

@@ -96,6 +96,11 @@ public enum CommandKind {
         return this == ACQUIRE || this == ACQUIRE_FENCED || hasTicket();
     }
 
+    /** @return true if a positive reply is a deleted key */
+    public boolean isRelease() {
+        return this == RELEASE || this == RELEASE_FENCED || this == RELEASE_MANY || this == RELEASE_MANY_FENCED;
+    }
+
     /** @return true if the command may read the key of the lock: the read registers for a push if the client asks */
     boolean mayRegister() {
         return isAcquire() || this == REMAINING_TTL || this == CHECK;

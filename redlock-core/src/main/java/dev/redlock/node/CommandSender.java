@@ -459,15 +459,19 @@ final class CommandSender {
         CommandKind kind = RequestRing.kindOf(tag);
         int sequence = RequestRing.sequenceOf(tag);
         request.onRefusedAhead(nodeIndex);
-        boolean isSent = !isExtendScriptForbidden && isSecondTryPossible(request, kind, sequence)
-                && sendScript(request, kind, sequence, false);
+        boolean isSent = !isExtendScriptForbidden && sendAgain(request, kind, sequence, false, false);
         if (!isSent) {
             onReply(request, tag, 0);
         }
     }
 
-    private boolean isSecondTryPossible(LockRequest request, CommandKind kind, int sequence) {
-        return refusalOf(kind) == VoteFailure.NONE && request.isSecondTryWanted(kind, sequence);
+    /** Sends a command again that the node has not executed; false if it is not wanted or cannot be sent. */
+    private boolean sendAgain(LockRequest request, CommandKind kind, int sequence, boolean isEval, boolean isAsking) {
+        if (refusalOf(kind) != VoteFailure.NONE || !request.isSecondTryWanted(kind, sequence)) {
+            return false;
+        }
+        request.onSentAgain(nodeIndex, kind);
+        return sendScript(request, kind, sequence, isEval, isAsking);
     }
 
     void onError(LockRequest request, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
@@ -484,8 +488,7 @@ final class CommandSender {
         }
         boolean isUnknownScript = failure == VoteFailure.NOSCRIPT && !RequestRing.isSecondTry(tag);
         boolean isRejectedCommand = isReplacedByScript(tag, failure);
-        if ((isUnknownScript || isRejectedCommand) && isSecondTryPossible(request, kind, sequence)
-                && sendScript(request, kind, sequence, isUnknownScript)) {
+        if ((isUnknownScript || isRejectedCommand) && sendAgain(request, kind, sequence, isUnknownScript, false)) {
             return;
         }
         if (isUnknownScript && encoding == CommandEncoding.SCRIPT) {
@@ -552,7 +555,7 @@ final class CommandSender {
 
     /** Sends a command that another server of the cluster has redirected; false if it cannot be sent. */
     boolean sendRedirected(LockRequest request, CommandKind kind, int sequence, boolean isAsk) {
-        return isSecondTryPossible(request, kind, sequence) && sendScript(request, kind, sequence, true, isAsk);
+        return sendAgain(request, kind, sequence, true, isAsk);
     }
 
     /** As above for a release that was kept. */
@@ -568,8 +571,7 @@ final class CommandSender {
             int i = Long.numberOfTrailingZeros(left);
             LockRequest request = commands.member(i);
             // After TRYAGAIN the command may meet its first redirection.
-            boolean isSent = redirect == null && isSecondTryPossible(request, kind, commands.sequence(i))
-                    && sendScript(request, kind, commands.sequence(i), false);
+            boolean isSent = redirect == null && sendAgain(request, kind, commands.sequence(i), false, false);
             if (!isSent) {
                 onError(request, singleTag(commands, i, RequestRing.isSecondTry(tag)), failure, errorCode, redirect);
             }
@@ -582,8 +584,12 @@ final class CommandSender {
         long unwanted = 0;
         for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
-            boolean isWanted = commands.member(i).isSecondTryWanted(commands.kind().single(), commands.sequence(i));
-            unwanted |= isWanted ? 0 : 1L << i;
+            LockRequest request = commands.member(i);
+            if (request.isSecondTryWanted(commands.kind().single(), commands.sequence(i))) {
+                request.onSentAgain(nodeIndex, commands.kind().single());
+            } else {
+                unwanted |= 1L << i;
+            }
         }
         if (refusalOf(commands.kind()) != VoteFailure.NONE || unwanted == commands.membersOf(nodeIndex)) {
             return false;

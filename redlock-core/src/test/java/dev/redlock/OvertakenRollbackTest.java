@@ -1,0 +1,61 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.FakeRedis;
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A node that does not know the script of releases executes a rollback after the next attempt. The keys of the rolled
+ * back attempt refuse that one, and their deletion is a change by the client's own connection: no node pushes it.
+ */
+class OvertakenRollbackTest extends VirtualTest {
+
+    private static final long LINK_NS = 100_000;
+
+    private void waiterIsWoken(FakeRedis.Kind kind, List<String> resources) {
+        for (int doorkeeper = 0; doorkeeper < 3; doorkeeper++) {
+            world = new VirtualWorld(3);
+            eachNode(node -> node.redis().kind(kind));
+            VirtualWorld.Client client = client();
+            eachNode(node -> node.delay(() -> LINK_NS));
+            world.runMs(1_100);
+            eachNode(node -> node.redis().flushScripts());
+            for (int i = 0; i < 3; i++) {
+                if (i != doorkeeper) {
+                    node(i).redis().set("b", "foreign", 60_000);
+                }
+            }
+            CompletableFuture<AcquireOutcome> waiting = client.redlock()
+                    .acquireAllAsync(resources, options().waitUpTo(Duration.ofSeconds(10)))
+                    .toCompletableFuture();
+            world.runMs(5);
+            eachNode(node -> {
+                if ("foreign".equals(node.redis().get("b"))) {
+                    node.redis().delete("b");
+                }
+            });
+            world.runMs(5);
+            assertTrue(waiting.isDone(), () -> kind + " " + resources + " are not acquired 5 ms after they are free");
+            acquired(waiting.join());
+            nothingIsLeft();
+        }
+        world = null;
+    }
+
+    @Test
+    void aWaiterForASet() {
+        waiterIsWoken(FakeRedis.Kind.REDIS_7, List.of("a", "b"));
+        waiterIsWoken(FakeRedis.Kind.REDIS_8_4, List.of("a", "b"));
+    }
+
+    @Test
+    void aWaiterForAPlainLock() {
+        waiterIsWoken(FakeRedis.Kind.REDIS_7, List.of("b"));
+        waiterIsWoken(FakeRedis.Kind.REDIS_8_4, List.of("b"));
+    }
+}
