@@ -257,7 +257,8 @@ public final class RedlockContext {
      * @param prefix the prefix, may be empty; in UTF-8 it has to be shorter than {@link #resourceLengthMax}
      * @return this
      * @throws IllegalArgumentException if it starts or ends inside a character, or contains {@code :redlock:fence},
-     *                                  which names fencing counters, or {@code :redlock:permit}, which names permits
+     *                                  which names fencing counters, {@code :redlock:permit}, which names permits, or
+     *                                  {@code :redlock:intention}, which names the intentions of waiting sets
      */
     public RedlockContext keyPrefix(String prefix) {
         checkOpen();
@@ -265,6 +266,7 @@ public final class RedlockContext {
         LockKey.checkEncodable("key prefix", prefix);
         checkPrefixMark(prefix, LockKey.COUNTER_MARK, "fencing counters");
         checkPrefixMark(prefix, LockKey.PERMIT_MARK, "permits");
+        checkPrefixMark(prefix, LockKey.INTENTION_MARK, "intentions");
         keyPrefix = prefix;
         return this;
     }

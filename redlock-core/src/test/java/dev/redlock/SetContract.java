@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 public abstract class SetContract extends ReadWriteContract {
 
     private static final AcquireOptions ONCE = AcquireOptions.ofTtl(LONG).tryOnce();
+    private static final String INTENTION = ":redlock:intention";
     private static final AcquireOptions WAITING = AcquireOptions.ofTtl(LONG).waitUpTo(LONG);
 
     /** Names with one hash tag, as voters that are clusters need them. */
@@ -302,5 +303,41 @@ public abstract class SetContract extends ReadWriteContract {
     private static void assertRejected(String message, org.junit.jupiter.api.function.Executable call) {
         String text = assertThrows(IllegalArgumentException.class, call).getMessage();
         assertTrue(text.startsWith(message), text);
+    }
+
+    /** Clients that use native commands only leave none. */
+    @Test
+    void aSetThatWaitsLeavesItsIntentionUntilItsGrant() throws Exception {
+        List<String> names = names(3);
+        for (int i = 0; i < voterCount(); i++) {
+            node(i).setIfAbsent(names.get(1), "foreign", 60_000);
+        }
+        CompletableFuture<AcquireOutcome> waiting = client().acquireAllAsync(names, WAITING).toCompletableFuture();
+        if (isRemainingTtlReported()) {
+            awaitKeyCount(names.get(0) + INTENTION, 1);
+            awaitKeyCount(names.get(2) + INTENTION, 1);
+        }
+        deleteEverywhere(names.get(1));
+        acquired(waiting.get(LONG.toMillis(), TimeUnit.MILLISECONDS)).release();
+        awaitNone(names.stream().map(name -> name + INTENTION).toList());
+        awaitNone(names);
+    }
+
+    @Test
+    void aForeignKeyWithTheNameOfAnIntentionStaysAndDelaysNobodyForLong() throws Exception {
+        List<String> names = names(2);
+        String foreign = names.get(0) + INTENTION;
+        for (int i = 0; i < voterCount(); i++) {
+            node(i).setIfAbsent(foreign, "foreign", 60_000);
+        }
+        Lease held = acquired(client().acquireAll(names, ONCE));
+        Redlock other = client();
+        CompletableFuture<AcquireOutcome> waiting = other.acquireAllAsync(names, WAITING).toCompletableFuture();
+        Await.until(() -> "the waiter is not refused", () -> other.counters().contendedAttemptCount() > 1);
+        held.release();
+        acquired(waiting.get(LONG.toMillis(), TimeUnit.MILLISECONDS)).release();
+        assertEquals(Set.of("foreign"), tokensOf(foreign));
+        deleteEverywhere(foreign);
+        awaitNone(names);
     }
 }

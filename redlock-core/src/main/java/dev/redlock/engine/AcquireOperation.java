@@ -122,9 +122,29 @@ final class AcquireOperation {
             boolean isSilent = conductor.voter(i).isSilentFor(claim);
             onNoReply(claim, i, Vote.FAILED, isSilent ? VoteFailure.SLOT_MOVED : VoteFailure.NOT_CONNECTED);
         }
-        conductor.fanOut().send(claim, kindOf(claim), 0, mask & ~newVoters);
+        send(claim, mask & ~newVoters);
         claim.isFanOutInProgress = false;
         decide(claim);
+    }
+
+    /** The doorkeeper alone considers the intentions of sets, so it alone gets the name. */
+    private void send(Claim claim, long mask) {
+        long left = mask;
+        if (claim.intention != null && claim.key.kind() == LockKind.SET) {
+            int doorkeeper = conductor.doorkeeper().of(claim.key);
+            long named = doorkeeper == Doorkeeper.NONE ? 0 : left & 1L << doorkeeper;
+            if (named != 0) {
+                claim.pending.intendedNode = doorkeeper;
+                conductor.fanOut().send(claim, kindOf(claim), 0, named);
+                left &= ~named;
+            }
+            if (left == 0) {
+                // The name is still needed if the node does not know the script yet.
+                return;
+            }
+            claim.intention = null;
+        }
+        conductor.fanOut().send(claim, kindOf(claim), 0, left);
     }
 
     /** A client that waits for a plain lock has a ticket of the doorkeeper, or gets one. */
@@ -249,6 +269,7 @@ final class AcquireOperation {
     }
 
     private void onGrant(Claim claim, int nodeIndex, long value) {
+        conductor.intentions().onGrant(claim, nodeIndex);
         if (!claim.isFenced || recordFence(claim, nodeIndex, value)) {
             vote(claim, nodeIndex, Vote.GRANTED, VoteFailure.NONE);
             return;

@@ -235,7 +235,9 @@ final class AcquireScheduler {
         } else if (reason == AcquireOutcome.Kind.NO_QUORUM && !conductor.isQuorumPossibleBy(pending.deadlineNs)) {
             finish(pending, reason, reason);
         } else if (pending.retryImmediately) {
-            pending.plan = PendingAcquire.Plan.UNCONTENDED;
+            pending.plan = Intentions.isOfSet(pending)
+                    ? PendingAcquire.Plan.DOORKEEPER_FIRST
+                    : PendingAcquire.Plan.UNCONTENDED;
             conductor.startTimer(pending.timer, nowNs);
         } else if (pending.isWoken) {
             wake(pending, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
@@ -324,7 +326,7 @@ final class AcquireScheduler {
             pending.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
             dueNs = pending.expiryNs;
         }
-        if (pending.isIntending && conductor.intentions().renewalNs(pending) - dueNs < 0) {
+        if (conductor.intentions().isRenewedBefore(pending, dueNs)) {
             pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
             dueNs = conductor.intentions().renewalNs(pending);
         }
@@ -378,12 +380,12 @@ final class AcquireScheduler {
         }
     }
 
-    /** Without it, readers wait until the intention expires. */
+    /** Without it, others wait until the intention expires. */
     private void withdrawIntention(PendingAcquire pending) {
         try {
             conductor.intentions().withdraw(pending);
         } catch (RuntimeException | Error e) {
-            Log.error("the intention of a writer cannot be removed; it expires with its ttl", e);
+            Log.error("the intention of a waiter cannot be removed; it expires", e);
         }
     }
 

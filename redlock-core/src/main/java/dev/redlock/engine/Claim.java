@@ -94,7 +94,7 @@ final class Claim extends LockRequest {
     boolean isRemainingTtlWanted;
     /** The watch of its keys; null if there is none. */
     WatchedLease watched;
-    /** The name of the intention that a refused writer leaves; null for none. */
+    /** The name of the intention that a refused writer or set leaves; null for none. */
     Token intention;
     /** Each refusal registers for a push, which takes a script on the nodes. */
     boolean isWakeUpWanted;

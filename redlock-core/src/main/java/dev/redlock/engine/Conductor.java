@@ -67,7 +67,7 @@ final class Conductor implements NodeListener {
     private final RaiseOperation raiseOperation = new RaiseOperation(this);
     private final HolderTtlQuery holderTtlQuery = new HolderTtlQuery(this);
     private final WatchOperation watchOperation = new WatchOperation(this);
-    private final WriteIntentions intentions = new WriteIntentions(this);
+    private final Intentions intentions = new Intentions(this);
     private final PermitOperation permits;
     private final ExtendOperation extendOperation = new ExtendOperation(this);
     private final ReleaseOperation releaseOperation = new ReleaseOperation(this);
@@ -390,7 +390,7 @@ final class Conductor implements NodeListener {
         return raiseOperation;
     }
 
-    WriteIntentions intentions() {
+    Intentions intentions() {
         return intentions;
     }
 

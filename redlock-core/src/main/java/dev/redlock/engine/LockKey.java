@@ -29,6 +29,9 @@ public final class LockKey implements SlotKey {
     /** Follows the semaphore's key in the key of each slot. No lock's key may contain it, so no lock is a slot. */
     public static final String PERMIT_MARK = ":redlock:permit";
 
+    /** Follows a resource in the key of the intention of a waiting set. No lock's key may contain it. */
+    public static final String INTENTION_MARK = ":redlock:intention";
+
     /** Permits of a semaphore at most. One command looks at all of them, and blocks its node meanwhile. */
     public static final int PERMITS_MAX = 256;
 
@@ -61,6 +64,8 @@ public final class LockKey implements SlotKey {
     private final LockKey[] slots;
     /** The key of the command that looks at all slots of a semaphore; null until it is needed. */
     private LockKey search;
+    /** The keys of the intention of a set; null until they are needed. */
+    private LockKey intention;
 
     private LockKey(String prefix, String resource, byte[] name, byte[] counterName) {
         this(prefix, resource, name, counterName, Arrays.hashCode(name), 0);
@@ -173,6 +178,7 @@ public final class LockKey implements SlotKey {
         String key = prefix + resource;
         checkMark(key, resource, COUNTER_MARK, "fencing counters");
         checkMark(key, resource, PERMIT_MARK, "permits");
+        checkMark(key, resource, INTENTION_MARK, "intentions");
         return new LockKey(prefix, resource, key.getBytes(StandardCharsets.UTF_8),
                 counterName(key).getBytes(StandardCharsets.UTF_8));
     }
@@ -389,6 +395,34 @@ public final class LockKey implements SlotKey {
             search = known;
         }
         return known;
+    }
+
+    /** Returns the keys on which a waiting set leaves its intention, as a set. Each is in the slot of its resource. */
+    LockKey intentionKey() {
+        LockKey known = intention;
+        if (known == null) {
+            known = new LockKey(Arrays.stream(members).map(LockKey::intentionOf).toArray(LockKey[]::new), kind,
+                    orderHash,
+                    resource);
+            intention = known;
+        }
+        return known;
+    }
+
+    private static LockKey intentionOf(LockKey member) {
+        String name = member.resource + INTENTION_MARK;
+        return new LockKey(member.prefix, name, (member.prefix + name).getBytes(StandardCharsets.UTF_8), new byte[0]);
+    }
+
+    /** Returns the length of the name of a resource in the name of a key: that of an intention has more. */
+    static int resourceLengthOf(ByteBuf name, int index, int length) {
+        int left = length - INTENTION_MARK.length();
+        for (int i = INTENTION_MARK.length() - 1; i >= 0; i--) {
+            if (left <= 0 || name.getByte(index + left + i) != INTENTION_MARK.charAt(i)) {
+                return length;
+            }
+        }
+        return left;
     }
 
     /** Returns the number of resources. */

@@ -57,7 +57,7 @@ final class PendingAcquire {
         UNCONTENDED,
         /** The doorkeeper, then the others. Each refusal registers for a push. */
         DOORKEEPER_FIRST,
-        /** As {@link #DOORKEEPER_FIRST}, but the doorkeeper of a plain lock refuses if another client waits. */
+        /** As {@link #DOORKEEPER_FIRST}, but the doorkeeper refuses a plain lock if another client waits. */
         YIELDING,
         /** All nodes at once. Each refusal registers for a push. */
         ALL
@@ -99,11 +99,13 @@ final class PendingAcquire {
     /** Counts attempts and uses: a change during a callback shows that the callback has started or ended an attempt. */
     long generation;
 
-    /** A writer has left its intention on the nodes; {@link #intention} is its name. */
+    /** It leaves its {@linkplain Intentions intention} on nodes that refuse it; {@link #intention} is its name. */
     boolean isIntending;
+    /** The node that has the intention of a waiting set, as far as is known; -1 for none. */
+    int intendedNode;
     /** When the writer last left its intention on all nodes, monotonic. */
     long intendedNs;
-    /** The name of the intention of a writer that waits; stale if {@link #isIntending} is false. */
+    /** The name of the intention of a waiting writer or set; stale if {@link #isIntending} is false. */
     Token intention;
 
     // Of an acquisition of a permit; stale for another kind.
@@ -140,6 +142,7 @@ final class PendingAcquire {
         plan = Plan.UNCONTENDED;
         hasReservedSlot = false;
         isIntending = false;
+        intendedNode = -1;
         startNs = NOT_STARTED;
         generation++;
     }

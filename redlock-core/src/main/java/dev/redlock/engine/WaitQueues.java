@@ -174,7 +174,7 @@ final class WaitQueues {
         if (!isPauseDue || freeNs > pauseNs
                 || leftNs <= BUDGET_MULTIPLE * queue.streak.pauseNs()) {
             // A short budget is for the attempt.
-            head.plan = planOfHandoff(queue, PendingAcquire.Plan.DOORKEEPER_FIRST);
+            head.plan = planOfHandoff(queue, head, PendingAcquire.Plan.DOORKEEPER_FIRST);
             return false;
         }
         head.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
@@ -246,7 +246,7 @@ final class WaitQueues {
         } else {
             queue.streak.onHandoff();
             if (isBackingOff) {
-                head.plan = planOfHandoff(queue, PendingAcquire.Plan.UNCONTENDED);
+                head.plan = planOfHandoff(queue, head, PendingAcquire.Plan.UNCONTENDED);
                 scheduler.startAttempt(head);
             } else if (queue.hints == null || !conductor.permits().followers().handOff(queue)) {
                 head.retryImmediately = true;
@@ -258,12 +258,12 @@ final class WaitQueues {
      * Returns the plan of an attempt that follows a release of this client at once. A long streak that has met no other
      * client asks the doorkeeper from time to time whether one waits.
      */
-    private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire.Plan contended) {
+    private PendingAcquire.Plan planOfHandoff(WaitQueue queue, PendingAcquire next, PendingAcquire.Plan contended) {
         HandoffStreak streak = queue.streak;
         if (!mayRegister(queue)) {
             return PendingAcquire.Plan.UNCONTENDED;
         }
-        if (queue.ticket != Ticket.NONE) {
+        if (queue.ticket != Ticket.NONE || Intentions.isOfSet(next)) {
             // The doorkeeper must see that its turn has come, or those behind it would wait for this turn.
             return PendingAcquire.Plan.DOORKEEPER_FIRST;
         }
@@ -271,7 +271,8 @@ final class WaitQueues {
             return contended;
         }
         long nowNs = conductor.nowNs();
-        if (queue.key.kind() == LockKind.PLAIN && isLimitReached(streak) && streak.hasPause()
+        boolean isYieldPossible = queue.key.kind() == LockKind.PLAIN || queue.key.kind() == LockKind.SET;
+        if (isYieldPossible && isLimitReached(streak) && streak.hasPause()
                 && streak.isYieldDue(nowNs)) {
             streak.onYield(nowNs);
             return PendingAcquire.Plan.YIELDING;
@@ -383,7 +384,8 @@ final class WaitQueues {
     }
 
     /** A node pushes that a key has changed; a push does not say how. */
-    void onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
+    void onInvalidated(int nodeIndex, ByteBuf name, int index, int nameLength) {
+        int length = LockKey.resourceLengthOf(name, index, nameLength);
         WaitQueue queue = queues.get(name, index, length);
         List<WaitQueue> others = memberQueues.isEmpty() ? List.of() : memberQueues.of(name, index, length);
         if (queue == null && others.isEmpty()) {

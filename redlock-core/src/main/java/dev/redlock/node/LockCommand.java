@@ -41,7 +41,7 @@ public interface LockCommand extends SlotKey {
     Token token();
 
     /**
-     * The name of the intention that a waiting writer leaves beside readers.
+     * The name of the intention that a waiting writer leaves beside readers, and a waiting set beside its keys.
      *
      * @return the name; null for none
      */

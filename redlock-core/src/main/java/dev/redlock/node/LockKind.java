@@ -47,8 +47,8 @@ public enum LockKind {
         };
     }
 
-    /** Whether a command has the name of the writer's intention after the other arguments. */
+    /** Whether a command has the name of an intention after the other arguments. */
     boolean hasIntention(CommandKind command) {
-        return this == WRITE && command.isAcquire();
+        return (this == WRITE || this == SET) && command.isAcquire();
     }
 }

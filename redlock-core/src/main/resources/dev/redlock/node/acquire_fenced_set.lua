@@ -1,25 +1,50 @@
 -- Takes every key of a set if all are free, or none, and counts the grant: every counter of the set gets one number,
 -- which is greater than each of them was.
 -- KEYS[i] resource   KEYS[n + i] counter, n being half of the keys
--- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counters in ms
+-- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] expiry of the counters in ms   ARGV[4] intention, as
+--         ARGV[3] of acquire_set
 -- reply   v > 0               granted: every counter is v; a missing counter counts as (seconds since the epoch) * 2^20
---         -n, n >= 0          refused: the last of the keys that exist expires in n ms
+--         -n, n >= 0          refused: the last of the keys that exist, or another client's intention, expires in n ms
 --         -9007199254740991   refused: a key exists that never expires
 --         error               a counter is no count, or it has reached 2^53 - 1
 -- The counters come first: an error about them leaves no lock behind.
 local n = #KEYS / 2
-if redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
-  local longest = 0
+local left = 0
+local own = {}
+local other = {}
+if ARGV[4] ~= '' then
+  for i = 1, n do
+    local found = redis.pcall('GET', KEYS[i] .. ':redlock:intention')
+    if found == ARGV[4] then
+      own[i] = true
+    elseif type(found) == 'string' then
+      local ttl = redis.call('PTTL', KEYS[i] .. ':redlock:intention')
+      if ttl > 0 and ttl <= 300 then
+        other[i] = true
+        left = math.max(left, ttl)
+      end
+    end
+  end
+end
+if left > 0 or redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
   for i = 1, n do
     local ttl = redis.call('PTTL', KEYS[i])
     if ttl == -1 then
       return -9007199254740991
     end
-    if ttl > longest then
-      longest = ttl
+    left = math.max(left, ttl)
+  end
+  for i = 1, ARGV[4] == '' and 0 or n do
+    if other[i] then
+      break
+    end
+    if own[i] then
+      redis.pcall('PEXPIRE', KEYS[i] .. ':redlock:intention', 300)
+    else
+      redis.pcall('SET', KEYS[i] .. ':redlock:intention', ARGV[4], 'NX', 'PX', 300)
     end
   end
-  return -longest
+  return -left
 end
 local found = redis.call('MGET', unpack(KEYS, n + 1))
 local value = 0
@@ -47,5 +72,8 @@ for i = 1, n do
 end
 for i = 1, n do
   redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
+  if own[i] then
+    redis.pcall('DEL', KEYS[i] .. ':redlock:intention')
+  end
 end
 return value

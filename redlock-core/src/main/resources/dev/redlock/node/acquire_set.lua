@@ -1,23 +1,56 @@
--- Takes every key of a set if all are free, or none.
+-- Takes every key of a set if all are free, or none. A client that waits leaves its intention beside the keys, which
+-- refuses other clients that wait or give way, for 300 ms.
 -- KEYS[i] resource
--- ARGV[1] token   ARGV[2] ttl in ms
--- reply   1                   granted: each key now holds the token and expires after ttl
---         -n, n >= 0          refused: the last of the keys that exist expires in n ms
+-- ARGV[1] token   ARGV[2] ttl in ms   ARGV[3] name of the client's intention; empty to ignore those of others too
+-- reply   1                   granted: each key now holds the token and expires after ttl; the client's intention ends
+--         -n, n >= 0          refused: the last of the keys that exist, or another client's intention, expires in n ms
 --         -9007199254740991   refused: a key exists that never expires
-if redis.call('EXISTS', unpack(KEYS)) == 0 then
+-- An intention is a key of its own: that of a resource with the ending :redlock:intention. It is not in KEYS, because a
+-- server before Redis 7.2 registers all of KEYS for a push. A key of that name that lasts for longer than 300 ms is
+-- foreign: it stays and refuses nobody.
+-- The resources are sorted, and a client leaves its intention on those before the first one with that of another: so
+-- clients never wait for the intentions of each other in a circle.
+local left = 0
+local own = {}
+local other = {}
+if ARGV[3] ~= '' then
   for i = 1, #KEYS do
-    redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
+    local found = redis.pcall('GET', KEYS[i] .. ':redlock:intention')
+    if found == ARGV[3] then
+      own[i] = true
+    elseif type(found) == 'string' then
+      local ttl = redis.call('PTTL', KEYS[i] .. ':redlock:intention')
+      if ttl > 0 and ttl <= 300 then
+        other[i] = true
+        left = math.max(left, ttl)
+      end
+    end
   end
-  return 1
 end
-local longest = 0
+if left > 0 or redis.call('EXISTS', unpack(KEYS)) > 0 then
+  for i = 1, #KEYS do
+    local ttl = redis.call('PTTL', KEYS[i])
+    if ttl == -1 then
+      return -9007199254740991
+    end
+    left = math.max(left, ttl)
+  end
+  for i = 1, ARGV[3] == '' and 0 or #KEYS do
+    if other[i] then
+      break
+    end
+    if own[i] then
+      redis.pcall('PEXPIRE', KEYS[i] .. ':redlock:intention', 300)
+    else
+      redis.pcall('SET', KEYS[i] .. ':redlock:intention', ARGV[3], 'NX', 'PX', 300)
+    end
+  end
+  return -left
+end
 for i = 1, #KEYS do
-  local ttl = redis.call('PTTL', KEYS[i])
-  if ttl == -1 then
-    return -9007199254740991
-  end
-  if ttl > longest then
-    longest = ttl
+  redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
+  if own[i] then
+    redis.pcall('DEL', KEYS[i] .. ':redlock:intention')
   end
 end
-return -longest
+return 1

@@ -44,6 +44,17 @@ class LockKeyTest {
     }
 
     @Test
+    void keysAndPrefixesWithTheMarkOfAnIntentionAreRejected() {
+        Refusal.ofArgument(
+                "resource \"a:redlock:intention\" contains \":redlock:intention\" with its prefix, which only"
+                        + " names of intentions may: choose another name",
+                () -> LockKey.of("", "a:redlock:intention", 512));
+        Refusal.ofArgument("key prefix \"a:redlock:intention\" contains \":redlock:intention\", which only names of"
+                + " intentions may: choose another prefix",
+                () -> new RedlockContext().keyPrefix("a:redlock:intention"));
+    }
+
+    @Test
     void prefixesWithTheCounterMarkAreRejected() {
         Refusal.ofArgument("key prefix \"a:redlock:fence:\" contains \":redlock:fence\", which only names of fencing"
                 + " counters may: choose another prefix", () -> new RedlockContext().keyPrefix("a:redlock:fence:"));

@@ -5,6 +5,8 @@ import java.util.List;
 /** A command of a set of resources on a model node: what the scripts {@code *_set.lua} do. */
 final class FakeSet {
 
+    private static final String INTENTION_MARK = ":redlock:intention";
+    private static final long INTENTION_MS = 300;
     private static final long NO_EXPIRY_REPLY = -9_007_199_254_740_991L;
 
     private final FakeRedis redis;
@@ -49,16 +51,66 @@ final class FakeSet {
     }
 
     private long acquire(String token) {
-        if (!isFree()) {
+        if (!mayTake()) {
             return refusal();
         }
-        keys.forEach(key -> redis.set(key, token, argument(0)));
+        take(token);
         return 1;
+    }
+
+    private boolean mayTake() {
+        return isFree() && intentionLeft() < 1;
+    }
+
+    private void take(String token) {
+        for (String key : keys) {
+            redis.set(key, token, argument(0));
+            if (intention().equals(redis.get(key + INTENTION_MARK))) {
+                redis.delete(key + INTENTION_MARK);
+            }
+        }
+    }
+
+    private String intention() {
+        return arguments.get(arguments.size() - 1);
+    }
+
+    /** The remaining ttl of the intention of somebody else; 0 if there is none, or the ttl of a foreign key. */
+    private long intentionLeft(String key) {
+        String found = redis.read(key + INTENTION_MARK);
+        long left = found == null || found.equals(intention()) ? 0 : redis.pttl(key + INTENTION_MARK);
+        return left <= INTENTION_MS ? Math.max(0, left) : 0;
+    }
+
+    private List<String> keysOfIntention() {
+        return intention().isEmpty() ? List.of() : keys;
+    }
+
+    private long intentionLeft() {
+        return keysOfIntention().stream().mapToLong(this::intentionLeft).max().orElse(0);
+    }
+
+    /** On the keys before the first one with the intention of somebody else. */
+    private void leaveIntention() {
+        for (String key : keysOfIntention()) {
+            if (intentionLeft(key) > 0) {
+                return;
+            }
+            String found = redis.get(key + INTENTION_MARK);
+            if (found == null || found.equals(intention())) {
+                redis.set(key + INTENTION_MARK, intention(), INTENTION_MS);
+            }
+        }
     }
 
     private long refusal() {
         long longest = remainingTtl();
-        return longest == -1 ? NO_EXPIRY_REPLY : -Math.max(0, longest);
+        if (longest == -1) {
+            return NO_EXPIRY_REPLY;
+        }
+        long left = Math.max(0, Math.max(longest, intentionLeft()));
+        leaveIntention();
+        return -left;
     }
 
     private long remainingTtl() {
@@ -75,7 +127,7 @@ final class FakeSet {
     }
 
     private long acquireFenced(String token) {
-        if (!isFree()) {
+        if (!mayTake()) {
             return refusal();
         }
         long value = 0;
@@ -90,7 +142,7 @@ final class FakeSet {
             return FakeRedis.COUNTER_ENDED;
         }
         writeCounters(value, 1);
-        keys.forEach(key -> redis.set(key, token, argument(0)));
+        take(token);
         return redis.fenced(value);
     }
 

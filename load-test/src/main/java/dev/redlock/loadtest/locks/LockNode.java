@@ -25,6 +25,7 @@ final class LockNode implements AutoCloseable {
     private static final String RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then "
             + "return redis.call('DEL', KEYS[1]) end return 0";
     private static final byte[] COUNTER_MARK = bytes(LockKey.COUNTER_MARK);
+    private static final byte[] INTENTION_MARK = bytes(LockKey.INTENTION_MARK);
     /** More than any value of a lock has; a longer one is cut, so that it costs no more. */
     private static final int VALUE_LENGTH_MAX = 1024;
     private static final int SCAN_COUNT = 1_000;
@@ -85,7 +86,7 @@ final class LockNode implements AutoCloseable {
             }
             cursor = reply.get(0).elements().get(0).asBytes();
             for (RespValue name : reply.get(0).elements().get(1).elements()) {
-                if (contains(name.asBytes(), COUNTER_MARK)) {
+                if (contains(name.asBytes(), COUNTER_MARK) || contains(name.asBytes(), INTENTION_MARK)) {
                     continue;
                 }
                 if (found++ == limit) {

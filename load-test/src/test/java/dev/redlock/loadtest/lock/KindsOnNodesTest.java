@@ -93,6 +93,11 @@ class KindsOnNodesTest {
             System.out.printf("philosophers: %d workers, %d resources, %d meals in %d ms: wait p50 %.1f ms, p99 %.1f"
                     + " ms, max %.1f ms%n", PHILOSOPHERS, FORKS, sorted.length, tookMs, sorted[sorted.length / 2] / 1e6,
                     sorted[sorted.length * 99 / 100] / 1e6, sorted[sorted.length - 1] / 1e6);
+            for (Redlock client : clients) {
+                System.out.printf("  client: %d contended attempts, %d woken, %d backstops, %d spurious pushes%n",
+                        client.counters().contendedAttemptCount(), client.counters().wokenCount(),
+                        client.counters().backstopCount(), client.counters().spuriousPushCount());
+            }
         }
     }
 

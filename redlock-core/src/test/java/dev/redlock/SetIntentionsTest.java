@@ -1,0 +1,139 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Overlapping sets of several clients take turns. */
+class SetIntentionsTest extends VirtualTest {
+
+    private static final long US = 1_000;
+    private static final int CLIENTS = 4;
+    private static final int PHILOSOPHERS = 64;
+    private static final int FORKS = 16;
+    private static final long HOLD_NS = 1_000 * US;
+    /** About 20 ms, or 300 ms where the turns of many neighbours follow each other. */
+    private static final long LONGEST_WAIT_NS = 400_000 * US;
+    private static final int MEALS = 200;
+
+    private final Random random = new Random(7);
+    private final List<VirtualWorld.Client> kitchen = new ArrayList<>();
+    private int finishedCount;
+    private long longestWaitNs;
+
+    private void dine(int seat, int meal) {
+        if (meal == MEALS) {
+            finishedCount++;
+            return;
+        }
+        VirtualWorld.Client client = kitchen.get(seat % CLIENTS);
+        int left = seat % FORKS;
+        ResourceKey both = client.redlock().keyOfAll(List.of("fork/" + left, "fork/" + (left + 1) % FORKS));
+        Lease lease = client.redlock().newLease();
+        long startNs = world.nowNs();
+        client.redlock().acquire(both, options().waitUpTo(Duration.ofSeconds(60)), lease, outcome -> {
+            acquired(outcome);
+            longestWaitNs = Math.max(longestWaitNs, world.nowNs() - startNs);
+            world.after(HOLD_NS, () -> client.call(() -> lease.release((released, how) -> world
+                    .after((20 + random.nextInt(20)) * US, () -> client.call(() -> dine(seat, meal + 1))))));
+        });
+    }
+
+    /** Without intentions, the sets of two clients keep the others out until all their meals are over: for 900 ms. */
+    @Test
+    void noClientWaitsUntilTheOthersHaveFinished() {
+        world = new VirtualWorld(3);
+        for (int i = 0; i < CLIENTS; i++) {
+            kitchen.add(client());
+        }
+        eachNode(node -> node.delay(() -> (60 + random.nextInt(60)) * US));
+        world.runMs(1_100);
+        for (int i = 0; i < PHILOSOPHERS; i++) {
+            int seat = i;
+            kitchen.get(seat % CLIENTS).call(() -> dine(seat, 0));
+        }
+        world.await("all meals", 60_000, () -> finishedCount == PHILOSOPHERS);
+        assertTrue(longestWaitNs <= LONGEST_WAIT_NS, () -> "one waited for " + longestWaitNs / US + " us");
+        kitchen.forEach(client -> assertEquals(0, client.redlock().counters().backstopCount()));
+        nothingIsLeft();
+    }
+
+    private boolean isIntentionLeft() {
+        return world.nodes()
+                .stream()
+                .anyMatch(node -> node.redis()
+                        .keys()
+                        .stream()
+                        .anyMatch(key -> key.endsWith(":redlock:intention")));
+    }
+
+    private CompletableFuture<AcquireOutcome> waiting(VirtualWorld.Client client, String... resources) {
+        return client.redlock()
+                .acquireAllAsync(List.of(resources), options().waitUpTo(Duration.ofSeconds(60)))
+                .toCompletableFuture();
+    }
+
+    /** Three clients over nodes with short round trips. */
+    private List<VirtualWorld.Client> threeClients() {
+        world = new VirtualWorld(3);
+        List<VirtualWorld.Client> clients = List.of(client(), client(), client());
+        eachNode(node -> node.delay(() -> 100 * US));
+        world.runMs(1_100);
+        return clients;
+    }
+
+    @Test
+    void aWaiterThatGivesUpRemovesItsIntentionAndWakesTheOthers() {
+        List<VirtualWorld.Client> clients = threeClients();
+        Lease a = acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
+        Lease c = acquired(get(clients.get(0).redlock().acquireAsync("c", options())));
+        CompletableFuture<AcquireOutcome> givesUp = waiting(clients.get(1), "a", "b");
+        world.runMs(20);
+        CompletableFuture<AcquireOutcome> waiting = waiting(clients.get(2), "b", "c");
+        world.runMs(20);
+        c.releaseAsync();
+        world.runMs(20);
+        assertFalse(waiting.isDone(), "the intention of the first waiter keeps the second one out");
+        givesUp.cancel(true);
+        world.runMs(2);
+        assertTrue(waiting.isDone(), "the end of the intention wakes the second waiter");
+        acquired(waiting.join()).releaseAsync();
+        assertFalse(isIntentionLeft());
+        a.releaseAsync();
+        world.runMs(5);
+        nothingIsLeft();
+    }
+
+    @Test
+    void aGrantWithoutTheDoorkeeperRemovesTheIntention() {
+        for (int doorkeeper = 0; doorkeeper < 3; doorkeeper++) {
+            VirtualWorld.Client client = threeClients().get(0);
+            eachNode(node -> node.redis().set("a", "foreign", 60_000));
+            CompletableFuture<AcquireOutcome> waiting = waiting(client, "a", "b");
+            world.runMs(20);
+            assertTrue(isIntentionLeft());
+            for (int i = 0; i < 3; i++) {
+                if (i != doorkeeper) {
+                    node(i).redis().delete("a");
+                }
+            }
+            // At most until the backstop: it is registered at the doorkeeper alone.
+            world.await("grant by two nodes", 600, waiting::isDone);
+            world.runMs(2);
+            assertFalse(isIntentionLeft(), "the lock is held");
+            node(doorkeeper).redis().delete("a");
+            acquired(waiting.join()).releaseAsync();
+            world.runMs(5);
+            nothingIsLeft();
+        }
+        world = null;
+    }
+}
