@@ -58,4 +58,51 @@ class OvertakenRollbackTest extends VirtualTest {
         waiterIsWoken(FakeRedis.Kind.REDIS_7, List.of("b"));
         waiterIsWoken(FakeRedis.Kind.REDIS_8_4, List.of("b"));
     }
+
+    /** The script that releases sets is not known before the first release. */
+    @Test
+    void aWaiterForOneResourceOfAReleasedSet() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client();
+        eachNode(node -> node.delay(() -> LINK_NS));
+        world.runMs(1_100);
+        Lease set = acquired(get(client.redlock().acquireAllAsync(List.of("a", "b"), options())));
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, "b");
+        world.runMs(5);
+        set.releaseAsync();
+        world.runMs(5);
+        assertTrue(waiting.isDone(), "b is not acquired 5 ms after it is free");
+        acquired(waiting.join());
+    }
+
+    private CompletableFuture<AcquireOutcome> acquireAsync(VirtualWorld.Client client, String resource) {
+        return client.redlock().acquireAsync(resource, options().waitUpTo(Duration.ofSeconds(10)))
+                .toCompletableFuture();
+    }
+
+    /**
+     * One node grants what the others refuse, and gets each release twice. If a rollback woke its own waiter, the next
+     * attempt would start at once, and so on.
+     */
+    @Test
+    void lateRollbacksDoNotFollowEachOtherWithoutADelay() {
+        for (int splitNode = 0; splitNode < 3; splitNode++) {
+            world = new VirtualWorld(3);
+            VirtualWorld.Client client = client();
+            eachNode(node -> node.delay(() -> LINK_NS));
+            world.runMs(1_100);
+            FakeRedis split = node(splitNode).redis();
+            eachNode(node -> node.redis().set("b", "foreign", 60_000));
+            split.delete("b");
+            split.listener((who, command, reply) -> split.flushScripts());
+            split.flushScripts();
+            CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, "b");
+            world.runMs(5_000);
+            assertTrue(client.redlock().counters().rolledBackCount() < 50,
+                    () -> client.redlock().counters().rolledBackCount() + " attempts in 5 s");
+            waiting.cancel(true);
+            nothingIsLeft();
+        }
+        world = null;
+    }
 }

@@ -368,18 +368,26 @@ final class WaitQueues {
     /**
      * A node has executed a release of this client at the second try, so perhaps after the next attempt, which was
      * refused by the keys that are deleted now. The node does not push this deletion: the client's own connection makes
-     * it.
+     * it. Without a refusal since the last change there is nobody to wake: a waiter whose own rollbacks are late each
+     * time would start one attempt after another.
      */
-    void onReleasedLate(LockKey lockedKey) {
-        WaitQueue queue = get(lockedKey);
-        if (queue != null) {
-            wakeLocally(queue);
-        }
-        for (int i = 0; !memberQueues.isEmpty() && i < lockedKey.memberCount(); i++) {
-            for (WaitQueue other : memberQueues.of(lockedKey.member(i))) {
-                other.head().hasSearched = false;
-                wakeLocally(other);
+    void onReleasedLate(LockKey lockedKey, int nodeIndex) {
+        for (int i = 0; i < lockedKey.memberCount(); i++) {
+            WaitQueue plain = get(lockedKey.member(i));
+            if (plain != null) {
+                wakeRegistered(plain, nodeIndex);
             }
+            for (WaitQueue other : memberQueues.of(lockedKey.member(i))) {
+                wakeRegistered(other, nodeIndex);
+            }
+        }
+    }
+
+    private void wakeRegistered(WaitQueue queue, int nodeIndex) {
+        if ((queue.registeredMask & 1L << nodeIndex) != 0) {
+            unregister(queue, nodeIndex);
+            queue.head().hasSearched = false;
+            wakeLocally(queue);
         }
     }
 
