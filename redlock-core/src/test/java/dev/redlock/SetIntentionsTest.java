@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -82,8 +83,9 @@ class SetIntentionsTest extends VirtualTest {
     }
 
     /** Three clients over nodes with short round trips. */
-    private List<VirtualWorld.Client> threeClients() {
+    private List<VirtualWorld.Client> threeClients(FakeRedis.Kind kind) {
         world = new VirtualWorld(3);
+        eachNode(node -> node.redis().kind(kind));
         List<VirtualWorld.Client> clients = List.of(client(), client(), client());
         eachNode(node -> node.delay(() -> 100 * US));
         world.runMs(1_100);
@@ -92,7 +94,17 @@ class SetIntentionsTest extends VirtualTest {
 
     @Test
     void aWaiterThatGivesUpRemovesItsIntentionAndWakesTheOthers() {
-        List<VirtualWorld.Client> clients = threeClients();
+        aWaiterThatGivesUpRemovesItsIntention(FakeRedis.Kind.REDIS_8_4, 2);
+    }
+
+    /** It does not register the keys of intentions, which the script does not declare. */
+    @Test
+    void aServerBeforeRedis72WakesNobodyThenSoTheOthersWaitUntilItWouldHaveExpired() {
+        aWaiterThatGivesUpRemovesItsIntention(FakeRedis.Kind.REDIS_7, 300);
+    }
+
+    private void aWaiterThatGivesUpRemovesItsIntention(FakeRedis.Kind kind, long limitMs) {
+        List<VirtualWorld.Client> clients = threeClients(kind);
         Lease a = acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
         Lease c = acquired(get(clients.get(0).redlock().acquireAsync("c", options())));
         CompletableFuture<AcquireOutcome> givesUp = waiting(clients.get(1), "a", "b");
@@ -103,7 +115,7 @@ class SetIntentionsTest extends VirtualTest {
         world.runMs(20);
         assertFalse(waiting.isDone(), "the intention of the first waiter keeps the second one out");
         givesUp.cancel(true);
-        world.runMs(2);
+        world.runMs(limitMs);
         assertTrue(waiting.isDone(), "the end of the intention wakes the second waiter");
         acquired(waiting.join()).releaseAsync();
         assertFalse(isIntentionLeft());
@@ -115,7 +127,7 @@ class SetIntentionsTest extends VirtualTest {
     @Test
     void aGrantWithoutTheDoorkeeperRemovesTheIntention() {
         for (int doorkeeper = 0; doorkeeper < 3; doorkeeper++) {
-            VirtualWorld.Client client = threeClients().get(0);
+            VirtualWorld.Client client = threeClients(FakeRedis.Kind.REDIS_7).get(0);
             eachNode(node -> node.redis().set("a", "foreign", 60_000));
             CompletableFuture<AcquireOutcome> waiting = waiting(client, "a", "b");
             world.runMs(20);
@@ -135,5 +147,30 @@ class SetIntentionsTest extends VirtualTest {
             nothingIsLeft();
         }
         world = null;
+    }
+
+    private void share(VirtualWorld.Client client, ResourceKey key) {
+        Lease lease = client.redlock().newLease();
+        client.redlock().acquire(key, options().waitUpTo(Duration.ofSeconds(60)), lease, outcome -> {
+            if (outcome.kind() == AcquireOutcome.Kind.ACQUIRED) {
+                finishedCount++;
+                world.after(HOLD_NS, () -> client.call(() -> lease.release((released, how) -> world
+                        .after(30 * US, () -> client.call(() -> share(client, key))))));
+            }
+        });
+    }
+
+    /** Without pauses, two clients share their set 11 times a second instead of 650 times. */
+    @Test
+    void aSetThatWaitsForAHeldResourceDoesNotKeepItsOtherResourcesIdle() {
+        List<VirtualWorld.Client> clients = threeClients(FakeRedis.Kind.REDIS_8_4);
+        acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
+        waiting(clients.get(0), "a", "b");
+        world.runMs(50);
+        for (VirtualWorld.Client client : clients.subList(1, 3)) {
+            client.call(() -> share(client, client.redlock().keyOfAll(List.of("b", "c"))));
+        }
+        world.runMs(3_000);
+        assertTrue(finishedCount > 1_000, () -> finishedCount + " grants in 3 s");
     }
 }

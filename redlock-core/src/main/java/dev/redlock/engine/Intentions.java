@@ -17,11 +17,15 @@ import dev.redlock.quorum.Token;
  *
  * <p><b>Sets.</b> A refused attempt leaves an intention on the resources of the set, on the doorkeeper alone, where
  * other sets that wait or give way respect it. A grant there ends it. A waiter that stops, or gets its lock from the
- * other nodes, removes it. Otherwise it expires after a third of a second.
+ * other nodes, removes it. Otherwise it expires after a third of a second. Then the set pauses: its attempts neither
+ * leave an intention nor respect one.
  *
  * @threading event-loop-confined
  */
 final class Intentions {
+
+    /** The scripts leave an intention of a set for that long, so none ends before the period in which it was left. */
+    private static final long SET_PERIOD_NS = 300 * NS_PER_MS;
 
     private final Conductor conductor;
 
@@ -42,10 +46,19 @@ final class Intentions {
         if (!pending.isIntending) {
             pending.intention = pending.intention == null ? new Token(conductor.tokenLabel()) : pending.intention;
             conductor.tokens().next(pending.intention, nowNs);
-            pending.intendedNs = nowNs - ttlNs(pending);
+            pending.intendedNs = claim.key.kind() == LockKind.SET ? nowNs : nowNs - ttlNs(pending);
             pending.isIntending = true;
         }
-        claim.intention = pending.intention;
+        pending.isIntentionSent = claim.key.kind() != LockKind.SET || isPeriodOfSet(nowNs - pending.intendedNs);
+        claim.intention = pending.isIntentionSent ? pending.intention : null;
+    }
+
+    /**
+     * A set that waits for a resource in use for long must not keep others from its other resources all the time. So it
+     * pauses after the first period, and after each later one twice as long as before.
+     */
+    private static boolean isPeriodOfSet(long waitedNs) {
+        return Long.bitCount(waitedNs / SET_PERIOD_NS + 2) == 1;
     }
 
     private static long ttlNs(PendingAcquire pending) {
@@ -59,7 +72,8 @@ final class Intentions {
 
     /** A node has granted an attempt: that ends the intention of a set there. */
     void onGrant(Claim claim, int nodeIndex) {
-        if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.intendedNode == nodeIndex) {
+        if (claim.phase == Claim.Phase.ACQUIRING && claim.pending.intendedNode == nodeIndex
+                && claim.pending.isIntentionSent) {
             claim.pending.intendedNode = -1;
         }
     }

@@ -101,9 +101,11 @@ final class PendingAcquire {
 
     /** It leaves its {@linkplain Intentions intention} on nodes that refuse it; {@link #intention} is its name. */
     boolean isIntending;
+    /** The current attempt contains the name of its intention; stale without an intention. */
+    boolean isIntentionSent;
     /** The node that has the intention of a waiting set, as far as is known; -1 for none. */
     int intendedNode;
-    /** When the writer last left its intention on all nodes, monotonic. */
+    /** When the writer last left its intention on all nodes, or the set first left its own, monotonic. */
     long intendedNs;
     /** The name of the intention of a waiting writer or set; stale if {@link #isIntending} is false. */
     Token intention;

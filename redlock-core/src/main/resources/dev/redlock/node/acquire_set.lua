@@ -39,11 +39,7 @@ if left > 0 or redis.call('EXISTS', unpack(KEYS)) > 0 then
     if other[i] then
       break
     end
-    if own[i] then
-      redis.pcall('PEXPIRE', KEYS[i] .. ':redlock:intention', 300)
-    else
-      redis.pcall('SET', KEYS[i] .. ':redlock:intention', ARGV[3], 'NX', 'PX', 300)
-    end
+    redis.pcall('SET', KEYS[i] .. ':redlock:intention', ARGV[3], 'NX', 'PX', 300)
   end
   return -left
 end

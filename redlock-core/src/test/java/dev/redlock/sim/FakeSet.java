@@ -96,8 +96,7 @@ final class FakeSet {
             if (intentionLeft(key) > 0) {
                 return;
             }
-            String found = redis.get(key + INTENTION_MARK);
-            if (found == null || found.equals(intention())) {
+            if (redis.get(key + INTENTION_MARK) == null) {
                 redis.set(key + INTENTION_MARK, intention(), INTENTION_MS);
             }
         }

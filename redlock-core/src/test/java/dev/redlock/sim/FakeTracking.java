@@ -169,7 +169,8 @@ final class FakeTracking {
             return false;
         }
         scriptKeys.forEach(this::register);
-        return register(key);
+        // A server that registers all keys of a script does not register others that it reads.
+        return (scriptKeys.isEmpty() || scriptKeys.contains(key)) && register(key);
     }
 
     private boolean register(String key) {
