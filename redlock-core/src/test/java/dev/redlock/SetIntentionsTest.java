@@ -104,7 +104,17 @@ class SetIntentionsTest extends VirtualTest {
     }
 
     private void aWaiterThatGivesUpRemovesItsIntention(FakeRedis.Kind kind, long limitMs) {
-        List<VirtualWorld.Client> clients = threeClients(kind);
+        aWaiterThatGivesUpRemovesItsIntention(threeClients(kind), limitMs);
+    }
+
+    /** A node does not push what the connection itself has changed. */
+    @Test
+    void aWaiterThatGivesUpWakesTheWaitersOfItsOwnClient() {
+        List<VirtualWorld.Client> clients = threeClients(FakeRedis.Kind.REDIS_8_4);
+        aWaiterThatGivesUpRemovesItsIntention(List.of(clients.get(0), clients.get(1), clients.get(1)), 2);
+    }
+
+    private void aWaiterThatGivesUpRemovesItsIntention(List<VirtualWorld.Client> clients, long limitMs) {
         Lease a = acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
         Lease c = acquired(get(clients.get(0).redlock().acquireAsync("c", options())));
         CompletableFuture<AcquireOutcome> givesUp = waiting(clients.get(1), "a", "b");

@@ -366,12 +366,12 @@ final class WaitQueues {
     }
 
     /**
-     * A node has executed a release of this client at the second try, so perhaps after the next attempt, which was
-     * refused by the keys that are deleted now. The node does not push this deletion: the client's own connection makes
-     * it. Without a refusal since the last change there is nobody to wake: a waiter whose own rollbacks are late each
-     * time would start one attempt after another.
+     * A command of this client has deleted keys on a node, perhaps after they have refused an attempt: a release at the
+     * second try, or the removal of an intention. The node does not push this deletion: the client's own connection
+     * makes it. Without a refusal since the last change there is nobody to wake: a waiter whose own rollbacks are late
+     * each time would start one attempt after another.
      */
-    void onReleasedLate(LockKey lockedKey, int nodeIndex) {
+    void wakeRefused(LockKey lockedKey, int nodeIndex) {
         for (int i = 0; i < lockedKey.memberCount(); i++) {
             WaitQueue plain = get(lockedKey.member(i));
             if (plain != null) {
