@@ -12,8 +12,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -26,55 +24,25 @@ class BlockedCallersTest extends VirtualTest {
 
     private static final Duration LONGER = Duration.ofSeconds(20);
 
-    private final List<Thread> threads = new ArrayList<>();
+    private final List<BlockedCall<?>> calls = new ArrayList<>();
 
-    /** A call in another thread. */
-    private final class Call<T> {
-        private final FutureTask<T> task;
-        private final Thread thread;
-
-        Call(Callable<T> call) {
-            task = new FutureTask<>(call);
-            thread = new Thread(task, "caller");
-            thread.setDaemon(true);
-            threads.add(thread);
-            thread.start();
-        }
-
-        /** Waits until the thread is blocked, without a time limit or with one. */
-        Call<T> awaitBlocked(Thread.State state) {
-            Await.until(() -> "blocked, it is " + thread.getState(), () -> thread.getState() == state);
-            assertFalse(task.isDone(), "the call has not returned");
-            return this;
-        }
-
-        Call<T> awaitBlocked() {
-            return awaitBlocked(Thread.State.WAITING);
-        }
-
-        T result() throws InterruptedException {
-            try {
-                return task.get(10, TimeUnit.SECONDS);
-            } catch (ExecutionException e) {
-                throw new AssertionError(e.getCause());
-            } catch (java.util.concurrent.TimeoutException e) {
-                throw new AssertionError("the caller was not woken", e);
-            }
-        }
+    private <T> BlockedCall<T> call(Callable<T> task) {
+        BlockedCall<T> call = new BlockedCall<>(task);
+        calls.add(call);
+        return call;
     }
 
     @AfterEach
     void noCallIsLeft() throws InterruptedException {
-        for (Thread thread : threads) {
-            thread.join(10_000);
-            assertFalse(thread.isAlive(), "every call has returned");
+        for (BlockedCall<?> call : calls) {
+            call.awaitEnd();
         }
     }
 
     @Test
     void aBlockedAcquireIsWokenByItsOutcome() throws InterruptedException {
         VirtualWorld.Client client = world(3);
-        Call<AcquireOutcome> acquire = new Call<>(() -> client.redlock().acquire("orders", options())).awaitBlocked();
+        BlockedCall<AcquireOutcome> acquire = call(() -> client.redlock().acquire("orders", options())).awaitBlocked();
         world.runMs(5);
         assertEquals(AcquireOutcome.Kind.ACQUIRED, acquire.result().kind(), "outcome");
         assertEquals(3, keyCount(), "keys");
@@ -83,19 +51,19 @@ class BlockedCallersTest extends VirtualTest {
     @Test
     void aBlockedReleaseIsWokenByItsOutcome() throws InterruptedException {
         Lease lease = lease(world(3));
-        Call<ReleaseOutcome> release = new Call<>(lease::release).awaitBlocked();
+        BlockedCall<ReleaseOutcome> release = call(lease::release).awaitBlocked();
         assertEquals(LeaseState.HELD, lease.state(), "the loop has not taken the request");
         world.runMs(5);
         assertEquals(ReleaseOutcome.RELEASED, release.result(), "outcome");
         assertEquals(LeaseState.RELEASED, lease.state(), "state");
         assertEquals(0, keyCount(), "keys");
-        assertEquals(ReleaseOutcome.RELEASED, new Call<>(lease::release).result(), "the outcome is returned again");
+        assertEquals(ReleaseOutcome.RELEASED, call(lease::release).result(), "the outcome is returned again");
     }
 
     @Test
     void aBlockedExtendIsWokenByItsOutcome() throws InterruptedException {
         Lease lease = lease(world(3));
-        Call<ExtendOutcome> extend = new Call<>(() -> lease.extend(LONGER)).awaitBlocked();
+        BlockedCall<ExtendOutcome> extend = call(() -> lease.extend(LONGER)).awaitBlocked();
         world.runMs(5);
         assertEquals(ExtendOutcome.EXTENDED, extend.result(), "outcome");
         assertTrue(lease.remainingValidityNs() > TTL.toNanos(), "longer than the first ttl");
@@ -104,7 +72,7 @@ class BlockedCallersTest extends VirtualTest {
     @Test
     void closeWaitsForTheRelease() throws InterruptedException {
         Lease lease = lease(world(3));
-        Call<LeaseState> close = new Call<>(() -> {
+        BlockedCall<LeaseState> close = call(() -> {
             lease.close();
             return lease.state();
         }).awaitBlocked();
@@ -119,11 +87,11 @@ class BlockedCallersTest extends VirtualTest {
         eachNode(node -> node.pause());
         var released = lease.releaseAsync().toCompletableFuture();
         assertEquals(LeaseState.RELEASING, lease.state(), "in progress");
-        Call<LeaseState> close = new Call<>(() -> {
+        BlockedCall<LeaseState> close = call(() -> {
             lease.close();
             return lease.state();
         }).awaitBlocked();
-        Call<ReleaseOutcome> release = new Call<>(lease::release).awaitBlocked(Thread.State.TIMED_WAITING);
+        BlockedCall<ReleaseOutcome> release = call(lease::release).awaitBlocked(Thread.State.TIMED_WAITING);
         eachNode(node -> node.resume());
         world.runMs(5);
         assertEquals(LeaseState.RELEASED, close.result(), "when close returned");
@@ -139,7 +107,7 @@ class BlockedCallersTest extends VirtualTest {
         eachNode(node -> node.pause());
         client.redlock()
                 .acquire(client.redlock().key("orders"), options(), lease, outcome -> kinds.add(outcome.kind()));
-        new Call<>(() -> {
+        call(() -> {
             lease.close();
             return true;
         }).result();
@@ -155,13 +123,13 @@ class BlockedCallersTest extends VirtualTest {
         Lease idle = client.redlock().newLease();
         Lease released = lease(client);
         release(released);
-        new Call<>(() -> {
+        call(() -> {
             idle.close();
             released.close();
             return true;
         }).result();
         assertEquals(LeaseState.IDLE, idle.state(), "never used");
-        assertEquals(ReleaseOutcome.EXPIRED, new Call<>(idle::release).result(), "nothing was held");
+        assertEquals(ReleaseOutcome.EXPIRED, call(idle::release).result(), "nothing was held");
     }
 
     /** One field holds the first waiter; the second one polls. */
@@ -170,8 +138,8 @@ class BlockedCallersTest extends VirtualTest {
         VirtualWorld.Client client = world(3);
         Lease lease = lease(client);
         long sentBefore = client.redlock().counters().commandCount();
-        Call<ReleaseOutcome> first = new Call<>(lease::release).awaitBlocked();
-        Call<ReleaseOutcome> second = new Call<>(lease::release).awaitBlocked(Thread.State.TIMED_WAITING);
+        BlockedCall<ReleaseOutcome> first = call(lease::release).awaitBlocked();
+        BlockedCall<ReleaseOutcome> second = call(lease::release).awaitBlocked(Thread.State.TIMED_WAITING);
         world.runMs(5);
         assertEquals(ReleaseOutcome.RELEASED, first.result(), "the first");
         assertEquals(ReleaseOutcome.RELEASED, second.result(), "the second");
@@ -183,11 +151,11 @@ class BlockedCallersTest extends VirtualTest {
     void aLaterCallerIsWokenToo() throws InterruptedException {
         Lease lease = lease(world(3));
         for (int i = 0; i < 3; i++) {
-            Call<ExtendOutcome> extend = new Call<>(() -> lease.extend(TTL)).awaitBlocked();
+            BlockedCall<ExtendOutcome> extend = call(() -> lease.extend(TTL)).awaitBlocked();
             world.runMs(5);
             assertEquals(ExtendOutcome.EXTENDED, extend.result(), "extension");
         }
-        Call<ReleaseOutcome> release = new Call<>(lease::release).awaitBlocked();
+        BlockedCall<ReleaseOutcome> release = call(lease::release).awaitBlocked();
         world.runMs(5);
         assertEquals(ReleaseOutcome.RELEASED, release.result(), "release");
     }
@@ -196,25 +164,25 @@ class BlockedCallersTest extends VirtualTest {
     void anInterruptDoesNotEndAReleaseAndIsKept() throws InterruptedException {
         Lease lease = lease(world(3));
         AtomicInteger interrupted = new AtomicInteger();
-        Call<ReleaseOutcome> release = new Call<>(() -> {
+        BlockedCall<ReleaseOutcome> release = call(() -> {
             ReleaseOutcome outcome = lease.release();
             interrupted.set(Thread.interrupted() ? 1 : -1);
             return outcome;
         }).awaitBlocked();
-        release.thread.interrupt();
-        Await.until("the flag is cleared while the caller waits", () -> !release.thread.isInterrupted());
+        release.thread().interrupt();
+        Await.until("the flag is cleared while the caller waits", () -> !release.thread().isInterrupted());
         release.awaitBlocked();
         world.runMs(5);
         assertEquals(ReleaseOutcome.RELEASED, release.result(), "outcome");
         assertEquals(1, interrupted.get(), "the flag is set again");
-        Call<ExtendOutcome> extend = new Call<>(() -> {
+        BlockedCall<ExtendOutcome> extend = call(() -> {
             ExtendOutcome outcome = lease.extend(TTL);
             interrupted.set(Thread.interrupted() ? 1 : -1);
             return outcome;
         });
         Await.until("the request is there", () -> {
             world.runMs(1);
-            return extend.task.isDone();
+            return extend.isDone();
         });
         assertEquals(ExtendOutcome.NOT_HELD, extend.result(), "released");
         assertEquals(-1, interrupted.get(), "no interrupt");
@@ -223,7 +191,7 @@ class BlockedCallersTest extends VirtualTest {
     @Test
     void anInterruptEndsAnAcquireAndRollsItBack() throws InterruptedException {
         VirtualWorld.Client client = world(3);
-        Call<String> acquire = new Call<>(() -> {
+        BlockedCall<String> acquire = call(() -> {
             InterruptedException thrown = assertThrows(InterruptedException.class,
                     () -> client.redlock().acquire("orders", options()));
             assertFalse(Thread.currentThread().isInterrupted(), "the exception replaces the flag");
@@ -231,7 +199,7 @@ class BlockedCallersTest extends VirtualTest {
         }).awaitBlocked();
         eachNode(node -> node.pause());
         world.settle();
-        acquire.thread.interrupt();
+        acquire.thread().interrupt();
         assertTrue(acquire.result().contains("rolled back"), "message");
         eachNode(node -> node.resume());
         world.runMs(100);
@@ -241,7 +209,7 @@ class BlockedCallersTest extends VirtualTest {
     @Test
     void aThreadThatIsInterruptedBeforeTheCallSendsNothing() throws InterruptedException {
         VirtualWorld.Client client = world(3);
-        Call<Exception> acquire = new Call<>(() -> {
+        BlockedCall<Exception> acquire = call(() -> {
             Thread.currentThread().interrupt();
             return assertThrows(InterruptedException.class, () -> client.redlock().acquire("orders", options()));
         });
@@ -262,9 +230,9 @@ class BlockedCallersTest extends VirtualTest {
                 readCount.incrementAndGet();
             }
         });
-        Call<ReleaseOutcome> release = new Call<>(lease::release);
+        BlockedCall<ReleaseOutcome> release = call(lease::release);
         Await.until("it spins", () -> readCount.get() > 100);
-        assertNotEquals(Thread.State.WAITING, release.thread.getState(), "not parked");
+        assertNotEquals(Thread.State.WAITING, release.thread().getState(), "not parked");
         world.runMs(1);
         assertEquals(ReleaseOutcome.RELEASED, release.result(), "outcome");
     }
@@ -280,7 +248,7 @@ class BlockedCallersTest extends VirtualTest {
                 readCount.incrementAndGet();
             }
         });
-        Call<ReleaseOutcome> release = new Call<>(lease::release);
+        BlockedCall<ReleaseOutcome> release = call(lease::release);
         Await.until("it spins", () -> readCount.get() > 100);
         world.pass(1_000_000);
         int before = readCount.get();
@@ -295,8 +263,8 @@ class BlockedCallersTest extends VirtualTest {
     @Test
     void requestsOfTwoThreadsRunInOneTurn() throws InterruptedException {
         Lease lease = lease(world(3));
-        Call<ReleaseOutcome> release = new Call<>(lease::release).awaitBlocked();
-        Call<ExtendOutcome> extend = new Call<>(() -> lease.extend(LONGER)).awaitBlocked(Thread.State.TIMED_WAITING);
+        BlockedCall<ReleaseOutcome> release = call(lease::release).awaitBlocked();
+        BlockedCall<ExtendOutcome> extend = call(() -> lease.extend(LONGER)).awaitBlocked(Thread.State.TIMED_WAITING);
         world.runMs(5);
         assertEquals(ReleaseOutcome.RELEASED, release.result(), "release");
         assertEquals(ExtendOutcome.NOT_HELD, extend.result(), "extension");
@@ -306,7 +274,7 @@ class BlockedCallersTest extends VirtualTest {
     @Test
     void aRequestThatIsNotTakenYetIsInProgress() throws InterruptedException {
         Lease lease = lease(world(3));
-        Call<ExtendOutcome> first = new Call<>(() -> lease.extend(LONGER)).awaitBlocked();
+        BlockedCall<ExtendOutcome> first = call(() -> lease.extend(LONGER)).awaitBlocked();
         assertThrows(IllegalStateException.class, () -> lease.extendAsync(TTL), "a second extension");
         world.runMs(5);
         assertEquals(ExtendOutcome.EXTENDED, first.result(), "the first one is unchanged");

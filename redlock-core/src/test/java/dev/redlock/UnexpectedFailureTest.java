@@ -1,19 +1,20 @@
 package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.redlock.sim.LiveNodes;
+import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.TestEngine;
+import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -22,26 +23,45 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * An exception in the middle of a request, as from an allocator without memory: the caller still gets an outcome. The
- * clock throws it, because each request reads the clock somewhere in its middle.
+ * An exception in the middle of a request, as from a heap without memory: the caller still gets one outcome, and the
+ * client continues. The clock throws it, because each request reads the clock somewhere in its middle. Each scenario
+ * runs once for each of these reads.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class UnexpectedFailureTest {
+class UnexpectedFailureTest extends VirtualTest {
 
-    private static final Duration TTL = Duration.ofSeconds(10);
-    private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).tryOnce();
     private static final Logger LOG = Logger.getLogger("dev.redlock");
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final AcquireOptions WAITING = AcquireOptions.ofTtl(TTL).waitUpTo(LONG);
 
-    private final LiveNodes nodes = new LiveNodes(1);
-    private final List<String> logged = Collections.synchronizedList(new ArrayList<>());
+    /** The ways to make a request. */
+    enum Caller {
+        /** The thread of the loop, in a call with a callback. */
+        LOOP,
+        /** Another thread, with a callback. */
+        THREAD,
+        /** Another thread, in a blocking call. */
+        BLOCKED
+    }
+
+    /** The exception of the clock. */
+    private static final class UsedUp extends OutOfMemoryError {
+        private static final long serialVersionUID = 1L;
+
+        UsedUp() {
+            super("thrown by a test");
+        }
+    }
+
+    private final List<Throwable> logged = new ArrayList<>();
     private final Handler handler = new Handler() {
         @Override
         public void publish(LogRecord record) {
-            if (record.getThrown() instanceof UsedUp) {
-                logged.add(record.getMessage());
+            if (record.getThrown() != null) {
+                logged.add(record.getThrown());
             }
         }
 
@@ -55,166 +75,463 @@ class UnexpectedFailureTest {
             // There is nothing to close.
         }
     };
-    /** The number of clock reads until the clock throws; never below 1. */
-    private volatile int readingsLeft;
-    private TestClient client;
-    private Redlock redlock;
-
-    /** The exception of the clock. */
-    private static final class UsedUp extends OutOfMemoryError {
-        private static final long serialVersionUID = 1L;
-
-        UsedUp() {
-            super("thrown by a test");
-        }
-    }
+    private final List<BlockedCall<?>> calls = new ArrayList<>();
+    private VirtualWorld.Client client;
+    private Caller caller;
+    /** The read of a scenario that throws; the first one is 1. */
+    private int failingRead;
+    /** Also the later reads of the same request throw. */
+    private boolean isLasting;
+    private int readCount;
+    private boolean isArmed;
+    private boolean hasThrown;
 
     @BeforeEach
     void open() {
         LOG.addHandler(handler);
+        LOG.setUseParentHandlers(false);
+        world = new VirtualWorld(3);
         // The flight recorder reads the clock too, and survives what that throws.
-        client = new TestClient(
-                new RedlockContext().nodes(nodes.addresses())
-                        .nodeTimeout(Duration.ofSeconds(5))
-                        .flightRecorderEvents(0),
-                nodes.clientLoop(), nodes.newTransport(), this::nowNs, 1);
-        client.open().join();
-        redlock = client.redlock();
+        client = client(context().flightRecorderEvents(0));
+        client.clockListener(this::onClockRead);
     }
 
     @AfterEach
-    void close() {
+    void close() throws InterruptedException {
         LOG.removeHandler(handler);
-        redlock.closeWithin(Duration.ofMillis(100));
-        nodes.close();
-    }
-
-    @SuppressWarnings("NonAtomicOperationOnVolatileField") // Only reads of the loop count.
-    private long nowNs() {
-        if (readingsLeft > 0 && nodes.clientLoop().inEventLoop() && isInRequest() && --readingsLeft == 0) {
-            throw new UsedUp();
+        LOG.setUseParentHandlers(true);
+        for (BlockedCall<?> call : calls) {
+            call.awaitEnd();
         }
-        return System.nanoTime();
+        // Those thrown on purpose; each scenario has checked them.
+        clearRecordedExceptions();
     }
 
+    private void onClockRead() {
+        if (isArmed && isInRequest()) {
+            readCount++;
+            if (readCount == failingRead || isLasting && readCount > failingRead) {
+                hasThrown = true;
+                throw new UsedUp();
+            }
+        }
+    }
+
+    /** Without the reads of parts that survive what they throw themselves. AllocationFaultsTest has the buffers. */
     private static boolean isInRequest() {
-        return StackWalker.getInstance()
-                .walk(frames -> frames.anyMatch(frame -> frame.getClassName().endsWith(".RequestMailbox")
-                        || frame.getClassName().endsWith(".AcquireScheduler")
-                                && frame.getMethodName().equals("onTimer")));
+        List<String> frames = StackWalker.getInstance()
+                .walk(all -> all.map(frame -> frame.getClassName() + "." + frame.getMethodName()).toList());
+        return frames.stream()
+                .noneMatch(frame -> frame.contains(".DirectBuffers.") || frame.contains(".LoopTelemetry."))
+                && frames.stream()
+                        .anyMatch(frame -> frame.contains(".RequestMailbox.")
+                                || frame.endsWith(".AcquireScheduler.onTimer"));
     }
 
-    private void throwAtReading(int reading) {
-        nodes.clientLoop().submit(() -> readingsLeft = reading).syncUninterruptibly();
+    private void arm() {
+        isArmed = true;
     }
 
-    private static <T> T resultOf(Callable<T> call) throws Exception {
-        FutureTask<T> task = new FutureTask<>(call);
-        Thread thread = new Thread(task);
-        thread.setDaemon(true);
-        thread.start();
-        return task.get(20, TimeUnit.SECONDS);
+    private void disarm() {
+        isArmed = false;
     }
 
-    private void assertTheClientStillWorks() throws Exception {
-        readingsLeft = 0;
-        Await.until("it is logged", () -> !logged.isEmpty());
-        AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("next", TTL));
-        assertEquals(ReleaseOutcome.RELEASED, resultOf(() -> outcome.lease().release()), outcome::toString);
+    /** Runs a scenario for each read of the clock in its requests, which throws once or to the end of the request. */
+    private void atEachRead(Scenario scenario) throws InterruptedException {
+        for (boolean lasts : new boolean[]{false, true}) {
+            isLasting = lasts;
+            failingRead = 0;
+            do {
+                failingRead++;
+                hasThrown = false;
+                readCount = 0;
+                logged.clear();
+                scenario.run();
+                disarm();
+                assertTheClientStillWorks();
+            } while (hasThrown);
+            assertTrue(failingRead > 1, "the clock was read");
+        }
     }
 
-    @Test
-    void anAcquireThatThrowsCompletes() throws Exception {
-        throwAtReading(1);
-        AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("r", TTL));
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
-        assertTheClientStillWorks();
-        Await.until("rolled back", () -> nodes.access(0).get("r") == null);
+    private interface Scenario {
+        void run() throws InterruptedException;
     }
+
+    private void assertTheClientStillWorks() {
+        assertEquals(hasThrown, !logged.isEmpty(), () -> "it is logged: " + logged);
+        logged.forEach(thrown -> assertTrue(thrown instanceof UsedUp, thrown::toString));
+        // Keys without an owner last for their ttl.
+        Lease next = acquired(acquire(client, WAITING));
+        assertEquals(ReleaseOutcome.RELEASED, release(next), this::name);
+        world.runMs(100);
+        assertEquals(0, keyCount(), this::name);
+        assertEquals(0, client.engine().heldCount(), this::name);
+        assertEquals(0, client.engine().claimsOut(), this::name);
+        assertEquals(List.of(), client.engine().engine().stateViolations(List.of(next)), this::name);
+    }
+
+    private String name() {
+        return "after read " + failingRead + (isLasting ? " and all later ones" : "") + (hasThrown ? " threw" : "");
+    }
+
+    /** A release that throws inside its call may succeed in the next turn. */
+    private void assertOutcome(ReleaseOutcome outcome, ReleaseOutcome normal, Set<ReleaseOutcome> thrownOutcomes) {
+        if (hasThrown) {
+            thrownOutcomes.add(outcome);
+        }
+        assertTrue(outcome == normal || hasThrown && outcome == ReleaseOutcome.UNKNOWN, () -> name() + ": " + outcome);
+    }
+
+    private <T> BlockedCall<T> call(Callable<T> task) {
+        BlockedCall<T> call = new BlockedCall<>(task);
+        calls.add(call);
+        return call;
+    }
+
+    /** Makes a request with a callback, which stores its outcomes. */
+    private <T> void request(List<T> outcomes, Runnable withCallback, Callable<T> blocking)
+            throws InterruptedException {
+        switch (caller) {
+            case LOOP -> {
+                arm();
+                withCallback.run();
+                assertEquals(0, outcomes.size(), "no callback inside the call");
+                world.runMs(200);
+            }
+            case THREAD -> {
+                call(() -> {
+                    withCallback.run();
+                    return true;
+                }).result();
+                arm();
+                world.runMs(200);
+            }
+            case BLOCKED -> {
+                BlockedCall<T> call = call(blocking).awaitBlocked();
+                arm();
+                world.runMs(200);
+                outcomes.add(call.result());
+            }
+        }
+        disarm();
+    }
+
+    /** The outcome of an acquisition, which is its lease too. */
+    private AcquireOutcome acquireOnce(AcquireOptions options) throws InterruptedException {
+        List<AcquireOutcome> outcomes = new ArrayList<>();
+        request(outcomes,
+                () -> client.redlock()
+                        .acquire(client.redlock().key("orders"), options, client.redlock().newLease(),
+                                outcomes::add),
+                () -> client.redlock().acquire("orders", options));
+        assertEquals(1, outcomes.size(), () -> "one outcome " + name() + ": " + outcomes);
+        return outcomes.get(0);
+    }
+
+    private ReleaseOutcome releaseOnce(Lease lease) throws InterruptedException {
+        List<ReleaseOutcome> outcomes = new ArrayList<>();
+        request(outcomes, () -> lease.release((released, outcome) -> outcomes.add(outcome)), lease::release);
+        assertEquals(1, outcomes.size(), () -> "one outcome " + name() + ": " + outcomes);
+        return outcomes.get(0);
+    }
+
+    private ExtendOutcome extendOnce(Lease lease) throws InterruptedException {
+        List<ExtendOutcome> outcomes = new ArrayList<>();
+        request(outcomes, () -> lease.extend(LONG.toMillis(), (extended, outcome) -> outcomes.add(outcome)),
+                () -> lease.extend(LONG));
+        assertEquals(1, outcomes.size(), () -> "one outcome " + name() + ": " + outcomes);
+        return outcomes.get(0);
+    }
+
+    /** A request that throws inside its call runs again in the next turn. */
+    private boolean isWithoutEffect() {
+        return hasThrown && (caller != Caller.LOOP || isLasting);
+    }
+
+    /** The lease can be used again: no request and no claim of the use before is left. */
+    private void assertReusable(Lease lease) {
+        CompletableFuture<AcquireOutcome> again = new CompletableFuture<>();
+        client.redlock().acquire(client.redlock().key("orders"), WAITING, lease, again::complete);
+        assertTrue(get(again).isAcquired());
+        world.runMs(200);
+        assertTrue(lease.isHeld(), "nothing of its use before ends it");
+        assertEquals(List.of(), client.engine().engine().stateViolations(List.of(lease)));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
+    // ---- acquiring --------------------------------------------------------------------------------------------------
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2})
-    void aWaitingAcquireThatThrowsCompletes(int reading) throws Exception {
-        throwAtReading(reading);
-        AcquireOutcome outcome = resultOf(() -> redlock.tryAcquire("r", TTL, TTL));
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
-        assertTheClientStillWorks();
-        assertTrue(resultOf(() -> redlock.tryAcquire("r", TTL, TTL)).isAcquired(), "its queue is empty");
+    @EnumSource
+    void anAcquireThatThrowsCompletes(Caller how) throws InterruptedException {
+        caller = how;
+        for (AcquireOptions options : List.of(options(), WAITING, options().fenced())) {
+            atEachRead(() -> {
+                AcquireOutcome outcome = acquireOnce(options);
+                Lease lease = (Lease) outcome;
+                assertEquals(hasThrown ? AcquireOutcome.Kind.NO_QUORUM : AcquireOutcome.Kind.ACQUIRED, outcome.kind(),
+                        name());
+                assertEquals(!hasThrown, lease.isHeld(), this::name);
+                assertEquals(hasThrown ? 0 : 3, keyCount(), this::name);
+                release(lease);
+                assertReusable(lease);
+            });
+        }
     }
 
     /** The timer of the acquisition has fired, so no other event would end it. */
     @Test
-    void aRetryThatThrowsCompletes() throws Exception {
-        nodes.access(0).setIfAbsent("r", "foreign", 3_600_000);
-        AcquireOptions often = OPTIONS.waitUpTo(TTL).retryPolicy((attempts, reason, ttl, random) -> {
-            // The next read belongs to the attempt after the delay, which the timer starts.
-            readingsLeft = 1;
-            return 1_000_000;
+    void aRetryThatThrowsCompletes() throws InterruptedException {
+        client = client(context().flightRecorderEvents(0).wakeUpKeysMax(0));
+        client.clockListener(this::onClockRead);
+        atEachRead(() -> {
+            eachNode(node -> node.redis().set("orders", "foreign", 3_600_000));
+            AcquireOptions often = AcquireOptions.ofTtl(TTL)
+                    .waitUpTo(Duration.ofMillis(5))
+                    .retryPolicy((attempts, reason, ttl, random) -> {
+                        arm();
+                        return 1_000_000;
+                    });
+            AcquireOutcome outcome = acquire(client, often);
+            disarm();
+            assertEquals(hasThrown ? AcquireOutcome.Kind.NO_QUORUM : AcquireOutcome.Kind.TIMED_OUT, outcome.kind(),
+                    name());
+            eachNode(node -> node.redis().delete("orders"));
         });
-        AcquireOutcome outcome = resultOf(() -> redlock.acquire(redlock.key("r"), often));
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
-        assertTheClientStillWorks();
     }
 
     @Test
-    void aReleaseThatThrowsCompletes() throws Exception {
-        Lease lease = resultOf(() -> redlock.tryAcquire("r", TTL)).lease();
-        throwAtReading(1);
-        assertEquals(ReleaseOutcome.UNKNOWN, resultOf(lease::release));
-        assertEquals(LeaseState.RELEASED, lease.state());
-        assertTheClientStillWorks();
-        Await.until("the release is undelivered", () -> nodes.access(0).get("r") == null);
+    void anAcquireThatThrowsBeforeTheSchedulerHasItCompletes() throws InterruptedException {
+        Lease lease = lease(client);
+        release(lease);
+        AcquireSpec spec = AcquireSpec.ofTtl(TTL.toMillis());
+        List<AcquireOutcome> outcomes = new ArrayList<>();
+        call(() -> {
+            TestEngine.acquireWithoutKey(lease, spec, outcomes::add);
+            return true;
+        }).result();
+        world.runMs(10);
+        assertEquals(1, outcomes.size(), "outcomes");
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcomes.get(0).kind());
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
+        assertEquals(1, logged.size(), "it is logged");
+        assertReusable(lease);
     }
+
+    /** The lock is held when the event loop takes the cancellation, so it is released. */
+    @Test
+    void aCancellationThatThrowsEndsTheLease() throws InterruptedException {
+        atEachRead(() -> {
+            Lease lease = acquired(acquire(client, WAITING));
+            call(() -> {
+                TestEngine.cancel(lease);
+                return true;
+            }).result();
+            arm();
+            world.runMs(10);
+            disarm();
+            assertFalse(lease.isHeld(), this::name);
+            assertReusable(lease);
+        });
+    }
+
+    /** The waiter gets the lock, unless its own attempt has thrown. */
+    private void assertReleasedByEnd(CompletableFuture<AcquireOutcome> waiting) {
+        AcquireOutcome outcome = get(waiting);
+        assertTrue(outcome.isAcquired() || hasThrown && outcome.kind() == AcquireOutcome.Kind.NO_QUORUM,
+                () -> name() + ": " + outcome);
+        ((Lease) outcome).close();
+    }
+
+    // ---- extending --------------------------------------------------------------------------------------------------
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2})
-    void anExtensionThatThrowsCompletes(int reading) throws Exception {
-        Lease lease = resultOf(() -> redlock.tryAcquire("r", TTL)).lease();
-        throwAtReading(reading);
-        assertEquals(ExtendOutcome.NOT_EXTENDED, resultOf(() -> lease.extend(TTL)));
-        assertTrue(lease.isHeld(), "its validity remains");
-        assertTheClientStillWorks();
-        assertEquals(ExtendOutcome.EXTENDED, resultOf(() -> lease.extend(TTL)), "another extension works");
-        assertEquals(ReleaseOutcome.RELEASED, resultOf(lease::release));
-    }
-
-    @Test
-    void aClockThatThrowsInTheFlightRecorderHarmsNoLock() throws Exception {
-        AtomicInteger thrownCount = new AtomicInteger();
-        TestClient recording = new TestClient(new RedlockContext().nodes(nodes.addresses()), nodes.clientLoop(),
-                nodes.newTransport(), () -> {
-                    boolean isInRecorder = StackWalker.getInstance()
-                            .walk(frames -> frames.limit(6)
-                                    .anyMatch(frame -> frame.getClassName().endsWith(".LoopTelemetry")));
-                    if (isInRecorder) {
-                        thrownCount.incrementAndGet();
-                        throw new UsedUp();
-                    }
-                    return System.nanoTime();
-                }, 2);
-        recording.open().join();
-        Lease lease = resultOf(() -> recording.redlock().tryAcquire("r", TTL)).lease();
-        AcquireOutcome refused = resultOf(() -> recording.redlock().tryAcquire("r", TTL, Duration.ofMillis(600)));
-        assertEquals(AcquireOutcome.Kind.TIMED_OUT, refused.kind(), refused::toString);
-        assertEquals(ExtendOutcome.EXTENDED, resultOf(() -> lease.extend(TTL)));
-        assertEquals(ReleaseOutcome.RELEASED, resultOf(lease::release));
-        assertTrue(thrownCount.get() > 0, "it threw");
-        assertTrue(resultOf(() -> recording.redlock().closeWithin(Duration.ofSeconds(5))).isClean());
-    }
-
-    /** On the loop, the callback runs after the call, as for other outcomes. */
-    @Test
-    void anAcquireOnTheLoopThatThrowsRunsItsCallback() throws Exception {
-        CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
-        CompletableFuture<AcquireOutcome.Kind> receivedInside = new CompletableFuture<>();
-        nodes.clientLoop().execute(() -> {
-            readingsLeft = 1;
-            redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(),
-                    outcome -> received.complete(outcome.kind()));
-            receivedInside.complete(received.getNow(null));
+    @EnumSource
+    void anExtensionThatThrowsCompletes(Caller how) throws InterruptedException {
+        caller = how;
+        atEachRead(() -> {
+            Lease lease = lease(client);
+            ExtendOutcome outcome = extendOnce(lease);
+            assertEquals(isWithoutEffect() ? ExtendOutcome.NOT_EXTENDED : ExtendOutcome.EXTENDED, outcome, name());
+            assertEquals(!isWithoutEffect(), lease.remainingValidityNs() > TTL.toNanos(), this::name);
+            assertTrue(lease.isHeld(), "its validity remains");
+            assertEquals(List.of(), client.engine().engine().stateViolations(List.of(lease)), this::name);
+            assertEquals(ExtendOutcome.EXTENDED, extend(lease, LONG), "another extension");
+            assertEquals(ReleaseOutcome.RELEASED, release(lease), this::name);
+            assertReusable(lease);
         });
-        assertEquals(AcquireOutcome.Kind.NO_QUORUM, received.orTimeout(20, TimeUnit.SECONDS).join());
-        assertNull(receivedInside.orTimeout(20, TimeUnit.SECONDS).join(), "completed inside its call");
-        assertTheClientStillWorks();
+    }
+
+    /** The next extension starts inside the request that threw, which must not end it. */
+    @Test
+    void aCallbackOfAnExtensionThatThrewMayExtendAgain() throws InterruptedException {
+        atEachRead(() -> {
+            Lease lease = lease(client);
+            List<ExtendOutcome> outcomes = new ArrayList<>();
+            call(() -> {
+                lease.extend(20_000, (extended, outcome) -> {
+                    disarm();
+                    outcomes.add(outcome);
+                    extended.extend(30_000, (again, second) -> outcomes.add(second));
+                });
+                return true;
+            }).result();
+            arm();
+            world.runMs(200);
+            assertEquals(List.of(hasThrown ? ExtendOutcome.NOT_EXTENDED : ExtendOutcome.EXTENDED,
+                    ExtendOutcome.EXTENDED), outcomes, name());
+            assertTrue(lease.remainingValidityNs() > 20_000_000_000L, this::name);
+            release(lease);
+        });
+    }
+
+    /** The request waits for the automatic extension, or has thrown before. */
+    @ParameterizedTest
+    @EnumSource
+    void anExtensionThatThrowsDuringAnAutomaticOneCompletes(Caller how) throws InterruptedException {
+        caller = how;
+        atEachRead(() -> {
+            Lease lease = acquired(acquire(client, options().autoExtend()));
+            eachNode(node -> node.delay(() -> 10_000_000));
+            long sentBefore = client.redlock().counters().commandCount();
+            world.await("an automatic extension", 10_000,
+                    () -> client.redlock().counters().commandCount() - sentBefore >= 3);
+            ExtendOutcome outcome = extendOnce(lease);
+            assertEquals(isWithoutEffect() ? ExtendOutcome.NOT_EXTENDED : ExtendOutcome.EXTENDED, outcome, name());
+            assertTrue(lease.isHeld(), "held");
+            eachNode(node -> node.delay(() -> 0));
+            assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        });
+    }
+
+    // ---- releasing --------------------------------------------------------------------------------------------------
+
+    @ParameterizedTest
+    @EnumSource
+    void aReleaseThatThrowsCompletes(Caller how) throws InterruptedException {
+        caller = how;
+        for (AcquireOptions options : List.of(options(), WAITING)) {
+            Set<ReleaseOutcome> thrownOutcomes = EnumSet.noneOf(ReleaseOutcome.class);
+            atEachRead(() -> {
+                Lease lease = acquired(acquire(client, options));
+                ReleaseOutcome outcome = releaseOnce(lease);
+                assertOutcome(outcome, ReleaseOutcome.RELEASED, thrownOutcomes);
+                assertEquals(LeaseState.RELEASED, lease.state(), name());
+                assertEquals(outcome, release(lease), "again");
+                assertReusable(lease);
+            });
+            assertTrue(thrownOutcomes.contains(ReleaseOutcome.UNKNOWN), thrownOutcomes::toString);
+        }
+    }
+
+    @Test
+    void aCloseThatThrowsReturns() throws InterruptedException {
+        atEachRead(() -> {
+            Lease lease = acquired(acquire(client, WAITING));
+            BlockedCall<LeaseState> close = call(() -> {
+                lease.close();
+                return lease.state();
+            }).awaitBlocked();
+            arm();
+            world.runMs(200);
+            assertEquals(LeaseState.RELEASED, close.result(), name());
+        });
+    }
+
+    /** Its extension ends with it, and the keys stay until their ttl at most. */
+    @ParameterizedTest
+    @EnumSource
+    void aReleaseOfALockWithAShortestHoldThatThrowsCompletes(Caller how) throws InterruptedException {
+        caller = how;
+        AcquireOptions keeping = options().holdAtLeast(Duration.ofSeconds(2)).autoExtend();
+        Set<ReleaseOutcome> thrownOutcomes = EnumSet.noneOf(ReleaseOutcome.class);
+        atEachRead(() -> {
+            Lease lease = acquired(acquire(client, keeping));
+            eachNode(node -> node.delay(() -> 10_000_000));
+            List<ExtendOutcome> extended = new ArrayList<>();
+            lease.extend(9_000, (ended, outcome) -> {
+                extended.add(outcome);
+                // A second release, before the first one is complete.
+                ended.close();
+            });
+            world.runMs(1);
+            ReleaseOutcome outcome = releaseOnce(lease);
+            assertOutcome(outcome, ReleaseOutcome.KEPT, thrownOutcomes);
+            assertEquals(LeaseState.RELEASED, lease.state(), name());
+            assertEquals(List.of(ExtendOutcome.NOT_HELD), extended, name());
+            eachNode(node -> node.delay(() -> 0));
+            assertEquals(outcome, release(lease), "again");
+            assertEquals(3, keyCount(), name());
+            world.runMs(10_000);
+            assertEquals(0, keyCount(), name());
+            assertReusable(lease);
+        });
+        assertEquals(EnumSet.of(ReleaseOutcome.KEPT, ReleaseOutcome.UNKNOWN), thrownOutcomes);
+    }
+
+    /** The round of the first release completes both. */
+    @Test
+    void aSecondReleaseThatThrowsWaitsForTheFirst() throws InterruptedException {
+        AcquireOptions keeping = options().holdAtLeast(Duration.ofMillis(1));
+        atEachRead(() -> {
+            Lease lease = acquired(acquire(client, keeping));
+            world.runMs(10);
+            eachNode(node -> node.delay(() -> 10_000_000));
+            BlockedCall<LeaseState> close = call(() -> {
+                lease.close();
+                return lease.state();
+            }).awaitBlocked();
+            world.runMs(1);
+            List<ReleaseOutcome> outcomes = new ArrayList<>();
+            arm();
+            lease.release((released, outcome) -> outcomes.add(outcome));
+            disarm();
+            assertEquals(LeaseState.RELEASING, lease.state(), name());
+            world.runMs(100);
+            assertEquals(List.of(ReleaseOutcome.RELEASED), outcomes, name());
+            assertEquals(LeaseState.RELEASED, close.result(), name());
+            eachNode(node -> node.delay(() -> 0));
+            assertReusable(lease);
+        });
+    }
+
+    /** The attempt of the next waiter runs inside the release. Its failure is not that of the release. */
+    @ParameterizedTest
+    @EnumSource
+    void aReleaseWhoseHandoffThrowsCompletesAndEndsTheWaiter(Caller how) throws InterruptedException {
+        caller = how;
+        atEachRead(() -> {
+            Lease lease = lease(client);
+            CompletableFuture<AcquireOutcome> next = acquireAsync(client, WAITING);
+            world.runMs(10);
+            assertOutcome(releaseOnce(lease), ReleaseOutcome.RELEASED, EnumSet.noneOf(ReleaseOutcome.class));
+            assertEquals(LeaseState.RELEASED, lease.state(), name());
+            assertReleasedByEnd(next);
+            assertReusable(lease);
+        });
+    }
+
+    // ---- the flight recorder ----------------------------------------------------------------------------------------
+
+    @Test
+    void aClockThatThrowsInTheFlightRecorderHarmsNoLock() {
+        VirtualWorld.Client recording = client();
+        int[] thrownCount = {0};
+        recording.clockListener(() -> {
+            boolean isInRecorder = StackWalker.getInstance()
+                    .walk(frames -> frames.limit(8)
+                            .anyMatch(frame -> frame.getClassName().endsWith(".LoopTelemetry")));
+            if (isInRecorder) {
+                thrownCount[0]++;
+                throw new UsedUp();
+            }
+        });
+        Lease lease = lease(recording);
+        AcquireOutcome refused = acquire(recording, options().waitUpTo(Duration.ofMillis(600)));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, refused.kind(), refused::toString);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        assertTrue(thrownCount[0] > 0, "it threw");
     }
 }

@@ -127,7 +127,17 @@ final class AcquireScheduler {
         pending.isWoken = false;
         pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         pending.generation++;
-        conductor.acquireOperation().start(pending);
+        LeaseHandle lease = pending.lease;
+        long generation = pending.generation;
+        try {
+            conductor.acquireOperation().start(pending);
+        } catch (RuntimeException | Error e) {
+            // Its timer has fired or is stopped, so no other event would end it.
+            if (pending.generation == generation && lease.pending == pending) {
+                abortAfterFailure(lease);
+            }
+            throw e;
+        }
     }
 
     /** Waits for a slot until the wait budget ends. A new acquisition also needs room for one more waiter. */
@@ -347,17 +357,7 @@ final class AcquireScheduler {
             if (step == PendingAcquire.TimerStep.BACKSTOP) {
                 conductor.telemetry().onBackstop(lease.key);
             }
-            long generation = pending.generation;
-            try {
-                startAttempt(pending);
-            } catch (RuntimeException | Error e) {
-                // Its timer has fired, so no other event would end it.
-                boolean isSame = pending.generation - generation <= 1 && lease.pending == pending;
-                if (isSame) {
-                    abortAfterFailure(lease);
-                }
-                throw e;
-            }
+            startAttempt(pending);
         }
     }
 

@@ -341,37 +341,52 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     @Override
     void recover(Conductor owner, int request) {
         switch (request) {
-            case EXTEND -> recoverExtension();
-            case RELEASE -> recoverRelease();
-            default -> recoverAcquisition(owner);
+            case ACQUIRE, DELIVER -> recoverAcquisition(owner);
+            case CANCEL -> {
+                recoverAcquisition(owner);
+                recoverRelease(owner);
+            }
+            case EXTEND -> recoverExtension(owner);
+            default -> recoverRelease(owner);
         }
     }
 
     private void recoverAcquisition(Conductor owner) {
+        isStarting = isInCall();
         try {
-            isStarting = isInCall();
             owner.scheduler().abortAfterFailure(this);
         } finally {
             isStarting = false;
-            if (pending == null && state == LeaseState.ACQUIRING && isTaken(DELIVER)) {
-                complete(Kind.NO_QUORUM, Kind.NO_QUORUM, LeaseState.NOT_ACQUIRED);
-            }
+        }
+        if (pending == null && state == LeaseState.ACQUIRING && isTaken(DELIVER)) {
+            // It threw before the scheduler had it.
+            complete(Kind.NO_QUORUM, Kind.NO_QUORUM, LeaseState.NOT_ACQUIRED);
         }
     }
 
-    private void recoverExtension() {
-        if (extendState != ExtendState.NONE && isTaken(EXTEND)) {
+    /**
+     * Inside its call, the extension is requested again for the next turn, where its callback may run. The callback of
+     * the extension that threw may have started another one, which has its own end.
+     */
+    private void recoverExtension(Conductor owner) {
+        boolean isStarted = isExtensionAccepted() && claim != null && claim.isExtending;
+        if (extendState == ExtendState.NONE || !isTaken(EXTEND) || isStarted) {
+            return;
+        }
+        if (isInCall()) {
+            setExtendState(ExtendState.REQUESTED);
+            deferToNextTurn(owner, EXTEND);
+        } else {
             completeExtend(ExtendOutcome.NOT_EXTENDED);
         }
     }
 
-    private void recoverRelease() {
-        boolean isInProgress = state == LeaseState.HELD || state == LeaseState.RELEASING;
-        if (isInProgress || releaseCallback != null && isTaken(RELEASE)) {
-            if (isInProgress) {
-                markReleasing();
-            }
-            completeRelease(ReleaseOutcome.UNKNOWN);
+    /** As above. A release whose round has started ends with the round. */
+    private void recoverRelease(Conductor owner) {
+        if (state == LeaseState.HELD && isInCall()) {
+            deferToNextTurn(owner, RELEASE);
+        } else if (state == LeaseState.HELD) {
+            owner.releaseOperation().endAfterFailure(this);
         }
     }
 
@@ -439,9 +454,21 @@ public final class LeaseHandle extends AcquireResult implements Lease {
         STATE.setRelease(this, LeaseState.RELEASING);
     }
 
+    /** On the event loop: a callback runs in the next turn if its call is still in progress. */
+    void endRelease(ReleaseOutcome outcome) {
+        boolean isDeferred = isInCall() && releaseCallback != null;
+        completeRelease(outcome, isDeferred ? null : releaseCallback);
+        if (isDeferred) {
+            deferToNextTurn(conductor(), RELEASE);
+        }
+    }
+
     void completeRelease(ReleaseOutcome outcome) {
+        completeRelease(outcome, releaseCallback);
+    }
+
+    private void completeRelease(ReleaseOutcome outcome, ReleaseCallback callback) {
         RELEASE_OUTCOME.setRelease(this, outcome);
-        ReleaseCallback callback = releaseCallback;
         if (callback != null) {
             // Conditional, because a callback set after the read belongs to a later release request.
             RELEASE_CALLBACK.setRelease(this, null);

@@ -82,17 +82,18 @@ final class LeaseKeeper {
         LeaseHandle kept = null;
         try {
             if (!conductor.shutdown().isClosing()) {
+                long nowNs = conductor.nowNs();
                 kept = LeaseHandle.keeping(lease);
                 track(kept, claim);
                 conductor.scheduler().onKept();
-                long nowNs = conductor.nowNs();
                 // An extension may be due at once.
                 scheduleNext(claim, nowNs, Math.max(0, untilThirdNs(kept, nowNs)));
             }
-        } finally {
-            if (kept == null) {
-                conductor.releaseOperation().leave(claim);
-            }
+        } catch (RuntimeException | Error e) {
+            Log.error("a lock cannot be kept for its shortest hold; it expires with its ttl", e);
+        }
+        if (kept == null) {
+            conductor.releaseOperation().leave(claim);
         }
         short use = lease.useCount();
         if (lease.isExtensionAccepted()) {
@@ -194,7 +195,10 @@ final class LeaseKeeper {
         } catch (RuntimeException | Error e) {
             // An extension without an end would block all later ones.
             conductor.extendOperation().stop(claim);
-            onExtended(claim, ExtendOutcome.NOT_EXTENDED);
+            if (!claim.lease.isInCall()) {
+                // Otherwise its request tries again.
+                onExtended(claim, ExtendOutcome.NOT_EXTENDED);
+            }
             throw e;
         }
     }

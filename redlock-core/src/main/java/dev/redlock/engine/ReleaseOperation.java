@@ -49,17 +49,30 @@ final class ReleaseOperation {
     /** Releases a held lease, also before its shortest hold has passed. */
     void releaseNow(LeaseHandle lease) {
         Claim claim = lease.claim;
-        conductor.keeper().untrack(lease);
-        lease.markReleasing();
         // A callback may reuse the lease for another resource, and the claim returns to its pool.
         LockKey key = lease.key;
         LockKey lockedKey = claim.key;
+        // Before any change, because it may throw.
         conductor.scheduler().queues().passStreak(key, claim.streak);
+        conductor.keeper().untrack(lease);
+        lease.markReleasing();
         start(claim);
         if (lease.isExtensionAccepted()) {
             lease.completeExtend(ExtendOutcome.NOT_HELD);
         }
         conductor.scheduler().queues().handOff(key, lockedKey);
+    }
+
+    /** Ends a held lease whose release threw before its round: the keys expire with their ttl. */
+    void endAfterFailure(LeaseHandle lease) {
+        Claim claim = lease.claim;
+        conductor.keeper().untrack(lease);
+        lease.markReleasing();
+        claim.phase = Claim.Phase.RELEASING;
+        if (lease.isExtensionAccepted()) {
+            lease.completeExtend(ExtendOutcome.NOT_HELD);
+        }
+        endUnsent(claim);
     }
 
     private void start(Claim claim) {
@@ -91,8 +104,13 @@ final class ReleaseOperation {
                 conductor.node(Long.numberOfTrailingZeros(left), claim).retainRelease(claim, untilNs);
             }
         } finally {
-            end(claim, ReleaseOutcome.UNKNOWN);
+            endUnsent(claim);
         }
+    }
+
+    private void endUnsent(Claim claim) {
+        end(claim, ReleaseOutcome.UNKNOWN);
+        conductor.claims().recycleIfDone(claim);
     }
 
     /** Releases a token without an owner: its outcome is not reported. */
@@ -209,6 +227,6 @@ final class ReleaseOperation {
         lease.claim = null;
         conductor.telemetry().onReleaseEnded(claim, outcome);
         conductor.shutdown().recordRelease(lease, outcome);
-        lease.completeRelease(outcome);
+        lease.endRelease(outcome);
     }
 }

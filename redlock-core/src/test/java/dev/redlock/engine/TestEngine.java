@@ -1,5 +1,6 @@
 package dev.redlock.engine;
 
+import dev.redlock.AcquireCallback;
 import dev.redlock.CloseReport;
 import dev.redlock.IdlePolicy;
 import dev.redlock.Lease;
@@ -120,6 +121,17 @@ public final class TestEngine {
     /** Cancels the acquisition of a lease, as its caller does that is interrupted. */
     public static void cancel(Lease lease) {
         ((LeaseHandle) lease).cancel();
+    }
+
+    /** Starts an acquisition that throws before the scheduler has it, because it has no key, on a used lease. */
+    public static void acquireWithoutKey(Lease lease, AcquireSpec spec, AcquireCallback callback) {
+        LeaseHandle handle = (LeaseHandle) lease;
+        handle.start(handle.conductor(), null, spec, spec.ttlMs(), callback);
+    }
+
+    /** @return the monotonic time at which a lease was acquired */
+    public static long acquiredNs(Lease lease) {
+        return ((LeaseHandle) lease).acquiredNs;
     }
 
     /** @return the monotonic time at which the validity of a lease ends, whatever its state */
