@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -25,6 +26,15 @@ class AcquireOutcomeTest extends VirtualTest {
         assertEquals("node index " + nodeIndex + " is out of range: 0 to 2 are the nodes in configured order",
                 assertThrows(IndexOutOfBoundsException.class, () -> outcome.voteText(nodeIndex)).getMessage());
         assertEquals("granted", outcome.voteText(0));
+    }
+
+    @Test
+    void aLeaseOfASetHasItsResources() {
+        VirtualWorld.Client client = world(3);
+        Lease lease = acquired(get(client.redlock().acquireAllAsync(List.of("b", "a"), options())));
+        assertEquals(Set.of("a", "b"), Set.copyOf(lease.resources()));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+        assertEquals(List.of("orders"), lease(client).resources(), "of one resource");
     }
 
     @Test

@@ -49,6 +49,8 @@ class HoldAtLeastTest extends VirtualTest {
         assertFalse(lease.isHeld(), "its holder may not use it");
         assertEquals(ReleaseOutcome.KEPT, release(lease), "the second release");
         assertEquals(ExtendOutcome.NOT_HELD, extend(lease, TTL));
+        Lease kept = client.engine().engine().anyHeld();
+        assertTrue(kept != lease && kept.isHeld(), "the client still has the lock");
         runTo(3_980);
         assertKept("before the time");
         assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(other, options()).kind());
@@ -72,6 +74,20 @@ class HoldAtLeastTest extends VirtualTest {
         world.runMs(5);
         assertEquals(0, keyCount());
         assertEquals(ReleaseOutcome.RELEASED, release(held(options(10_000, 0))), "zero is none");
+    }
+
+    @Test
+    void aReleaseAtItsTimeReleases() {
+        client = world(3);
+        Lease lease = held(options(10_000, 4_000));
+        long acquiredNs = TestEngine.acquiredNs(lease);
+        world.runUntilNs(acquiredNs + 4_000_000_000L - 1);
+        // The other case needs a lock of its own, because a kept one ends at this time.
+        assertEquals(ReleaseOutcome.KEPT, release(lease));
+        world.runMs(100);
+        Lease next = held(options(10_000, 4_000));
+        world.runUntilNs(TestEngine.acquiredNs(next) + 4_000_000_000L);
+        assertEquals(ReleaseOutcome.RELEASED, release(next));
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -37,6 +38,7 @@ class LeaseBadInputTest {
         assertEquals(0, lease.remainingValidityNs());
         assertEquals(Duration.ZERO, lease.remainingValidity());
         assertNull(lease.resource());
+        assertEquals(List.of(), lease.resources());
         assertEquals("Lease{null, IDLE}", lease.toString());
         lease.close();
         lease.close();
@@ -142,6 +144,8 @@ class LeaseBadInputTest {
         lease.close();
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state(), "the calls have not changed it");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), "nor the outcome of the acquisition");
+        assertEquals(AcquireOutcome.Kind.CLOSED, acquire(OPTIONS), "it is still reusable");
+        assertEquals(ReleaseOutcome.EXPIRED, lease.release(), "nothing was released before");
     }
 
     @Test

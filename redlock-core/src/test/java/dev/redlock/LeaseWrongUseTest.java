@@ -2,6 +2,7 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.VirtualWorld;
@@ -36,6 +37,17 @@ class LeaseWrongUseTest extends VirtualTest {
         refusedAsInUse(LeaseState.HELD);
         assertTrue(lease.isHeld(), "it stays what it was");
         assertEquals("orders", lease.resource());
+    }
+
+    @Test
+    void aLeaseOfAnotherClientIsRejected() {
+        VirtualWorld.Client other = client();
+        IllegalArgumentException thrown = assertThrows(IllegalArgumentException.class,
+                () -> other.redlock()
+                        .acquire(other.redlock().key("other"), options(), client.redlock().newLease(),
+                                outcome -> {
+                                }));
+        assertTrue(thrown.getMessage().contains("newLease()"), thrown.getMessage());
     }
 
     @Test

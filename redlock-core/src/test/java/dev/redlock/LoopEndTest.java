@@ -267,6 +267,28 @@ class LoopEndTest {
         return task;
     }
 
+    /** The outcome of the acquisition was due in the next turn, which does not come. */
+    @ParameterizedTest
+    @EnumSource
+    void theEndOfTheLoopDeliversAnOutcome(End end) {
+        TestClient client = new TestClient(
+                new RedlockContext().nodes(nodes.addresses()).autoExtendedLeasesMax(0), loop,
+                nodes.newTransport(), NanoClock.system(), 1);
+        client.open().orTimeout(20, TimeUnit.SECONDS).join();
+        CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+        Lease lease = client.redlock().newLease();
+        loop.execute(() -> {
+            client.redlock()
+                    .acquire(client.redlock().key("r"), OPTIONS.autoExtend(), lease,
+                            outcome -> received.complete(outcome.kind()));
+            end.shutDown(loop);
+        });
+        assertEquals(AcquireOutcome.Kind.OVERLOADED, received.orTimeout(20, TimeUnit.SECONDS).join());
+        assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
+        client.redlock().close();
+        Await.until("ended", loop::isTerminated);
+    }
+
     /** The callback runs on some thread outside the call, whose caller may hold a lock of its own. */
     @Test
     void callbacksAfterTheEndOfTheLoopRunOutsideTheCall() throws Exception {
