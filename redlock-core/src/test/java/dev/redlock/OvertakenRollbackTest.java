@@ -76,7 +76,8 @@ class OvertakenRollbackTest extends VirtualTest {
     }
 
     private CompletableFuture<AcquireOutcome> acquireAsync(VirtualWorld.Client client, String resource) {
-        return client.redlock().acquireAsync(resource, options().waitUpTo(Duration.ofSeconds(10)))
+        return client.redlock()
+                .acquireAsync(resource, options().waitUpTo(Duration.ofSeconds(10)))
                 .toCompletableFuture();
     }
 
