@@ -20,9 +20,10 @@ public final class Drivers {
             .concat(Arrays.stream(ApiForm.values()).map(form -> new RedlockDriver(form, TransportKind.AUTO)),
                     Stream.of(RedlockDriver.withScripts(), RedlockDriver.withScriptsEach(),
                             RedlockDriver.withThriftyQuorums(), new LettuceDriver(false), new LettuceDriver(true),
-                            LettuceDriver.withScripts(), new RedissonDriver(false),
-                            new RedissonDriver(true), new JedisDriver(), new SetNxDriver(), new EtcdDriver(),
-                            new ZooKeeperDriver()))
+                            LettuceDriver.withScripts(), new RedissonDriver(RedissonDriver.Kind.RED_LOCK),
+                            new RedissonDriver(RedissonDriver.Kind.SINGLE),
+                            new RedissonDriver(RedissonDriver.Kind.FENCED), new JedisDriver(), new SetNxDriver(),
+                            new EtcdDriver(), new ZooKeeperDriver()))
             .toList();
     static final List<String> NAMES = ALL.stream().map(LockDriver::name).toList();
     /**
@@ -31,7 +32,7 @@ public final class Drivers {
      */
     public static final List<String> COMPARED = NAMES.stream()
             .filter(name -> !List.of("redlock-watched", "redlock-scripts-each", "redlock-thrifty", "lettuce-scripts",
-                    "etcd", "zookeeper").contains(name))
+                    "redisson-fenced", "etcd", "zookeeper").contains(name))
             .toList();
 
     private Drivers() {

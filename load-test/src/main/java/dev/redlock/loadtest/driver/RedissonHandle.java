@@ -3,6 +3,7 @@ package dev.redlock.loadtest.driver;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.redisson.RedissonFencedLock;
 import org.redisson.api.RLock;
 
 /**
@@ -16,6 +17,8 @@ import org.redisson.api.RLock;
 final class RedissonHandle implements LockHandle {
     /** One attempt: any wait, even of zero, waits for unlock messages. */
     private static final long NO_WAIT = -1;
+    /** One attempt of the fenced lock, which waits for ever if this is negative. */
+    private static final long NO_FENCED_WAIT = 0;
 
     private final List<RLock> nodes;
     private final RLock lock;
@@ -34,8 +37,13 @@ final class RedissonHandle implements LockHandle {
     @Override
     public void acquire() {
         long startNs = System.nanoTime();
-        lock.tryLockAsync(NO_WAIT, ttl.toMillis(), TimeUnit.MILLISECONDS, threadId)
-                .whenComplete((isAcquired, failure) -> onOutcome(startNs, isAcquired, failure));
+        if (lock instanceof RedissonFencedLock fenced) {
+            fenced.tryLockAndGetTokenAsync(NO_FENCED_WAIT, ttl.toMillis(), TimeUnit.MILLISECONDS, threadId)
+                    .whenComplete((token, failure) -> onOutcome(startNs, token != null, failure));
+        } else {
+            lock.tryLockAsync(NO_WAIT, ttl.toMillis(), TimeUnit.MILLISECONDS, threadId)
+                    .whenComplete((isAcquired, failure) -> onOutcome(startNs, isAcquired, failure));
+        }
     }
 
     private void onOutcome(long startNs, Boolean isAcquired, Throwable failure) {

@@ -25,18 +25,20 @@ final class RedissonSession implements LockSession {
     private static final int NODE_TIMEOUT_MS = 2_000;
 
     private final List<RedissonClient> nodes = new ArrayList<>();
-    private final boolean isSingle;
+    private final RedissonDriver.Kind kind;
     /** Locks belong to threads; each handle is one by number. */
     private final AtomicLong threadIds = new AtomicLong(1);
 
-    private RedissonSession(boolean isSingle) {
-        this.isSingle = isSingle;
+    private RedissonSession(RedissonDriver.Kind kind) {
+        this.kind = kind;
     }
 
-    static RedissonSession open(SessionSpec spec, boolean isSingle) throws IOException {
-        List<NodeAddress> addresses = isSingle ? spec.preferredNodes().subList(0, 1) : spec.preferredNodes();
+    static RedissonSession open(SessionSpec spec, RedissonDriver.Kind kind) throws IOException {
+        List<NodeAddress> addresses = kind == RedissonDriver.Kind.RED_LOCK
+                ? spec.preferredNodes()
+                : spec.preferredNodes().subList(0, 1);
         ClientTls.Managers files = spec.tls() == null ? null : spec.tls().files().read();
-        RedissonSession session = new RedissonSession(isSingle);
+        RedissonSession session = new RedissonSession(kind);
         int ready = 0;
         String problem = null;
         for (NodeAddress address : addresses) {
@@ -76,9 +78,13 @@ final class RedissonSession implements LockSession {
 
     @Override
     public LockHandle handle(String resource, Duration ttl, LockListener listener) {
-        List<RLock> locks = nodes.stream().map(node -> node.getLock(resource)).toList();
-        return new RedissonHandle(locks, isSingle ? locks.get(0) : redLock(locks), threadIds.incrementAndGet(), ttl,
-                listener);
+        List<RLock> locks = nodes.stream().map(node -> lock(node, resource)).toList();
+        RLock lock = kind == RedissonDriver.Kind.RED_LOCK ? redLock(locks) : locks.get(0);
+        return new RedissonHandle(locks, lock, threadIds.incrementAndGet(), ttl, listener);
+    }
+
+    private RLock lock(RedissonClient node, String resource) {
+        return kind == RedissonDriver.Kind.FENCED ? node.getFencedLock(resource) : node.getLock(resource);
     }
 
     /** Deprecated by the library, which has no other lock over independent masters. */

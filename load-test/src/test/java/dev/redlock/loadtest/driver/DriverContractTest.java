@@ -130,14 +130,26 @@ class DriverContractTest {
     @Nested
     class Redisson extends OnThreeNodes {
         Redisson() {
-            super(new RedissonDriver(false));
+            super(new RedissonDriver(RedissonDriver.Kind.RED_LOCK));
         }
     }
 
     @Nested
     class RedissonSingle extends OnThreeNodes {
         RedissonSingle() {
-            super(new RedissonDriver(true));
+            super(new RedissonDriver(RedissonDriver.Kind.SINGLE));
+        }
+    }
+
+    @Nested
+    class RedissonFenced extends OnThreeNodes {
+        RedissonFenced() {
+            super(new RedissonDriver(RedissonDriver.Kind.FENCED));
+        }
+
+        @Test
+        void eachAcquireCountsAToken() throws Exception {
+            countsTokens();
         }
     }
 
@@ -241,7 +253,7 @@ class DriverContractTest {
                 nodes.node(1).call("SET", resource, "somebody else's");
                 BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
                 // Redisson's locks are hashes: to its plain lock the string is an error of the node, not a holder.
-                boolean isHolderSeen = !driver.name().equals("redisson-single");
+                boolean isHolderSeen = !driver.name().startsWith("redisson-");
                 assertEquals(isHolderSeen ? AcquireVerdict.CONTENDED : AcquireVerdict.NO_QUORUM, lock.acquire());
                 Await.until("rolled back by " + driver.name(),
                         () -> (Long) nodes.node(2).call("EXISTS", resource) == 0);
@@ -317,6 +329,16 @@ class DriverContractTest {
                 for (int i = 0; i < count; i++) {
                     cycle(new BlockingLock(session, freshResource(), TTL, LIMIT));
                 }
+            }
+        }
+
+        final void countsTokens() throws Exception {
+            try (LockSession session = open()) {
+                String resource = freshResource();
+                BlockingLock lock = new BlockingLock(session, resource, TTL, LIMIT);
+                cycle(lock);
+                cycle(lock);
+                assertEquals("2", nodes.node(0).call("GET", "redisson_lock_token:{" + resource + "}"));
             }
         }
 

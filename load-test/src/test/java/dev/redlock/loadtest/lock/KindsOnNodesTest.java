@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -223,21 +224,109 @@ class KindsOnNodesTest {
                     assertTrue(holder.acquire(resource, permit).isAcquired());
                 }
                 ResourceKey key = client.key(resource);
-                double[] us = new double[5];
-                long commandsBefore = client.counters().commandCount();
-                for (int i = 0; i < us.length; i++) {
-                    long before = serverNs(nodes);
+                Cost cost = new Cost(nodes, client);
+                for (int i = 0; i < cost.us.length; i++) {
+                    cost.start();
                     for (int attempt = 0; attempt < REFUSALS; attempt++) {
                         assertEquals(AcquireOutcome.Kind.CONTENDED, client.acquire(key, permit).kind());
                     }
-                    us[i] = (serverNs(nodes) - before) / 1e3 / REFUSALS;
+                    cost.end(i);
                 }
-                double commands = (double) (client.counters().commandCount() - commandsBefore) / us.length / REFUSALS;
-                Arrays.sort(us);
-                System.out.printf("kinds, refused permit of %d: %.1f us of all servers together (%.1f - %.1f), %.2f"
-                        + " commands%n", count, us[2], us[0], us[4], commands);
-                assertEquals(7, commands, 0.2, "an acquire and its rollback on three nodes, and a search on one");
+                cost.print("refused permit of " + count);
+                assertEquals(7, cost.commandsEach(), 0.2, "an acquire and its rollback on three nodes, and a search on one");
             }
+        }
+    }
+
+    /** Seven of eight permits are in use: a first attempt is mostly refused, and a search finds the free one. */
+    @Test
+    void aPermitInAnotherSlotCostsASearchAndASecondAttempt() throws InterruptedException {
+        AcquireOptions permit = AcquireOptions.ofTtl(TTL).forPermitOf(8).tryOnce();
+        try (RedisNodes nodes = nodes(); Redlock holder = client(nodes); Redlock client = client(nodes)) {
+            for (int i = 0; i < 7; i++) {
+                assertTrue(holder.acquire("semaphore", permit).isAcquired());
+            }
+            ResourceKey key = client.key("semaphore");
+            Cost cost = new Cost(nodes, client);
+            for (int i = 0; i < cost.us.length; i++) {
+                cost.start();
+                for (int attempt = 0; attempt < REFUSALS; attempt++) {
+                    client.acquire(key, permit).lease().release();
+                }
+                cost.end(i);
+            }
+            cost.print("permit of 8 with one free");
+            assertEquals(13 * 7 / 8.0 + 6 / 8.0, cost.commandsEach(), 0.5,
+                    "an acquire and its rollback on three nodes, a search on one, an acquire and a release on three");
+        }
+    }
+
+    /** The next holder of the only permit waits in another process, and the release wakes it. */
+    @Test
+    void aWokenWaiterForAPermit() throws Exception {
+        AcquireOptions permit = AcquireOptions.ofTtl(TTL).forPermitOf(1).waitUpTo(TTL);
+        try (RedisNodes nodes = nodes(); Redlock one = client(nodes); Redlock two = client(nodes)) {
+            Cost cost = new Cost(nodes, one, two);
+            Lease held = one.acquire("semaphore", permit).lease();
+            Redlock waiter = two;
+            for (int i = 0; i < cost.us.length; i++) {
+                cost.start();
+                for (int handoff = 0; handoff < REFUSALS; handoff++) {
+                    long refused = waiter.counters().contendedAttemptCount();
+                    CompletableFuture<AcquireOutcome> next = waiter.acquireAsync("semaphore", permit)
+                            .toCompletableFuture();
+                    while (waiter.counters().contendedAttemptCount() == refused) {
+                        Thread.onSpinWait();
+                    }
+                    held.release();
+                    held = next.get(TTL.toMillis(), TimeUnit.MILLISECONDS).lease();
+                    waiter = waiter == one ? two : one;
+                }
+                cost.end(i);
+            }
+            cost.print("handoff of the only permit to another client");
+            held.release();
+            assertEquals(0, one.counters().backstopCount() + two.counters().backstopCount(), "all by pushes");
+        }
+    }
+
+    /** The CPU time of all servers and the commands of clients, for each of {@link #REFUSALS} attempts. */
+    private static final class Cost {
+        private final double[] us = new double[5];
+        private final RedisNodes nodes;
+        private final List<Redlock> clients;
+        private long serverNs;
+        private long commandsBefore;
+        private long commands;
+
+        Cost(RedisNodes nodes, Redlock... clients) {
+            this.nodes = nodes;
+            this.clients = List.of(clients);
+        }
+
+        void start() {
+            serverNs = serverNs(nodes);
+            commandsBefore = commandCount();
+        }
+
+        void end(int turn) {
+            us[turn] = (serverNs(nodes) - serverNs) / 1e3 / REFUSALS;
+            commands += commandCount() - commandsBefore;
+        }
+
+        private long commandCount() {
+            return clients.stream().mapToLong(client -> client.counters().commandCount()).sum();
+        }
+
+        double commandsEach() {
+            return (double) commands / us.length / REFUSALS;
+        }
+
+        void print(String what) {
+            double[] sorted = us.clone();
+            Arrays.sort(sorted);
+            System.out.printf("kinds, %s: %.1f us of all servers together (%.1f - %.1f), %.2f commands%n", what,
+                    sorted[2], sorted[0], sorted[4], commandsEach());
         }
     }
 
