@@ -160,6 +160,23 @@ class BlockedCallersTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release.result(), "release");
     }
 
+    /** The lease is being acquired again when the blocked thread reads its state. */
+    @Test
+    void aBlockedReleaseReturnsAlthoughACallbackUsesTheLeaseAgain() throws InterruptedException {
+        VirtualWorld.Client client = world(3);
+        Lease lease = lease(client);
+        BlockedCall<ReleaseOutcome> release = call(lease::release).awaitBlocked();
+        List<AcquireOutcome.Kind> kinds = new ArrayList<>();
+        lease.release((released, outcome) -> client.redlock()
+                .acquire(client.redlock().key("orders"), options(), released, next -> kinds.add(next.kind())));
+        world.runMs(5);
+        ReleaseOutcome outcome = release.result();
+        assertTrue(outcome == ReleaseOutcome.RELEASED || outcome == ReleaseOutcome.UNKNOWN, outcome::name);
+        assertEquals(List.of(AcquireOutcome.Kind.ACQUIRED), kinds, "the next use");
+        assertTrue(lease.isHeld(), "the next use");
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
     @Test
     void anInterruptDoesNotEndAReleaseAndIsKept() throws InterruptedException {
         Lease lease = lease(world(3));

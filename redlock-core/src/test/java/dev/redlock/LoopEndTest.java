@@ -303,6 +303,7 @@ class LoopEndTest {
         CompletableFuture<Thread> acquired = new CompletableFuture<>();
         lease.extend(10_000, (ended, outcome) -> extended.complete(Thread.currentThread()));
         assertTrue(extended.orTimeout(20, TimeUnit.SECONDS).join() != caller, "extension");
+        assertEquals(LeaseState.RELEASED, lease.state(), "the extension has not changed it");
         lease.release((ended, outcome) -> released.complete(Thread.currentThread()));
         assertTrue(released.orTimeout(20, TimeUnit.SECONDS).join() != caller, "release");
         redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(),

@@ -301,22 +301,27 @@ class UnexpectedFailureTest extends VirtualTest {
         });
     }
 
+    /** The scheduler looks for the missing key among those of the waiters. */
     @Test
     void anAcquireThatThrowsBeforeTheSchedulerHasItCompletes() throws InterruptedException {
-        Lease lease = lease(client);
-        release(lease);
+        Lease used = lease(client);
+        release(used);
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, WAITING);
         AcquireSpec spec = AcquireSpec.ofTtl(TTL.toMillis());
         List<AcquireOutcome> outcomes = new ArrayList<>();
         call(() -> {
-            TestEngine.acquireWithoutKey(lease, spec, outcomes::add);
+            TestEngine.acquireWithoutKey(used, spec, outcomes::add);
             return true;
         }).result();
         world.runMs(10);
         assertEquals(1, outcomes.size(), "outcomes");
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcomes.get(0).kind());
-        assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
+        assertEquals(LeaseState.NOT_ACQUIRED, used.state());
         assertEquals(1, logged.size(), "it is logged");
-        assertReusable(lease);
+        release(holder);
+        release(acquired(get(waiting)));
+        assertReusable(used);
     }
 
     /** The lock is held when the event loop takes the cancellation, so it is released. */

@@ -342,12 +342,13 @@ public final class LeaseHandle extends AcquireResult implements Lease {
     void recover(Conductor owner, int request) {
         switch (request) {
             case ACQUIRE, DELIVER -> recoverAcquisition(owner);
-            case CANCEL -> {
-                recoverAcquisition(owner);
-                recoverRelease(owner);
-            }
             case EXTEND -> recoverExtension(owner);
-            default -> recoverRelease(owner);
+            default -> {
+                // A release, or the cancellation of a held lease. If the round has started, it ends the lease.
+                if (state == LeaseState.HELD) {
+                    owner.releaseOperation().endAfterFailure(this);
+                }
+            }
         }
     }
 
@@ -378,15 +379,6 @@ public final class LeaseHandle extends AcquireResult implements Lease {
             deferToNextTurn(owner, EXTEND);
         } else {
             completeExtend(ExtendOutcome.NOT_EXTENDED);
-        }
-    }
-
-    /** As above. A release whose round has started ends with the round. */
-    private void recoverRelease(Conductor owner) {
-        if (state == LeaseState.HELD && isInCall()) {
-            deferToNextTurn(owner, RELEASE);
-        } else if (state == LeaseState.HELD) {
-            owner.releaseOperation().endAfterFailure(this);
         }
     }
 
