@@ -233,7 +233,8 @@ class KindsOnNodesTest {
                     cost.end(i);
                 }
                 cost.print("refused permit of " + count);
-                assertEquals(7, cost.commandsEach(), 0.2, "an acquire and its rollback on three nodes, and a search on one");
+                assertEquals(7, cost.commandsEach(), 0.2,
+                        "an acquire and its rollback on three nodes, and a search on one");
             }
         }
     }
