@@ -282,6 +282,9 @@ class ChaosTest {
         }
         String text = run("chaos", "--clock-steps", "--duration", "5s", "--ttl", "1s", "--faults", "clock_step");
         assertTrue(text.contains("wall clock jumps by"), text);
+        assertTrue(text.contains("overlaps accepted: they started in the 500 ms after"), text);
+        assertRefused("--clock-steps and --history exclude each other", "chaos", "--clock-steps", "--history",
+                "no-such-history");
     }
 
     private static String run(String... args) throws Exception {

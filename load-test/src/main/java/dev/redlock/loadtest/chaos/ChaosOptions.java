@@ -150,6 +150,9 @@ final class ChaosOptions {
                 "--clock-steps: libfaketime is missing (a Debian package of that name)");
         Options.require(line, !isClockStepped || !isMajorityLoss,
                 "--clock-steps and --majority-loss exclude each other");
+        Options.require(line, !isClockStepped || history == null,
+                "--clock-steps and --history exclude each other: a checker of the history would report the overlaps "
+                        + "that the step of a clock permits");
         Options.require(line, hold.compareTo(ttl) <= 0, "--hold is longer than --ttl");
         Options.require(line, nodeTimeout.compareTo(ttl) <= 0, "--node-timeout is longer than --ttl");
         require(line, history == null || !Files.exists(history),
@@ -239,6 +242,10 @@ final class ChaosOptions {
     /** The time that a key may outlive its ttl: a node whose clock jumps back keeps it longer. */
     long keyRoomMs() {
         return isClockStepped ? ChaosPlan.STEP_MS_MAX : 0;
+    }
+
+    boolean isClockStepped() {
+        return isClockStepped;
     }
 
     Duration duration() {

@@ -52,6 +52,7 @@ final class ChaosRun implements AutoCloseable {
     private int killedCount;
     private final List<String> notes = new ArrayList<>();
     private final FaultLog faults;
+    private final ClockSteps clockSteps = new ClockSteps();
     private long startNs;
     private boolean isKept;
 
@@ -97,9 +98,13 @@ final class ChaosRun implements AutoCloseable {
             note(HistoryFile.complete(file, System.nanoTime()) + " lines of history in " + file.getFileName());
         }
         List<SectionRecord> evidence = SectionFile.readAll(records);
-        SectionAudit audit = SectionAudit.of(evidence, startNs, endNs);
+        SectionAudit audit = SectionAudit.of(evidence, startNs, endNs, clockSteps);
         ChaosReport report = new ChaosReport(options, tally, audit);
         report.keys(nodes);
+        if (!clockSteps.isEmpty()) {
+            note(audit.acceptedCount() + " overlaps accepted: they started in the " + ClockSteps.FOUND_WITHIN_MS
+                    + " ms after a clock had jumped ahead, before clients could find it");
+        }
         if (faults.marks().isEmpty()) {
             tally.problem("no fault was injected: the plan has none, or was cut short before the first (a longer "
                     + "--duration has room for some)");
@@ -233,12 +238,16 @@ final class ChaosRun implements AutoCloseable {
             }
             out.printf("%9.3f s  %s%n", sinceStart(), moment.isBegin() ? moment.step().begins() : moment.step().ends());
             out.flush();
+            long beforeNs = System.nanoTime();
             if (moment.isBegin()) {
-                faults.begins(moment.step(), System.nanoTime());
+                faults.begins(moment.step(), beforeNs);
                 begin(moment.step());
             } else {
                 end(moment.step());
                 faults.ends(moment.step(), System.nanoTime());
+            }
+            if (moment.isJumpAhead()) {
+                clockSteps.add(beforeNs, System.nanoTime());
             }
         }
         awaitUntil(options.duration().toMillis());
@@ -324,5 +333,10 @@ final class ChaosRun implements AutoCloseable {
      * @threading immutable
      */
     private record Moment(long atMs, ChaosStep step, boolean isBegin) {
+
+        /** Whether a clock jumps ahead: away from the right time, or back to it from an earlier one. */
+        boolean isJumpAhead() {
+            return step.fault() == Fault.CLOCK_STEP && step.amount() > 0 == isBegin;
+        }
     }
 }

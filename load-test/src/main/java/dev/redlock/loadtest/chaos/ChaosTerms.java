@@ -26,7 +26,7 @@ record ChaosTerms(int nodes, int workers, Duration duration, Duration maxTtl, Li
 
     /**
      * The clock watch detects a step at the next sample. Until then only the other nodes keep the lock, so with steps
-     * one node is bad at a time. Two bad nodes may be a majority of one of two lists.
+     * one node is bad at a time: {@link ClockSteps}. Two bad nodes may be a majority of one of two lists.
      */
     int badNodesMax() {
         if (faults.contains(Fault.CLOCK_STEP)) {

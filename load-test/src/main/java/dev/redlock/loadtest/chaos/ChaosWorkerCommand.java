@@ -74,6 +74,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
     @Option(names = "--clusters")
     private boolean isClustered;
 
+    @Option(names = "--clock-steps")
+    private boolean isClockStepped;
+
     @Mixin
     private TlsFileOptions tlsFiles;
 
@@ -100,6 +103,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
         }
         if (options.clusterShards() > 0) {
             arguments.add("--clusters");
+        }
+        if (options.isClockStepped()) {
+            arguments.add("--clock-steps");
         }
         options.history()
                 .ifPresent(file -> arguments.addAll(
@@ -149,6 +155,9 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
             // A master that was paused for longer serves requests that wait in its socket.
             context.unansweredTimeoutMs(ChaosClusters.NODE_TIMEOUT_MS / 2)
                     .clockSampleMs(ChaosClusters.NODE_TIMEOUT_MS / 2);
+        }
+        if (isClockStepped) {
+            context.clockSampleMs(ClockSteps.SAMPLE_MS);
         }
         return nodes.get(0).startsWith("rediss://") ? context.tls(tlsFiles.files().options()) : context;
     }

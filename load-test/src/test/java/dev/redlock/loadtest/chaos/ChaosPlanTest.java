@@ -66,7 +66,11 @@ class ChaosPlanTest {
         ChaosTerms stepped = new ChaosTerms(5, 3, Duration.ofSeconds(60), Duration.ofSeconds(2),
                 List.of(Fault.values()), false, true, false, false);
         for (long seed = 0; seed < SEEDS; seed++) {
-            assertTrue(mostBadNodes(ChaosPlan.of(seed, stepped)) <= 1, "seed " + seed);
+            List<ChaosStep> plan = ChaosPlan.of(seed, stepped);
+            assertTrue(mostBadNodes(plan) <= 1, "seed " + seed);
+            assertTrue(plan.stream()
+                    .filter(step -> step.fault() == Fault.CLOCK_STEP)
+                    .allMatch(step -> step.lengthMs() >= ClockSteps.FOUND_WITHIN_MS), "found before the end, " + seed);
         }
     }
 

@@ -88,7 +88,8 @@ class ChaosSeriesTest {
     private SeriesResult result() {
         long fromNs = ZERO_NS + 1000 * MS;
         long toNs = ZERO_NS + 1500 * MS;
-        return new ChaosSeries(records, faults, fromNs, toNs).result(SPEC, SectionAudit.of(records, fromNs, toNs),
+        return new ChaosSeries(records, faults, fromNs, toNs).result(SPEC,
+                SectionAudit.of(records, fromNs, toNs, new ClockSteps()),
                 tally,
                 IntervalLog.NONE);
     }

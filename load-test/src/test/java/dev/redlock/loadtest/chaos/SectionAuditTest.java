@@ -12,12 +12,14 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The audit finds what it is there for, and nothing else. */
 class SectionAuditTest {
     private final List<SectionRecord> records = new ArrayList<>();
+    private final ClockSteps clockSteps = new ClockSteps();
 
     @TempDir
     private Path folder;
@@ -80,6 +82,42 @@ class SectionAuditTest {
     }
 
     @Test
+    void overlapsAreAcceptedUntilTheStepOfAClockIsFound() {
+        long foundNs = 50 + TimeUnit.MILLISECONDS.toNanos(ClockSteps.FOUND_WITHIN_MS);
+        enter(1, 1, 10, 2 * foundNs, 5);
+        enter(2, 1, 39, 40, 6);
+        assertEquals(1, audit().overlapCount());
+        clockSteps.add(40, 50);
+        assertEquals(1, audit().overlapCount(), "before the step");
+        enter(2, 2, 40, 41, 7);
+        enter(2, 3, foundNs, foundNs + 1, 8);
+        assertEquals(1, audit().overlapCount());
+        assertEquals(2, audit().acceptedCount());
+        enter(2, 4, foundNs + 1, foundNs + 2, 9);
+        assertEquals(2, audit().overlapCount(), "after it was found");
+    }
+
+    @Test
+    void permitsAreAcceptedUntilTheStepOfAClockIsFound() {
+        clockSteps.add(40, 50);
+        int semaphore = SectionRecord.FIRST_SEMAPHORE;
+        for (int worker = 1; worker <= 3; worker++) {
+            records.add(new SectionRecord(Kind.PERMIT, worker, semaphore, 1, 10 * worker + 11, 100, 0));
+        }
+        assertEquals(0, audit().overlapCount());
+        assertEquals(1, audit().acceptedCount());
+    }
+
+    @Test
+    void fencingTokensRiseDuringTheStepOfAClockToo() {
+        clockSteps.add(10, 20);
+        enter(1, 1, 11, 100, 5);
+        enter(2, 1, 12, 100, 5);
+        assertEquals(1, audit().failureCount());
+        assertEquals(1, audit().acceptedCount());
+    }
+
+    @Test
     void killedHolderClaimsUntilItsValidityEnds() {
         enter(1, 1, 10, 50, 0);
         enter(2, 1, 49, 100, 0);
@@ -126,7 +164,7 @@ class SectionAuditTest {
         enter(1, 1, 400, 410, 0);
         enter(1, 2, 450, 460, 0);
         assertEquals(550, audit().longestGapNs());
-        assertEquals(400, SectionAudit.of(records, 0, 500).longestGapNs());
+        assertEquals(400, SectionAudit.of(records, 0, 500, clockSteps).longestGapNs());
     }
 
     @Test
@@ -198,6 +236,6 @@ class SectionAuditTest {
     }
 
     private SectionAudit audit() {
-        return SectionAudit.of(records, 0, 1000);
+        return SectionAudit.of(records, 0, 1000, clockSteps);
     }
 }
