@@ -1,7 +1,7 @@
 package dev.redlock.time;
 
 /**
- * A timer of a {@link TimerWheel}. It is a link of the wheel's lists itself, so start and stop allocate nothing.
+ * A timer of a {@link TimerWheel}. It knows its place in the wheel, so start and stop need no search.
  *
  * @threading event-loop-confined
  */
@@ -23,11 +23,9 @@ public final class DeadlineTimer {
     }
 
     final Handler handler;
-    DeadlineTimer previous;
-    DeadlineTimer next;
-    /** The list that the timer is in, also for a while after a stop. */
-    TimerList list;
-    /** The deadline that the list was chosen for: the wheel finds the timer by this time. */
+    /** Its place in the wheel, also for a while after a stop; {@link TimerSlots#NONE} if it has none. */
+    int place = TimerSlots.NONE;
+    /** The deadline that the place was chosen for: the wheel finds the timer by this time. */
     long placedNs;
     long deadlineNs;
     boolean isStarted;

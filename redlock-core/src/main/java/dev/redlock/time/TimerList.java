@@ -1,70 +1,131 @@
 package dev.redlock.time;
 
 /**
- * One spoke of the wheel: a doubly linked list whose links are the timers.
+ * One spoke of the wheel: its timers in the order in which they came, with gaps where some were removed.
  *
  * @threading event-loop-confined
  */
 final class TimerList {
 
+    private final TimerSlots slots;
     private final long[] used;
     private final int spoke;
-    private DeadlineTimer head;
-    private DeadlineTimer tail;
+    private final int number;
+    private int first = TimerSlots.NONE;
+    private int last = TimerSlots.NONE;
+    /** The next place of the first block. */
+    private int index;
 
-    /** A list that keeps bit {@code spoke} of {@code used} set while it is not empty. */
-    TimerList(long[] used, int spoke) {
+    /**
+     * An empty list.
+     *
+     * @param slots  the places of all lists of the wheel
+     * @param number identifies the list among them
+     * @param used   the list keeps bit {@code spoke} of it set while it has blocks
+     * @param spoke  number of the bit
+     */
+    TimerList(TimerSlots slots, int number, long[] used, int spoke) {
+        this.slots = slots;
+        this.number = number;
         this.used = used;
         this.spoke = spoke;
     }
 
+    /** May be false for a list without timers, from which some were polled. */
     boolean isEmpty() {
-        return head == null;
+        return first == TimerSlots.NONE;
     }
 
-    DeadlineTimer head() {
-        return head;
-    }
-
+    /** Adds a timer at the end. A block must be reserved. */
     void append(DeadlineTimer timer) {
-        assert timer.list == null : "a timer is in one list at a time";
-        timer.list = this;
-        timer.previous = tail;
-        timer.next = null;
-        if (tail == null) {
-            head = timer;
-            used[spoke >> 6] |= 1L << spoke;
-        } else {
-            tail.next = timer;
+        assert timer.place == TimerSlots.NONE : "a timer is in one list at a time";
+        if (last == TimerSlots.NONE || slots.isFull(last)) {
+            int block = slots.takeBlock(number, last);
+            if (last == TimerSlots.NONE) {
+                first = block;
+                used[spoke >> 6] |= 1L << spoke;
+            }
+            last = block;
         }
-        tail = timer;
+        slots.add(last, timer);
     }
 
     void remove(DeadlineTimer timer) {
-        assert timer.list == this;
-        if (timer.previous == null) {
-            head = timer.next;
-        } else {
-            timer.previous.next = timer.next;
+        int block = TimerSlots.blockOf(timer);
+        slots.remove(timer);
+        if (slots.hasTimers(block)) {
+            return;
         }
-        if (timer.next == null) {
-            tail = timer.previous;
-        } else {
-            timer.next.previous = timer.previous;
+        if (block == first) {
+            first = slots.next(block);
+            index = 0;
         }
-        timer.previous = null;
-        timer.next = null;
-        timer.list = null;
-        if (head == null) {
-            used[spoke >> 6] &= ~(1L << spoke);
+        if (block == last) {
+            last = slots.previous(block);
+        }
+        slots.unlinkBlock(block);
+        if (first == TimerSlots.NONE) {
+            clear();
         }
     }
 
-    /** Moves all timers to another, empty list. */
-    void drainTo(TimerList other) {
-        for (DeadlineTimer timer = head; timer != null; timer = head) {
-            remove(timer);
-            other.append(timer);
+    /** Removes and returns the first timer, or null if there is none. */
+    DeadlineTimer poll() {
+        while (first != TimerSlots.NONE) {
+            if (index < slots.used(first)) {
+                DeadlineTimer timer = slots.get(first, index++);
+                if (timer != null) {
+                    slots.remove(timer);
+                    return timer;
+                }
+            } else {
+                int block = first;
+                first = slots.next(block);
+                index = 0;
+                slots.unlinkBlock(block);
+            }
         }
+        clear();
+        return null;
+    }
+
+    private void clear() {
+        first = TimerSlots.NONE;
+        last = TimerSlots.NONE;
+        index = 0;
+        used[spoke >> 6] &= ~(1L << spoke);
+    }
+
+    /** Moves all timers to the end of another list. */
+    void drainTo(TimerList other) {
+        if (isEmpty()) {
+            return;
+        }
+        assert index == 0 : "only the list of due timers is polled";
+        slots.move(first, other.last, other.number);
+        if (other.isEmpty()) {
+            other.first = first;
+            other.used[other.spoke >> 6] |= 1L << other.spoke;
+        }
+        other.last = last;
+        clear();
+    }
+
+    /** The earliest time for which a timer has its place; {@code otherwise} if all were removed. */
+    long earliestNs(long otherwise) {
+        long bestNs = otherwise;
+        boolean isFound = false;
+        int from = index;
+        for (int block = first; block != TimerSlots.NONE; block = slots.next(block)) {
+            for (int i = from; i < slots.used(block); i++) {
+                DeadlineTimer timer = slots.get(block, i);
+                if (timer != null && (!isFound || timer.placedNs - bestNs < 0)) {
+                    isFound = true;
+                    bestNs = timer.placedNs;
+                }
+            }
+            from = 0;
+        }
+        return bestNs;
     }
 }

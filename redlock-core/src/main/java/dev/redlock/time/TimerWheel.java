@@ -1,7 +1,8 @@
 package dev.redlock.time;
 
 /**
- * Timers for near and far deadlines. Start and stop are O(1) and allocate nothing.
+ * Timers for near and far deadlines. Start and stop are O(1), and allocate only if more timers are in the wheel than
+ * ever before.
  *
  * <p>There are two wheels:
  * <ul>
@@ -15,7 +16,7 @@ package dev.redlock.time;
  *
  * <p>Most timers of a lock are stopped long before their deadlines. So a stopped timer keeps its place until the wheel
  * reaches it, and a timer that is started again for a later time keeps its place until then. Both are a few plain
- * stores. Links change about twenty times a second for each timer instead of twice for each lock.
+ * stores. Places change about twenty times a second for each timer instead of twice for each lock.
  *
  * <p>Guarantees: a handler is never called before its deadline; each start causes at most one call. Assumption: {@link
  * #poll} is called at or after {@link #wakeAtNs}; a handler is as late as that call.
@@ -51,11 +52,12 @@ public final class TimerWheel {
 
     private final StartListener startListener;
     private final long originNs;
+    private final TimerSlots slots = new TimerSlots();
     private final long[] fineUsed = new long[FINE_SPOKES / Long.SIZE];
     private final long[] coarseUsed = new long[COARSE_SPOKES / Long.SIZE];
-    private final TimerList[] fine = newSpokes(fineUsed);
-    private final TimerList[] coarse = newSpokes(coarseUsed);
-    private final TimerList due = new TimerList(new long[1], 0);
+    private final TimerList[] fine = newSpokes(0, fineUsed);
+    private final TimerList[] coarse = newSpokes(FINE_SPOKES, coarseUsed);
+    private final TimerList due = new TimerList(slots, FINE_SPOKES + COARSE_SPOKES, new long[1], 0);
     private long fineTick;
     private int startedCount;
 
@@ -77,16 +79,19 @@ public final class TimerWheel {
      * @param deadlineNs monotonic time; a past time is due at the next poll
      */
     public void start(DeadlineTimer timer, long deadlineNs) {
+        boolean isPlaced = timer.place != TimerSlots.NONE;
+        if (!isPlaced || deadlineNs - timer.placedNs < 0) {
+            slots.reserveBlock();
+            if (isPlaced) {
+                listOf(timer).remove(timer);
+            }
+            timer.deadlineNs = deadlineNs;
+            place(timer);
+        }
         timer.deadlineNs = deadlineNs;
         if (!timer.isStarted) {
             timer.isStarted = true;
             startedCount++;
-        }
-        if (timer.list == null) {
-            place(timer);
-        } else if (deadlineNs - timer.placedNs < 0) {
-            timer.list.remove(timer);
-            place(timer);
         }
         startListener.onStart(deadlineNs);
     }
@@ -106,6 +111,11 @@ public final class TimerWheel {
     /** @return timers that are started */
     public int startedCount() {
         return startedCount;
+    }
+
+    /** The blocks of places that exist, for tests of their number. */
+    int blockCount() {
+        return slots.blockCount();
     }
 
     /**
@@ -136,14 +146,15 @@ public final class TimerWheel {
      */
     public long wakeAtNs() {
         if (!due.isEmpty()) {
-            return earliest(due);
+            return due.earliestNs(originNs + (fineTick << FINE_SHIFT));
         }
         int fineSpoke = firstUsed(fineUsed, (int) fineTick & FINE_MASK);
         long coarseTick = (fineTick >> FINE_SPOKES_SHIFT) + 1;
         int coarseSpoke = firstUsed(coarseUsed, (int) coarseTick & COARSE_MASK);
         long wakeNs = FAR_NS;
         if (fineSpoke >= 0) {
-            wakeNs = earliest(fine[fineSpoke]) - originNs;
+            long tick = fineTick + (fineSpoke - fineTick & FINE_MASK);
+            wakeNs = fine[fineSpoke].earliestNs(originNs + (tick << FINE_SHIFT)) - originNs;
         }
         if (coarseSpoke >= 0) {
             wakeNs = Math.min(wakeNs, coarseTick + (coarseSpoke - coarseTick & COARSE_MASK) << COARSE_SHIFT);
@@ -151,14 +162,12 @@ public final class TimerWheel {
         return originNs + wakeNs;
     }
 
-    private static long earliest(TimerList list) {
-        long best = list.head().placedNs;
-        for (DeadlineTimer timer = list.head().next; timer != null; timer = timer.next) {
-            if (timer.placedNs - best < 0) {
-                best = timer.placedNs;
-            }
+    private TimerList listOf(DeadlineTimer timer) {
+        int number = slots.spokeOf(timer);
+        if (number < FINE_SPOKES) {
+            return fine[number];
         }
-        return best;
+        return number < FINE_SPOKES + COARSE_SPOKES ? coarse[number - FINE_SPOKES] : due;
     }
 
     private void place(DeadlineTimer timer) {
@@ -179,18 +188,22 @@ public final class TimerWheel {
         for (long tick = Math.max(firstTick, lastTick - COARSE_MASK); tick <= lastTick; tick++) {
             coarse[(int) tick & COARSE_MASK].drainTo(due);
         }
-        for (DeadlineTimer timer = due.head(); timer != null; timer = due.head()) {
-            due.remove(timer);
+        for (DeadlineTimer timer = nextDue(); timer != null; timer = nextDue()) {
             if (timer.isStarted) {
                 place(timer);
             }
         }
     }
 
+    /** Leaves the timer where it is if there is no memory for its next place. */
+    private DeadlineTimer nextDue() {
+        slots.reserveBlock();
+        return due.poll();
+    }
+
     private int expireDue(long nowNs) {
         int expired = 0;
-        for (DeadlineTimer timer = due.head(); timer != null; timer = due.head()) {
-            due.remove(timer);
+        for (DeadlineTimer timer = nextDue(); timer != null; timer = nextDue()) {
             if (!timer.isStarted) {
                 continue;
             }
@@ -220,10 +233,10 @@ public final class TimerWheel {
         return -1;
     }
 
-    private static TimerList[] newSpokes(long[] used) {
+    private TimerList[] newSpokes(int firstNumber, long[] used) {
         TimerList[] spokes = new TimerList[used.length * Long.SIZE];
         for (int i = 0; i < spokes.length; i++) {
-            spokes[i] = new TimerList(used, i);
+            spokes[i] = new TimerList(slots, firstNumber + i, used, i);
         }
         return spokes;
     }

@@ -14,7 +14,7 @@ import net.jqwik.api.Property;
 class TimerWheelProperties {
 
     private static final long MS = 1_000_000;
-    private static final int TIMERS = 40;
+    private static final int TIMERS = 150;
     private static final int STEPS = 300;
     /** How far away deadlines and leaps are: within a tick, the fine wheel, the coarse wheel, beyond both. */
     private static final long[] REACHES_NS = {2 * MS, 400 * MS, 60_000 * MS, 250_000 * MS, 3_600_000 * MS};

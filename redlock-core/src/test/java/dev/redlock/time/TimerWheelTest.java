@@ -290,6 +290,60 @@ class TimerWheelTest {
         assertEquals(List.of("near"), fired);
     }
 
+    /** A timer leaves a gap in its spoke when it moves; a block of gaps must not wait until the wheel reaches it. */
+    @Test
+    void timersThatMoveToEarlierTimesTakeNoMoreBlocks() {
+        TimerWheel wheel = wheel(0);
+        List<DeadlineTimer> timers = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            timers.add(timer("t" + i));
+        }
+        for (int round = 0; round < 10_000; round++) {
+            long nowNs = round * MS;
+            timers.forEach(timer -> wheel.start(timer, nowNs + 60 * SECOND));
+            timers.forEach(timer -> wheel.start(timer, nowNs + MS / 2));
+            assertEquals(100, wheel.poll(nowNs + MS / 2));
+        }
+        assertTrue(wheel.blockCount() < 20, () -> wheel.blockCount() + " blocks");
+    }
+
+    @Test
+    void timersOfOneSpokeKeepTheirOrderAcrossBlocksAndGaps() {
+        TimerWheel wheel = wheel(0);
+        List<DeadlineTimer> timers = new ArrayList<>();
+        List<String> expected = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            timers.add(timer("t" + i));
+            wheel.start(timers.get(i), 10 * SECOND);
+        }
+        for (int i = 0; i < 200; i++) {
+            if (i >= 32 && i < 64 || i % 3 == 0 || i >= 170) {
+                wheel.start(timers.get(i), SECOND);
+                wheel.stop(timers.get(i));
+            } else {
+                expected.add("t" + i);
+            }
+        }
+        assertEquals(expected.size(), wheel.poll(10 * SECOND));
+        assertEquals(expected, fired);
+    }
+
+    @Test
+    void aHandlerMovesTimersThatAreDueToo() {
+        TimerWheel wheel = wheel(0);
+        List<DeadlineTimer> timers = new ArrayList<>();
+        wheel.start(new DeadlineTimer(nowNs -> timers.forEach(timer -> wheel.start(timer, 1))), 500);
+        for (int i = 0; i < 100; i++) {
+            timers.add(timer("t" + i));
+            wheel.start(timers.get(i), 400);
+        }
+        // The first handler moves all others out of the list that the wheel goes through.
+        assertEquals(1, wheel.poll(500) - fired.size());
+        wheel.poll(501);
+        assertEquals(100, fired.size());
+        assertEquals(0, wheel.startedCount());
+    }
+
     @Test
     void afterAJumpOfYearsEachTimerExpiresOnce() {
         TimerWheel wheel = wheel(0);
