@@ -73,6 +73,41 @@ class FenceOutOfRangeTest extends VirtualTest {
     }
 
     @Test
+    void aGrantOutOfRangeDoesNotCountAlthoughTheOthersAgree() {
+        nodesWithCounters(7, 7, END - 2);
+        node(2).delay(() -> 0);
+        Lease lease = acquired(acquire(client, fenced()));
+        assertEquals(8, lease.fencingToken(), "two agree");
+        assertEquals(2, ((AcquireOutcome) lease).grantedCount());
+        assertEquals(OUT_OF_RANGE, ((AcquireOutcome) lease).voteText(2));
+    }
+
+    /** Without the grant out of range, the two refusals leave no quorum. */
+    @Test
+    void aGrantOutOfRangeLeavesTheLockToItsHolder() {
+        nodesWithCounters(7, 20, END - 2, 7, 7);
+        node(3).redis().set("orders", "foreign", 60_000);
+        node(4).redis().set("orders", "foreign", 60_000);
+        long startNs = world.nowNs();
+        AcquireOutcome outcome = acquire(client, fenced());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.kind(), outcome::toString);
+        assertEquals(TRIP_NS, world.nowNs() - startNs, "with the last vote");
+        assertEquals(2, outcome.grantedCount());
+    }
+
+    @Test
+    void aNodeOutOfRangeAndALostNodeEndTheAttemptAtOnce() {
+        nodesWithCounters(7, 20, END - 2);
+        world.runMs(5);
+        node(1).crash();
+        world.runMs(5);
+        long startNs = world.nowNs();
+        AcquireOutcome outcome = acquire(client, fenced());
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
+        assertEquals(TRIP_NS, world.nowNs() - startNs, "with the last vote");
+    }
+
+    @Test
     void differentCountersAreRaisedToTheHighestInRange() {
         nodesWithCounters(7, 20, END - 2);
         long startNs = world.nowNs();

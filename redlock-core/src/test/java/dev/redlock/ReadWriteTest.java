@@ -87,13 +87,15 @@ class ReadWriteTest extends VirtualTest {
     void theIntentionLastsForAsLongAsTheWriterWaits() {
         VirtualWorld.Client reader = world(3);
         Lease read = acquired(acquire(reader, reading(Duration.ofSeconds(30))));
-        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client(),
+        VirtualWorld.Client writer = client();
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(writer,
                 AcquireOptions.ofTtl(SHORT).forWriting().waitUpTo(Duration.ofSeconds(60)));
         world.runMs(100);
         for (int i = 0; i < 10; i++) {
             assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(reader, reading(SHORT)).kind(), "after " + i + " s");
             world.runMs(1_000);
         }
+        assertEquals(0, writer.redlock().counters().hedgedAttemptCount(), "no node was late");
         release(read);
         acquired(get(waiting));
     }

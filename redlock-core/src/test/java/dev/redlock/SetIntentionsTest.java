@@ -135,6 +135,23 @@ class SetIntentionsTest extends VirtualTest {
     }
 
     @Test
+    void aGrantOfTheDoorkeeperEndsTheIntentionWithoutAnotherCommand() {
+        List<VirtualWorld.Client> clients = threeClients(FakeRedis.Kind.REDIS_7);
+        Lease a = acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
+        CompletableFuture<AcquireOutcome> waiting = waiting(clients.get(1), "a", "b");
+        world.runMs(20);
+        assertTrue(isIntentionLeft());
+        long before = clients.get(1).redlock().counters().commandCount();
+        a.releaseAsync();
+        world.runMs(20);
+        assertFalse(isIntentionLeft());
+        assertEquals(3, clients.get(1).redlock().counters().commandCount() - before, "an acquire on each node");
+        acquired(waiting.join()).releaseAsync();
+        world.runMs(5);
+        nothingIsLeft();
+    }
+
+    @Test
     void aGrantWithoutTheDoorkeeperRemovesTheIntention() {
         for (int doorkeeper = 0; doorkeeper < 3; doorkeeper++) {
             VirtualWorld.Client client = threeClients(FakeRedis.Kind.REDIS_7).get(0);

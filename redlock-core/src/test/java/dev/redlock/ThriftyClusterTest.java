@@ -177,6 +177,23 @@ class ThriftyClusterTest extends VirtualTest {
         node(1).resume();
     }
 
+    @Test
+    void aSilentClusterDoesNotDelayTheOutcome() {
+        VirtualWorld.Client client = scriptedClient();
+        cluster.move(SLOT, first, second);
+        findMove(client);
+        world.runMs(10);
+        node(1).pause();
+        long startNs = world.nowNs();
+        CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, options());
+        world.runUntilNs(startNs + 100_000);
+        node(1).breakConnections();
+        AcquireOutcome outcome = get(acquiring);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
+        assertEquals("failed: silent: the slot has a new owner", outcome.voteText(2));
+        assertTrue(world.nowNs() - startNs < NODE_TIMEOUT_MS * 1_000_000, "before the node timeout");
+    }
+
     // ---- releases ---------------------------------------------------------------------------------------------------
 
     @ParameterizedTest

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.engine.LockKey;
+import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -312,6 +314,130 @@ class ThriftyQuorumsTest extends VirtualTest {
         node(left).redis().set("orders", "another client's", 60_000);
         lease(client);
         assertEquals(1, hedges(client));
+    }
+
+    @Test
+    void silentNodesEndTheAttemptAtTheNodeTimeout() {
+        VirtualWorld.Client client = thriftyWorld();
+        eachNode(FakeNode::pause);
+        long startNs = world.nowNs();
+        AcquireOutcome outcome = acquire(client, options());
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
+        assertEquals(NODES, outcome.unknownCount());
+        assertEquals(NODE_TIMEOUT_MS * 1_000_000, world.nowNs() - startNs);
+        assertEquals(1, hedges(client));
+    }
+
+    @Test
+    void theOthersHaveTheWholeNodeTimeout() {
+        VirtualWorld.Client client = thriftyWorld();
+        List<Integer> first = firstVoters(client);
+        node(first.get(0)).redis().failNext("acquire", "OOM command not allowed when used memory > 'maxmemory'.", 1);
+        without(first).forEach(i -> node(i).delay(() -> 10_000_000));
+        assertEquals(20_000_000, acquireNs(client));
+        assertEquals(1, hedges(client));
+    }
+
+    @Test
+    void anErrorOfOneNodeDoesNotWaitForASlowOne() {
+        VirtualWorld.Client client = thriftyWorld();
+        List<Integer> first = firstVoters(client);
+        node(first.get(0)).redis().failNext("acquire", "OOM command not allowed when used memory > 'maxmemory'.", 1);
+        node(first.get(1)).delay(() -> HEDGE_NS * 3 / 8);
+        assertEquals(0, acquireNs(client));
+        assertEquals(1, hedges(client));
+    }
+
+    @Test
+    void aHedgeLeavesHalfOfTheNodeTimeoutToTheOthers() {
+        world = new VirtualWorld(NODES);
+        eachNode(node -> node.delay(() -> 10_000_000));
+        VirtualWorld.Client client = client(thrifty());
+        // A clock sample: three round trips of 20 ms are longer than half of the node timeout.
+        world.runMs(1_100);
+        List<Integer> first = firstVoters(client);
+        node(first.get(0)).pause();
+        long lateNs = acquireNs(client) - (NODE_TIMEOUT_MS / 2 + 20) * 1_000_000;
+        assertTrue(lateNs >= 0 && lateNs <= HEDGE_NS, () -> lateNs + " ns");
+    }
+
+    @Test
+    void aCounterOutOfRangeMakesTheAttemptAskTheOthers() {
+        VirtualWorld.Client client = thriftyWorld();
+        List<Integer> first = firstVoters(client, options().fenced());
+        eachNode(node -> node.redis().set(LockKey.counterName("orders"), "7", 86_400_000));
+        node(first.get(0)).redis().set(LockKey.counterName("orders"), Long.toString((1L << 53) - 11), 86_400_000);
+        node(first.get(1)).redis().set(LockKey.counterName("orders"), "20", 86_400_000);
+        long startNs = world.nowNs();
+        Lease lease = acquired(acquire(client, options().fenced()));
+        assertEquals(8, lease.fencingToken(), "the others agree with the third");
+        assertEquals(startNs, world.nowNs());
+        assertEquals(1, hedges(client));
+    }
+
+    @Test
+    void theOtherFirstNodesHaveTheirDelayAfterASlowDoorkeeper() {
+        VirtualWorld.Client client = thriftyWorld();
+        VirtualWorld.Client other = client(thrifty());
+        Lease lease = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(Duration.ofSeconds(60)));
+        world.runMs(10);
+        // A push and two round trips: each is shorter than the delay of a hedge, both are longer.
+        eachNode(node -> node.delay(() -> HEDGE_NS * 3 / 8));
+        long before = hedges(other);
+        release(lease);
+        acquired(get(waiting));
+        world.runMs(10);
+        assertEquals(before, hedges(other));
+        assertEquals(QUORUM, keyCount());
+    }
+
+    @Test
+    void theFlightRecordNamesTheNodesThatAreAskedLater() {
+        VirtualWorld.Client client = thriftyWorld();
+        VirtualWorld.Client other = client(thrifty());
+        Lease lease = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(Duration.ofSeconds(60)));
+        world.runMs(10);
+        release(lease);
+        acquired(get(waiting));
+        List<String> lines = other.redlock().flightRecord().lines().toList();
+        assertTrue(lines.stream()
+                .dropWhile(line -> !line.contains("a push of node-"))
+                .anyMatch(line -> line.matches(".* also asks node-\\d:1, node-\\d:1")),
+                () -> String.join("\n", lines));
+    }
+
+    @Test
+    void theFlightRecordNamesTheNodesThatAHedgeAsks() {
+        VirtualWorld.Client client = thriftyWorld();
+        List<Integer> first = firstVoters(client);
+        node(first.get(0)).pause();
+        lease(client);
+        List<Integer> others = without(first);
+        String asked = "also asks node-" + others.get(0) + ":1, node-" + others.get(1) + ":1";
+        List<String> lines = client.redlock().flightRecord().lines().toList();
+        assertTrue(lines.stream().anyMatch(line -> line.endsWith(asked)), () -> String.join("\n", lines));
+    }
+
+    /** They have no reply to wait for, so the attempt ends with the last vote of the others. */
+    @Test
+    void nodesThatVoteSinceTheStartCountAsFailed() {
+        VirtualWorld.Client client = thriftyWorld();
+        List<Integer> first = firstVoters(client);
+        List<Integer> others = without(first);
+        first.forEach(i -> node(i).delay(() -> 20_000_000));
+        others.forEach(i -> node(i).breakConnections());
+        world.runMs(1);
+        long startNs = world.nowNs();
+        CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, options());
+        world.runMs(30);
+        others.forEach(i -> assertEquals(NodeState.READY, status(client, i).state(), "votes again"));
+        node(first.get(0)).breakConnections();
+        AcquireOutcome outcome = get(acquiring);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
+        assertTrue(world.nowNs() - startNs < NODE_TIMEOUT_MS * 1_000_000, "before the node timeout");
+        others.forEach(i -> assertEquals("failed: not connected", outcome.voteText(i)));
     }
 
     @Test
