@@ -281,6 +281,37 @@ class ThriftyQuorumsTest extends VirtualTest {
         assertTrue(tookNs >= HEDGE_NS && tookNs <= 2 * HEDGE_NS, () -> tookNs + " ns");
     }
 
+    /** Stalls one of the nodes that an attempt asks first, and returns the time of the attempt. */
+    private long acquireWithAStalledNodeNs(VirtualWorld.Client client) {
+        int stalled = firstVoters(client).get(0);
+        node(stalled).pause();
+        long startNs = world.nowNs();
+        Lease lease = lease(client);
+        long tookNs = world.nowNs() - startNs;
+        node(stalled).resume();
+        world.runMs(10);
+        release(lease);
+        return tookNs;
+    }
+
+    @Test
+    void lateAttemptsRaiseTheDelayAndAttemptsInTimeLowerIt() {
+        VirtualWorld.Client client = thriftyWorld();
+        for (int i = 0; i < 12; i++) {
+            acquireWithAStalledNodeNs(client);
+        }
+        long raisedNs = acquireWithAStalledNodeNs(client);
+        assertTrue(raisedNs >= 3 * HEDGE_NS, () -> raisedNs + " ns");
+        for (int i = 0; i < 100; i++) {
+            world.runUntilNs(world.nowNs() + SLICE_NS);
+            for (int k = 0; k < 40; k++) {
+                release(lease(client));
+            }
+        }
+        long loweredNs = acquireWithAStalledNodeNs(client);
+        assertTrue(loweredNs <= 2 * HEDGE_NS, () -> loweredNs + " ns");
+    }
+
     @Test
     void anErrorMakesTheAttemptAskTheOthersAtOnce() {
         VirtualWorld.Client client = thriftyWorld();
