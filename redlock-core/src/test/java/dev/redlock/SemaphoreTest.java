@@ -103,6 +103,37 @@ class SemaphoreTest extends VirtualTest {
     }
 
     @Test
+    void aSearchIsSentAgainToAServerThatHasLostTheScript() {
+        VirtualWorld.Client client = slowLinks();
+        List<Lease> leases = allPermits(client(), 16);
+        release(leases.get(5));
+        world.runMs(1);
+        eachNode(node -> node.redis().flushScripts());
+        int before = searches();
+        Lease found = acquired(acquire(client, permitOf(16)));
+        assertEquals(2, ((AcquireOutcome) found).attemptCount(), "a refusal, and the permit that the search found");
+        assertEquals(1, searches() - before, "searches that a node executed");
+    }
+
+    @Test
+    void aSearchWhoseConnectionEndsDoesNotDelayTheAttempt() {
+        for (int lost = 0; lost < 3; lost++) {
+            VirtualWorld.Client client = slowLinks();
+            List<Lease> leases = allPermits(client(), 16);
+            release(leases.get(5));
+            world.runMs(1);
+            long startNs = world.nowNs();
+            CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, permitOf(16));
+            world.runUntilNs(startNs + 3 * LINK_NS);
+            node(lost).breakConnections();
+            get(acquiring);
+            assertTrue(world.nowNs() - startNs <= 20 * LINK_NS, "long before the node timeout");
+            nothingIsLeft();
+        }
+        world = null;
+    }
+
+    @Test
     void theRefusalReportsTheEarliestEndOfAPermit() {
         VirtualWorld.Client client = world(3);
         VirtualWorld.Client other = client();
