@@ -127,6 +127,21 @@ class FlightRecorderTest extends VirtualTest {
                 "orders #1  the lease is LOST after");
     }
 
+    @Test
+    void aNodeThatWasNoHolderIsNotDropped() {
+        VirtualWorld.Client client = slowLinks();
+        world.runMs(3_000);
+        node(2).redis().set("orders", "foreign", 60_000);
+        Lease lease = lease(client);
+        node(2).redis().clockJump(3_600_000);
+        world.runMs(2_000);
+        assertEquals(LeaseState.HELD, lease.state());
+        List<String> lines = lines(client);
+        assertOrder(lines, "orders #1  node-2:1 refused", "node-2:1  READY -> QUARANTINED");
+        assertTrue(lines.stream().noneMatch(line -> line.contains("is no holder any more")),
+                () -> String.join("\n", lines));
+    }
+
     /** The lock is released twice: for its holder, and on the nodes. */
     @Test
     void aKeptLockIsShown() {
