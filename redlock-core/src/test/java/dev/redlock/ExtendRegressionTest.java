@@ -53,6 +53,43 @@ class ExtendRegressionTest extends VirtualTest {
         assertTrue(lease.isHeld() && lease.remainingValidityNs() < before, "the previous validity continues: " + lease);
     }
 
+    /** Nodes 0 and 1 are the known holders; node 2 has the key, but its reply was lost. */
+    private Lease leaseWithALostReply() {
+        VirtualWorld.Client client = world(3);
+        world.runMs(1_000);
+        node(2).loseReplies(any -> true);
+        Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce()));
+        world.runMs(1);
+        node(2).loseReplies(any -> false);
+        node(2).breakConnections();
+        world.await("reconnect", 5_000, () -> status(client, 2).state() == NodeState.READY);
+        assertEquals(3, keyCount());
+        return lease;
+    }
+
+    @Test
+    void aNodeWhoseGrantWasLostReplacesAHolder() {
+        Lease lease = leaseWithALostReply();
+        node(0).redis().delete("orders");
+        node(0).delay(() -> 500_000);
+        node(1).delay(() -> 1_000_000);
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, Duration.ofSeconds(60)), "nodes 1 and 2 never lost the key");
+        assertEquals(LeaseState.HELD, lease.state());
+    }
+
+    @Test
+    void anExtensionWithoutAQuorumFindsAHolder() {
+        Lease lease = leaseWithALostReply();
+        node(0).pause();
+        node(1).pause();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, Duration.ofSeconds(60)));
+        node(1).resume();
+        world.runMs(3_000);
+        node(1).redis().clockJump(3_600_000);
+        world.runMs(2_000);
+        assertEquals(LeaseState.HELD, lease.state(), "nodes 0 and 2 hold it");
+    }
+
     /** They prove the keys of the earlier extension, and not that the nodes have executed the later one. */
     @Test
     void repliesToAnEarlierExtensionDoNotDecideALaterOne() {

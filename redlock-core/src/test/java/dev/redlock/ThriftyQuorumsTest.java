@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Attempts that ask a quorum first: which nodes, the doubt that makes them ask the others, the life of the lease. */
@@ -565,6 +566,22 @@ class ThriftyQuorumsTest extends VirtualTest {
     }
 
     @Test
+    void nodesThatAreAskedFirstByAnExtensionAreHoldersAlsoIfTheyReplyLate() {
+        VirtualWorld.Client client = thriftyWorld();
+        List<Integer> first = firstVoters(client);
+        Lease lease = lease(client);
+        world.runMs(1);
+        without(first).forEach(i -> node(i).delay(() -> 5_000_000));
+        assertEquals(ExtendOutcome.EXTENDED, extend(lease, TTL));
+        world.runMs(20);
+        without(first).forEach(i -> node(i).delay(() -> 0));
+        node(first.get(0)).redis().clockJump(3_600_000);
+        node(first.get(1)).redis().clockJump(3_600_000);
+        world.runMs(2_000);
+        assertEquals(LeaseState.HELD, lease.state(), "three holders are left");
+    }
+
+    @Test
     void aNodeThatWasNeverAskedReplacesASilentHolderInTheSameExtension() {
         VirtualWorld.Client client = thriftyWorld();
         List<Integer> first = firstVoters(client);
@@ -578,17 +595,20 @@ class ThriftyQuorumsTest extends VirtualTest {
 
     /** Another client may have held the lock in between, whichever reply arrives first. */
     @ParameterizedTest
-    @ValueSource(longs = {0, 1})
-    void aFormerHolderThatLostTheKeyLosesTheLease(long replyDelayMs) {
+    @CsvSource({"true, 0", "true, 1", "true, 2", "false, 0", "false, 1", "false, 2"})
+    void aFormerHolderThatLostTheKeyLosesTheLease(boolean isFirstReply, int place) {
         VirtualWorld.Client client = thriftyWorld();
-        List<Integer> first = firstVoters(client);
+        int holder = firstVoters(client).get(place);
         Lease lease = lease(client);
         world.runMs(1);
-        node(first.get(0)).redis().delete("orders");
-        node(first.get(0)).delay(() -> replyDelayMs * 1_000_000);
+        node(holder).redis().delete("orders");
+        for (int i = 0; i < NODES; i++) {
+            boolean isLate = isFirstReply != (i == holder);
+            node(i).delay(() -> isLate ? 1_000_000 : 0);
+        }
         ExtendOutcome outcome = extend(lease, TTL);
         world.runMs(10);
-        assertEquals(replyDelayMs == 0 ? ExtendOutcome.LOST : ExtendOutcome.EXTENDED, outcome);
+        assertEquals(isFirstReply ? ExtendOutcome.LOST : ExtendOutcome.EXTENDED, outcome);
         assertEquals(LeaseState.LOST, lease.state());
         assertEquals(0, keyCount());
     }
