@@ -477,4 +477,33 @@ class FencedTest extends VirtualTest {
         }
         release(lease);
     }
+
+    /** Its counter lags by the grant, so the release raises it: else the next lock takes a second round trip. */
+    @Test
+    void aReleaseRaisesTheCounterOfANodeThatRefused() {
+        VirtualWorld.Client client = world(3);
+        release(acquired(acquire(client, options().fenced())));
+        world.runMs(1);
+        node(2).redis().set("orders", "foreign", 60_000);
+        Lease lease = acquired(acquire(client, options().fenced()));
+        world.runMs(1);
+        assertTrue(node(2).redis().counter("orders") < lease.fencingToken());
+        release(lease);
+        world.runMs(1);
+        assertEquals(lease.fencingToken(), node(2).redis().counter("orders"));
+    }
+
+    @Test
+    void aReleaseRaisesTheCounterOfANodeThatFailed() {
+        VirtualWorld.Client client = world(3);
+        release(acquired(acquire(client, options().fenced())));
+        world.runMs(1);
+        node(2).redis().failNext("acquire_fenced", "OOM command not allowed when used memory > 'maxmemory'.", 1);
+        Lease lease = acquired(acquire(client, options().fenced()));
+        world.runMs(1);
+        assertTrue(node(2).redis().counter("orders") < lease.fencingToken());
+        release(lease);
+        world.runMs(1);
+        assertEquals(lease.fencingToken(), node(2).redis().counter("orders"));
+    }
 }
