@@ -90,6 +90,24 @@ class ExtendRegressionTest extends VirtualTest {
         assertEquals(LeaseState.HELD, lease.state(), "nodes 0 and 2 hold it");
     }
 
+    @Test
+    void anExtensionWithoutAQuorumFindsAHolderThatLostTheKey() {
+        VirtualWorld.Client client = world(3);
+        Lease lease = acquired(acquire(client, AcquireOptions.ofTtl(Duration.ofSeconds(60)).tryOnce()));
+        world.runMs(1_000);
+        node(0).redis().delete("orders");
+        node(1).pause();
+        node(2).pause();
+        assertEquals(ExtendOutcome.NOT_EXTENDED, extend(lease, Duration.ofSeconds(60)));
+        node(1).resume();
+        node(2).resume();
+        world.runMs(3_000);
+        assertEquals(LeaseState.HELD, lease.state(), "nodes 1 and 2 hold it");
+        node(1).redis().clockJump(3_600_000);
+        world.runMs(2_000);
+        assertEquals(LeaseState.LOST, lease.state(), "only node 2 holds it");
+    }
+
     /** They prove the keys of the earlier extension, and not that the nodes have executed the later one. */
     @Test
     void repliesToAnEarlierExtensionDoNotDecideALaterOne() {

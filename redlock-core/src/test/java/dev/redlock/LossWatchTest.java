@@ -146,4 +146,19 @@ class LossWatchTest extends VirtualTest {
         }
         return count;
     }
+
+    /** The client reuses the objects of a lease that has ended. */
+    @Test
+    void aPushForALeaseThatHasEndedSendsNothing() {
+        VirtualWorld.Client client = slowLinks();
+        release(watched(client));
+        world.runMs(10);
+        Lease next = acquired(get(client.redlock().acquireAsync("next", options().watchLoss())));
+        world.runMs(10);
+        long before = client.redlock().counters().commandCount();
+        eachNode(node -> node.pushInvalidation(any -> true, "orders"));
+        world.runMs(10);
+        assertEquals(before, client.redlock().counters().commandCount());
+        assertEquals(LeaseState.HELD, next.state());
+    }
 }

@@ -410,6 +410,23 @@ class UnexpectedFailureTest extends VirtualTest {
         });
     }
 
+    @Test
+    void anAutomaticExtensionThatThrowsIsTriedAgain() {
+        Lease lease = acquired(acquire(client, options().autoExtend()));
+        client.clockListener(() -> {
+            boolean isExtension = StackWalker.getInstance()
+                    .walk(all -> all.anyMatch(frame -> frame.getClassName().endsWith(".ExtendOperation")
+                            && frame.getMethodName().equals("start")));
+            if (isExtension && !hasThrown) {
+                hasThrown = true;
+                throw new UsedUp();
+            }
+        });
+        world.runMs(2 * TTL.toMillis());
+        assertTrue(hasThrown);
+        assertEquals(LeaseState.HELD, lease.state());
+    }
+
     // ---- releasing --------------------------------------------------------------------------------------------------
 
     @ParameterizedTest
