@@ -3,7 +3,7 @@ package dev.redlock.time;
 import java.util.Arrays;
 
 /**
- * The places of the timers of one wheel: blocks of {@link #BLOCK} references, which the spokes take and give back.
+ * The places of the timers of one wheel: blocks of {@link #BLOCK} references, which the spokes take and return.
  *
  * <p>Spokes keep numbers of blocks, and timers keep numbers of places. So a timer that moves costs one store of a
  * reference, beside others that moved just before. Lists of linked timers take a store in each neighbor, all over the
