@@ -1,7 +1,8 @@
 package dev.redlock.time;
 
 /**
- * One spoke of the wheel: its timers in the order in which they came, with gaps where some were removed.
+ * One spoke of the wheel: its timers in the order in which they came, with gaps where some were removed. Each of its
+ * blocks has a timer.
  *
  * @threading event-loop-confined
  */
@@ -31,7 +32,6 @@ final class TimerList {
         this.spoke = spoke;
     }
 
-    /** May be false for a list without timers, from which some were polled. */
     boolean isEmpty() {
         return first == TimerSlots.NONE;
     }
@@ -71,22 +71,15 @@ final class TimerList {
 
     /** Removes and returns the first timer, or null if there is none. */
     DeadlineTimer poll() {
-        while (first != TimerSlots.NONE) {
-            if (index < slots.used(first)) {
-                DeadlineTimer timer = slots.get(first, index++);
-                if (timer != null) {
-                    slots.remove(timer);
-                    return timer;
-                }
-            } else {
-                int block = first;
-                first = slots.next(block);
-                index = 0;
-                slots.unlinkBlock(block);
-            }
+        if (isEmpty()) {
+            return null;
         }
-        clear();
-        return null;
+        DeadlineTimer timer = slots.get(first, index++);
+        while (timer == null) {
+            timer = slots.get(first, index++);
+        }
+        remove(timer);
+        return timer;
     }
 
     private void clear() {
@@ -111,9 +104,9 @@ final class TimerList {
         clear();
     }
 
-    /** The earliest time for which a timer has its place; {@code otherwise} if all were removed. */
-    long earliestNs(long otherwise) {
-        long bestNs = otherwise;
+    /** The earliest time for which a timer has its place. The list must not be empty. */
+    long earliestNs() {
+        long bestNs = 0;
         boolean isFound = false;
         int from = index;
         for (int block = first; block != TimerSlots.NONE; block = slots.next(block)) {

@@ -146,15 +146,14 @@ public final class TimerWheel {
      */
     public long wakeAtNs() {
         if (!due.isEmpty()) {
-            return due.earliestNs(originNs + (fineTick << FINE_SHIFT));
+            return due.earliestNs();
         }
         int fineSpoke = firstUsed(fineUsed, (int) fineTick & FINE_MASK);
         long coarseTick = (fineTick >> FINE_SPOKES_SHIFT) + 1;
         int coarseSpoke = firstUsed(coarseUsed, (int) coarseTick & COARSE_MASK);
         long wakeNs = FAR_NS;
         if (fineSpoke >= 0) {
-            long tick = fineTick + (fineSpoke - fineTick & FINE_MASK);
-            wakeNs = fine[fineSpoke].earliestNs(originNs + (tick << FINE_SHIFT)) - originNs;
+            wakeNs = fine[fineSpoke].earliestNs() - originNs;
         }
         if (coarseSpoke >= 0) {
             wakeNs = Math.min(wakeNs, coarseTick + (coarseSpoke - coarseTick & COARSE_MASK) << COARSE_SHIFT);

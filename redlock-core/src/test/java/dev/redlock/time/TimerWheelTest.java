@@ -328,6 +328,72 @@ class TimerWheelTest {
         assertEquals(expected, fired);
     }
 
+    private List<DeadlineTimer> started(TimerWheel wheel, int from, int to, long deadlineNs) {
+        List<DeadlineTimer> timers = new ArrayList<>();
+        for (int i = from; i < to; i++) {
+            timers.add(timer("t" + i));
+            wheel.start(timers.get(i - from), deadlineNs);
+        }
+        return timers;
+    }
+
+    private static List<String> names(int... ranges) {
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < ranges.length; i += 2) {
+            for (int k = ranges[i]; k < ranges[i + 1]; k++) {
+                names.add("t" + k);
+            }
+        }
+        return names;
+    }
+
+    /** Blocks of 32 timers at the start, in the middle and at the end of a spoke become empty. */
+    @Test
+    void aSpokeThatLosesABlockTakesMoreTimers() {
+        for (int lost = 0; lost < 3; lost++) {
+            fired.clear();
+            TimerWheel wheel = wheel(0);
+            List<DeadlineTimer> timers = started(wheel, 0, 96, 10 * SECOND);
+            timers.subList(32 * lost, 32 * lost + 32).forEach(timer -> wheel.start(timer, SECOND));
+            started(wheel, 96, 200, 10 * SECOND);
+            assertEquals(32, wheel.poll(SECOND));
+            assertEquals(names(32 * lost, 32 * lost + 32), fired);
+            fired.clear();
+            assertEquals(168, wheel.poll(10 * SECOND));
+            assertEquals(names(0, 32 * lost, 32 * lost + 32, 200), fired);
+        }
+    }
+
+    @Test
+    void aSpokeThatLosesAllTimersNeedsNoWakeUpAndTakesOthers() {
+        TimerWheel wheel = wheel(0);
+        List<DeadlineTimer> timers = started(wheel, 0, 70, 10 * SECOND);
+        timers.forEach(timer -> wheel.start(timer, 20 * MS));
+        assertEquals(70, wheel.poll(20 * MS));
+        assertTrue(wheel.wakeAtNs() > 100L * 365 * 24 * 3600 * SECOND);
+        fired.clear();
+        started(wheel, 70, 80, 10 * SECOND);
+        assertEquals(10, wheel.poll(10 * SECOND));
+        assertEquals(names(70, 80), fired);
+    }
+
+    @Test
+    void theWakeTimeAfterAHandlerThatThrowsIsThatOfTheNextTimer() {
+        TimerWheel wheel = wheel(0);
+        wheel.start(new DeadlineTimer(nowNs -> {
+            throw new IllegalStateException("broken");
+        }), 100);
+        wheel.start(timer("next"), 200);
+        assertThrows(IllegalStateException.class, () -> wheel.poll(300));
+        assertEquals(200, wheel.wakeAtNs());
+        assertEquals(1, wheel.poll(300));
+        wheel.start(new DeadlineTimer(nowNs -> {
+            throw new IllegalStateException("broken");
+        }), 400);
+        assertThrows(IllegalStateException.class, () -> wheel.poll(500));
+        assertTrue(wheel.wakeAtNs() > 100L * 365 * 24 * 3600 * SECOND, "nothing is left");
+    }
+
     @Test
     void aHandlerMovesTimersThatAreDueToo() {
         TimerWheel wheel = wheel(0);
