@@ -78,6 +78,12 @@ class ThriftyQuorumsTest extends VirtualTest {
         return others;
     }
 
+    private CompletableFuture<AcquireOutcome> waiting(VirtualWorld.Client client) {
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(Duration.ofSeconds(60)));
+        world.runMs(10);
+        return waiting;
+    }
+
     private static long commands(VirtualWorld.Client client) {
         return client.redlock().counters().commandCount();
     }
@@ -187,8 +193,7 @@ class ThriftyQuorumsTest extends VirtualTest {
         VirtualWorld.Client client = thriftyWorld();
         VirtualWorld.Client other = client(thrifty());
         Lease lease = lease(client);
-        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(Duration.ofSeconds(60)));
-        world.runMs(10);
+        CompletableFuture<AcquireOutcome> waiting = waiting(other);
         long before = commands(other);
         release(lease);
         world.await("handoff", 10, waiting::isDone);
@@ -412,8 +417,7 @@ class ThriftyQuorumsTest extends VirtualTest {
         VirtualWorld.Client client = thriftyWorld();
         VirtualWorld.Client other = client(thrifty());
         Lease lease = lease(client);
-        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(Duration.ofSeconds(60)));
-        world.runMs(10);
+        CompletableFuture<AcquireOutcome> waiting = waiting(other);
         // A push and two round trips: each is shorter than the delay of a hedge, both are longer.
         eachNode(node -> node.delay(() -> HEDGE_NS * 3 / 8));
         long before = hedges(other);
@@ -429,8 +433,7 @@ class ThriftyQuorumsTest extends VirtualTest {
         VirtualWorld.Client client = thriftyWorld();
         VirtualWorld.Client other = client(thrifty());
         Lease lease = lease(client);
-        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(Duration.ofSeconds(60)));
-        world.runMs(10);
+        CompletableFuture<AcquireOutcome> waiting = waiting(other);
         release(lease);
         acquired(get(waiting));
         List<String> lines = other.redlock().flightRecord().lines().toList();
