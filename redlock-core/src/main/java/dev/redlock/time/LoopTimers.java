@@ -11,7 +11,8 @@ import java.util.function.LongConsumer;
  *
  * <p>Deadlines of a millisecond would take a new alarm each millisecond, and each one is an object. So with such
  * timers, and with thousands of them, the alarm is one periodic task, the tick, as long as deadlines are near. A tick
- * may be {@link #TICK_NS} late.
+ * may be {@link #TICK_NS} late. A timer that is due before the next tick sets an alarm as well: the attempt of a waiter
+ * that a node has woken is due at once.
  *
  * @threading event-loop-confined
  */
@@ -55,6 +56,7 @@ public final class LoopTimers {
     private final Runnable alarmTask = this::onAlarm;
     private final Runnable tickTask = this::onTick;
     private final boolean mayTick;
+    private long polledNs;
     private long alarmNs;
     private boolean isAlarmSet;
     /** Null if there is no tick. */
@@ -86,7 +88,8 @@ public final class LoopTimers {
     }
 
     private void onTimerStarted(long deadlineNs) {
-        if (tickCancellation == null && (!isAlarmSet || deadlineNs - alarmNs < 0)) {
+        boolean isTickInTime = tickCancellation != null && deadlineNs - polledNs >= TICK_NS;
+        if (!isTickInTime && (!isAlarmSet || deadlineNs - alarmNs < 0)) {
             setAlarm(deadlineNs);
         }
     }
@@ -100,8 +103,8 @@ public final class LoopTimers {
 
     private void onAlarm() {
         long nowNs = clock.nanoTime();
-        if (tickCancellation != null || isAlarmSet && alarmNs - nowNs > 0) {
-            // A tick, or an alarm for an earlier time that a later call has set, has replaced this one.
+        if (isAlarmSet ? alarmNs - nowNs > 0 : tickCancellation != null) {
+            // An alarm for an earlier time that a later call has set, or the tick, has replaced this one.
             return;
         }
         isAlarmSet = false;
@@ -110,7 +113,13 @@ public final class LoopTimers {
             // The timers that this poll did not reach are due at once.
             setAlarm(nowNs);
             onThrown.accept(thrown);
-        } else if ((mayTick || wheel.startedCount() >= TICKED_TIMERS_MIN) && isNear(nowNs)) {
+        } else if (tickCancellation == null) {
+            setNextAlarm(nowNs);
+        }
+    }
+
+    private void setNextAlarm(long nowNs) {
+        if ((mayTick || wheel.startedCount() >= TICKED_TIMERS_MIN) && isNear(nowNs)) {
             idleTickCount = 0;
             tickCancellation = scheduler.scheduleEach(tickTask, TICK_NS);
         } else if (wheel.startedCount() > 0) {
@@ -124,6 +133,7 @@ public final class LoopTimers {
 
     /** Returns what a timer threw, or null. The loop would discard the exception, and end the tick. */
     private Throwable poll(long nowNs) {
+        polledNs = nowNs;
         try {
             wheel.poll(nowNs);
             afterPoll.accept(nowNs);
@@ -144,7 +154,6 @@ public final class LoopTimers {
         if (idleTickCount > IDLE_TICKS_MAX) {
             tickCancellation.run();
             tickCancellation = null;
-            isAlarmSet = false;
             if (wheel.startedCount() > 0) {
                 onTimerStarted(wheel.wakeAtNs());
             }

@@ -1,11 +1,13 @@
 package dev.redlock.time;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** The alarm of an event loop, and the periodic task that replaces it while deadlines are near. */
@@ -126,6 +128,59 @@ class LoopTimersTest {
         }
         assertEquals(20, firedNs.size());
         assertEquals(List.of(), firedNs.stream().filter(lateNs -> lateNs < 0 || lateNs > TICK_NS).toList());
+    }
+
+    @Test
+    void aTimerThatIsDueBeforeTheNextTickIsInTime() {
+        runShortTimers(100);
+        List<Long> firedNs = new ArrayList<>();
+        for (int i = 1; i <= 20; i++) {
+            long deadlineNs = tasks.nowNs + i * 1_009;
+            timers.wheel().start(new DeadlineTimer(nowNs -> firedNs.add(nowNs - deadlineNs)), deadlineNs);
+            tasks.runUntil(tasks.nowNs + i * 10_007);
+            assertEquals(i, firedNs.size());
+        }
+        assertEquals(Set.of(0L), Set.copyOf(firedNs));
+        assertNotNull(tasks.periodic);
+    }
+
+    @Test
+    void aTimerOfAHandlerThatIsDueAtOnceIsInTime() {
+        runShortTimers(100);
+        List<Long> firedNs = new ArrayList<>();
+        DeadlineTimer second = new DeadlineTimer(firedNs::add);
+        timers.wheel().start(new DeadlineTimer(nowNs -> timers.wheel().start(second, nowNs)), tasks.nowNs);
+        long startNs = tasks.nowNs;
+        tasks.runUntil(startNs);
+        assertEquals(List.of(startNs), firedNs);
+    }
+
+    @Test
+    void anAlarmBesideTheTickThatThrowsIsFollowedByTheTimersAfterIt() {
+        runShortTimers(100);
+        List<Long> firedNs = new ArrayList<>();
+        IllegalStateException bug = new IllegalStateException("a bug in a handler");
+        timers.wheel().start(new DeadlineTimer(nowNs -> {
+            throw bug;
+        }), tasks.nowNs);
+        timers.wheel().start(new DeadlineTimer(firedNs::add), tasks.nowNs);
+        long startNs = tasks.nowNs;
+        tasks.runUntil(startNs);
+        assertEquals(List.of(bug), thrown);
+        assertEquals(List.of(startNs), firedNs);
+    }
+
+    @Test
+    void anAlarmThatIsSetWhenTheTickEndsStillComes() {
+        runShortTimers(100);
+        List<Long> firedNs = new ArrayList<>();
+        while (tasks.periodic != null) {
+            tasks.runUntil(tasks.nowNs + MS);
+        }
+        timers.wheel().start(new DeadlineTimer(firedNs::add), tasks.nowNs + 5 * MS);
+        long dueNs = tasks.nowNs + 5 * MS;
+        tasks.runUntil(tasks.nowNs + 10 * MS);
+        assertEquals(List.of(dueNs), firedNs);
     }
 
     @Test
