@@ -43,6 +43,7 @@ final class SimClient {
     private long turnEndedCount;
     private int retriesInTurn;
     private int checkCount;
+    private long checkedTaskCount = -1;
 
     SimClient(Simulation simulation, String name, SplittableRandom random) {
         this.simulation = simulation;
@@ -271,7 +272,8 @@ final class SimClient {
 
     /** In the middle of a turn, the states of a client are incomplete. */
     private void checkStates() {
-        if (!process.isBusy()) {
+        if (!process.isBusy() && checkedTaskCount != process.taskCount()) {
+            checkedTaskCount = process.taskCount();
             leases.clear();
             for (int i = 0; i < workers.size(); i++) {
                 if (workers.get(i).lease() != null) {

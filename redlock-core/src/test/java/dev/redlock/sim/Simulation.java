@@ -317,11 +317,17 @@ public final class Simulation {
         for (int i = 0; i < inside.size(); i++) {
             SimWorker other = inside.get(i);
             // Readers share.
-            if ((!other.isReading() || !worker.isReading()) && !Collections.disjoint(other.resources(),
-                    worker.resources())) {
+            if ((!other.isReading() || !worker.isReading()) && isShared(other.resources(), worker.resources())) {
                 checkPair(other, worker);
             }
         }
+    }
+
+    /** The check of all pairs after each event is a large part of a run, and sets are rare. */
+    private static boolean isShared(List<String> some, List<String> others) {
+        return some.size() == 1 && others.size() == 1
+                ? some.get(0).equals(others.get(0))
+                : !Collections.disjoint(some, others);
     }
 
     private void checkAgainstKept(SimWorker worker) {

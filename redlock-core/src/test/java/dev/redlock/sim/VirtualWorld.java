@@ -125,6 +125,7 @@ public final class VirtualWorld implements Timeline {
         private boolean isBusy;
         private boolean isKilled;
         private long turnCount;
+        private long taskCount;
 
         private Client(String name, RedlockContext context, long seed,
                 ByteBufAllocator allocator) {
@@ -196,6 +197,11 @@ public final class VirtualWorld implements Timeline {
             return turnCount;
         }
 
+        /** @return the number of tasks in the turns that have ended: the engine has not changed if it is the same */
+        public long taskCount() {
+            return taskCount;
+        }
+
         /**
          * Lets time pass in the middle of a turn of this client, while the rest of the world continues; at least until
          * the client is not paused.
@@ -219,7 +225,9 @@ public final class VirtualWorld implements Timeline {
                     call.run();
                     done++;
                 }
-                return done + loop.turn();
+                done += loop.turn();
+                taskCount += done;
+                return done;
             } finally {
                 isBusy = false;
                 if (isKilled) {
