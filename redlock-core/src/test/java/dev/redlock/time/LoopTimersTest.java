@@ -3,6 +3,8 @@ package dev.redlock.time;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -18,9 +20,12 @@ class LoopTimersTest {
 
     private int createdPerSecond;
     private final List<Throwable> thrown = new ArrayList<>();
+    private final List<Long> polledNs = new ArrayList<>();
     private final Tasks tasks = new Tasks();
     private final LoopTimers timers = new LoopTimers(() -> tasks.nowNs, tasks, nowNs -> {
     }, thrown::add, true);
+    private final LoopTimers longTimers = new LoopTimers(() -> tasks.nowNs, tasks, polledNs::add, thrown::add, false);
+    private final List<Long> firedNs = new ArrayList<>();
 
     /** A loop that counts the tasks that it creates. */
     private static final class Tasks implements LoopTimers.Scheduler {
@@ -33,9 +38,13 @@ class LoopTimersTest {
         private int createdCount;
         private Runnable periodic;
         private long periodicDueNs;
+        private RuntimeException refusal;
 
         @Override
         public void schedule(Runnable task, long delayNs) {
+            if (refusal != null) {
+                throw refusal;
+            }
             createdCount++;
             queue.add(new Task(nowNs + delayNs, task));
         }
@@ -84,18 +93,79 @@ class LoopTimersTest {
 
     @Test
     void thousandsOfTimersCreateNoTaskForEachAlarm() {
-        LoopTimers longTimers = new LoopTimers(() -> tasks.nowNs, tasks, nowNs -> {
-        }, thrown::add, false);
         runFarTimers(longTimers, 10_000);
         assertEquals(0, createdPerSecond);
     }
 
     @Test
     void aFewTimersCreateATaskForEachAlarm() {
-        LoopTimers longTimers = new LoopTimers(() -> tasks.nowNs, tasks, nowNs -> {
-        }, thrown::add, false);
         runFarTimers(longTimers, 2_000);
         assertNull(tasks.periodic);
+    }
+
+    private void startFar(long atNs) {
+        longTimers.wheel().start(new DeadlineTimer(firedNs::add), atNs);
+    }
+
+    @Test
+    void eachTimerFiresAtItsDeadline() {
+        startFar(30 * MS);
+        startFar(10 * MS);
+        startFar(20 * MS);
+        tasks.runUntil(100 * MS);
+        assertEquals(List.of(10 * MS, 20 * MS, 30 * MS), firedNs);
+        assertTrue(polledNs.containsAll(firedNs));
+    }
+
+    @Test
+    void aTimerWithTheDeadlineOfTheAlarmCreatesNoTask() {
+        startFar(10 * MS);
+        startFar(10 * MS);
+        assertEquals(1, tasks.createdCount);
+    }
+
+    @Test
+    void noTaskIsCreatedAfterTheLastTimer() {
+        startFar(10 * MS);
+        DeadlineTimer stopped = new DeadlineTimer(firedNs::add);
+        longTimers.wheel().start(stopped, 500 * MS);
+        longTimers.wheel().stop(stopped);
+        tasks.runUntil(1_000 * MS);
+        assertEquals(1, tasks.createdCount);
+    }
+
+    @Test
+    void aTickReplacesTheAlarmFromTheLimitOfTimersOn() {
+        for (int i = 0; i < 4095; i++) {
+            startFar(1_000 * MS);
+        }
+        startFar(10 * MS);
+        startFar(11 * MS);
+        tasks.runUntil(10 * MS);
+        // The timer of this poll is not started any more.
+        assertNotNull(tasks.periodic);
+    }
+
+    @Test
+    void fewerTimersHaveAnAlarm() {
+        for (int i = 0; i < 4094; i++) {
+            startFar(1_000 * MS);
+        }
+        startFar(10 * MS);
+        startFar(11 * MS);
+        tasks.runUntil(10 * MS);
+        assertNull(tasks.periodic);
+    }
+
+    /** The loop has no memory for the next alarm; an alarm that had been replaced makes up for it. */
+    @Test
+    void anAlarmThatWasReplacedPollsIfThereIsNoOther() {
+        startFar(20 * MS);
+        startFar(10 * MS);
+        tasks.refusal = new IllegalStateException("no alarm can be scheduled");
+        assertThrows(IllegalStateException.class, () -> tasks.runUntil(15 * MS));
+        tasks.runUntil(20 * MS);
+        assertEquals(List.of(10 * MS, 20 * MS), firedNs);
     }
 
     /** Locks one after the other, each of which stops its timer in time. */
@@ -120,7 +190,6 @@ class LoopTimersTest {
     @Test
     void aTimerIsAtMostATickLate() {
         runShortTimers(100);
-        List<Long> firedNs = new ArrayList<>();
         for (int i = 1; i <= 20; i++) {
             long deadlineNs = tasks.nowNs + MS + i * 10_007;
             timers.wheel().start(new DeadlineTimer(nowNs -> firedNs.add(nowNs - deadlineNs)), deadlineNs);
@@ -133,7 +202,6 @@ class LoopTimersTest {
     @Test
     void aTimerThatIsDueBeforeTheNextTickIsInTime() {
         runShortTimers(100);
-        List<Long> firedNs = new ArrayList<>();
         for (int i = 1; i <= 20; i++) {
             long deadlineNs = tasks.nowNs + i * 1_009;
             timers.wheel().start(new DeadlineTimer(nowNs -> firedNs.add(nowNs - deadlineNs)), deadlineNs);
@@ -147,7 +215,6 @@ class LoopTimersTest {
     @Test
     void aTimerOfAHandlerThatIsDueAtOnceIsInTime() {
         runShortTimers(100);
-        List<Long> firedNs = new ArrayList<>();
         DeadlineTimer second = new DeadlineTimer(firedNs::add);
         timers.wheel().start(new DeadlineTimer(nowNs -> timers.wheel().start(second, nowNs)), tasks.nowNs);
         long startNs = tasks.nowNs;
@@ -158,7 +225,6 @@ class LoopTimersTest {
     @Test
     void anAlarmBesideTheTickThatThrowsIsFollowedByTheTimersAfterIt() {
         runShortTimers(100);
-        List<Long> firedNs = new ArrayList<>();
         IllegalStateException bug = new IllegalStateException("a bug in a handler");
         timers.wheel().start(new DeadlineTimer(nowNs -> {
             throw bug;
@@ -173,7 +239,6 @@ class LoopTimersTest {
     @Test
     void anAlarmThatIsSetWhenTheTickEndsStillComes() {
         runShortTimers(100);
-        List<Long> firedNs = new ArrayList<>();
         while (tasks.periodic != null) {
             tasks.runUntil(tasks.nowNs + MS);
         }
@@ -184,8 +249,18 @@ class LoopTimersTest {
     }
 
     @Test
+    void aFarTimerThatIsStartedDuringTheTickFiresAfterIt() {
+        runShortTimers(100);
+        long dueNs = tasks.nowNs + 1_000 * MS;
+        timers.wheel().start(new DeadlineTimer(firedNs::add), dueNs);
+        tasks.runUntil(tasks.nowNs + 500 * MS);
+        assertNull(tasks.periodic);
+        tasks.runUntil(dueNs);
+        assertEquals(List.of(dueNs), firedNs);
+    }
+
+    @Test
     void theTickEndsWhenNoDeadlineIsNearAndFarTimersStillFire() {
-        List<Long> firedNs = new ArrayList<>();
         long farNs = 1_000 * MS;
         timers.wheel().start(new DeadlineTimer(firedNs::add), farNs);
         runShortTimers(100);
@@ -202,7 +277,6 @@ class LoopTimersTest {
         timers.wheel().start(new DeadlineTimer(nowNs -> {
             throw bug;
         }), tasks.nowNs + MS);
-        List<Long> firedNs = new ArrayList<>();
         timers.wheel().start(new DeadlineTimer(firedNs::add), tasks.nowNs + MS);
         tasks.runUntil(tasks.nowNs + 3 * MS);
         assertEquals(List.of(bug), thrown);
