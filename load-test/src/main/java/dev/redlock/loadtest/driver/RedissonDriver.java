@@ -65,7 +65,9 @@ public final class RedissonDriver implements LockDriver {
 
     @Override
     public Set<DriverOption> options() {
-        return kind == Kind.FENCED ? EnumSet.of(DriverOption.TLS, DriverOption.FENCED) : EnumSet.of(DriverOption.TLS);
+        return kind == Kind.FENCED
+                ? EnumSet.of(DriverOption.TLS, DriverOption.WAIT, DriverOption.FENCED)
+                : EnumSet.of(DriverOption.TLS, DriverOption.WAIT);
     }
 
     @Override

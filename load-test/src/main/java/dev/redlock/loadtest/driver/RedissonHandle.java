@@ -16,32 +16,40 @@ import org.redisson.api.RLock;
  */
 final class RedissonHandle implements LockHandle {
     /** One attempt: any wait, even of zero, waits for unlock messages. */
-    private static final long NO_WAIT = -1;
+    private static final long NO_WAIT_MS = -1;
     /** One attempt of the fenced lock, which waits for ever if this is negative. */
-    private static final long NO_FENCED_WAIT = 0;
+    private static final long NO_FENCED_WAIT_MS = 0;
 
     private final List<RLock> nodes;
     private final RLock lock;
     private final long threadId;
     private final Duration ttl;
+    private final long waitMs;
     private final LockListener listener;
 
-    RedissonHandle(List<RLock> nodes, RLock lock, long threadId, Duration ttl, LockListener listener) {
+    /** A handle that waits for a message of the holder's release, if the spec has a wait budget. */
+    RedissonHandle(List<RLock> nodes, RLock lock, long threadId, LockSpec spec, LockListener listener) {
         this.nodes = nodes;
         this.lock = lock;
         this.threadId = threadId;
-        this.ttl = ttl;
+        this.ttl = spec.ttl();
+        this.waitMs = spec.waitBudget().toMillis();
         this.listener = listener;
+    }
+
+    private boolean isWaiting() {
+        return waitMs > 0;
     }
 
     @Override
     public void acquire() {
         long startNs = System.nanoTime();
         if (lock instanceof RedissonFencedLock fenced) {
-            fenced.tryLockAndGetTokenAsync(NO_FENCED_WAIT, ttl.toMillis(), TimeUnit.MILLISECONDS, threadId)
+            fenced.tryLockAndGetTokenAsync(isWaiting() ? waitMs : NO_FENCED_WAIT_MS, ttl.toMillis(),
+                    TimeUnit.MILLISECONDS, threadId)
                     .whenComplete((token, failure) -> onOutcome(startNs, token != null, failure));
         } else {
-            lock.tryLockAsync(NO_WAIT, ttl.toMillis(), TimeUnit.MILLISECONDS, threadId)
+            lock.tryLockAsync(isWaiting() ? waitMs : NO_WAIT_MS, ttl.toMillis(), TimeUnit.MILLISECONDS, threadId)
                     .whenComplete((isAcquired, failure) -> onOutcome(startNs, isAcquired, failure));
         }
     }
@@ -54,7 +62,7 @@ final class RedissonHandle implements LockHandle {
             long validityNs = ttl.toNanos() - (System.nanoTime() - startNs);
             listener.onAcquire(AcquireVerdict.ACQUIRED, Math.max(0, validityNs));
         } else {
-            listener.onAcquire(AcquireVerdict.CONTENDED, 0);
+            listener.onAcquire(isWaiting() ? AcquireVerdict.TIMED_OUT : AcquireVerdict.CONTENDED, 0);
         }
     }
 

@@ -78,9 +78,14 @@ final class RedissonSession implements LockSession {
 
     @Override
     public LockHandle handle(String resource, Duration ttl, LockListener listener) {
-        List<RLock> locks = nodes.stream().map(node -> lock(node, resource)).toList();
+        return handle(LockSpec.of(resource, ttl), listener);
+    }
+
+    @Override
+    public LockHandle handle(LockSpec spec, LockListener listener) {
+        List<RLock> locks = nodes.stream().map(node -> lock(node, spec.resource())).toList();
         RLock lock = kind == RedissonDriver.Kind.RED_LOCK ? redLock(locks) : locks.get(0);
-        return new RedissonHandle(locks, lock, threadIds.incrementAndGet(), ttl, listener);
+        return new RedissonHandle(locks, lock, threadIds.incrementAndGet(), spec, listener);
     }
 
     private RLock lock(RedissonClient node, String resource) {

@@ -1,0 +1,97 @@
+package dev.redlock.loadtest.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.loadtest.Await;
+import dev.redlock.loadtest.nodes.RedisNode;
+import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.RedisNodesContext;
+import dev.redlock.loadtest.nodes.RequiredNodes;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The waiters of Redisson wait in the library, for the message of a release: a comparison must not retry for them. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class RedissonWaitTest {
+
+    private static final Duration TTL = Duration.ofSeconds(60);
+    private static final Duration LIMIT = Duration.ofSeconds(30);
+
+    private RedisNodes nodes;
+
+    @BeforeAll
+    void start() throws Exception {
+        nodes = RequiredNodes.start(new RedisNodesContext().count(3));
+    }
+
+    @AfterAll
+    void end() {
+        nodes.close();
+    }
+
+    private static CompletableFuture<AcquireVerdict> acquire(BlockingLock lock) {
+        return CompletableFuture.supplyAsync(() -> {
+            try {
+                return lock.acquire();
+            } catch (Exception e) {
+                throw new CompletionException(e);
+            }
+        });
+    }
+
+    private static BlockingLock waiting(LockDriver driver, LockSession session, String resource, Duration budget) {
+        boolean isFenced = driver.options().contains(DriverOption.FENCED);
+        return new BlockingLock(session, new LockSpec(resource, TTL, budget, isFenced, true), LIMIT);
+    }
+
+    private LockSession open(LockDriver driver) throws Exception {
+        return driver.open(SessionSpec.of(nodes.nodes().stream().map(RedisNode::address).toList(), true));
+    }
+
+    private boolean hasSubscriber() {
+        return nodes.node(0).call("PUBSUB", "CHANNELS") instanceof List<?> channels && !channels.isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource(RedissonDriver.Kind.class)
+    void waiterSubscribesAndGetsTheLockAfterTheRelease(RedissonDriver.Kind kind) throws Exception {
+        LockDriver driver = new RedissonDriver(kind);
+        assertTrue(driver.options().contains(DriverOption.WAIT));
+        try (LockSession one = open(driver); LockSession two = open(driver)) {
+            String resource = "released/" + driver.name();
+            BlockingLock ours = waiting(driver, one, resource, Duration.ZERO);
+            BlockingLock theirs = waiting(driver, two, resource, LIMIT);
+            assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
+            CompletableFuture<AcquireVerdict> waiter = acquire(theirs);
+            Await.until("a subscriber of " + driver.name(), this::hasSubscriber);
+            assertEquals(ReleaseVerdict.RELEASED, ours.release());
+            assertEquals(AcquireVerdict.ACQUIRED, waiter.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
+            assertEquals(ReleaseVerdict.RELEASED, theirs.release());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RedissonDriver.Kind.class)
+    void budgetEndsTheWait(RedissonDriver.Kind kind) throws Exception {
+        LockDriver driver = new RedissonDriver(kind);
+        try (LockSession one = open(driver); LockSession two = open(driver)) {
+            String resource = "held/" + driver.name();
+            BlockingLock ours = waiting(driver, one, resource, Duration.ZERO);
+            BlockingLock theirs = waiting(driver, two, resource, Duration.ofMillis(300));
+            BlockingLock attempt = waiting(driver, two, resource, Duration.ZERO);
+            assertEquals(AcquireVerdict.ACQUIRED, ours.acquire());
+            assertEquals(AcquireVerdict.TIMED_OUT, theirs.acquire());
+            assertEquals(AcquireVerdict.CONTENDED, attempt.acquire());
+            assertEquals(ReleaseVerdict.RELEASED, ours.release());
+        }
+    }
+}
