@@ -447,6 +447,32 @@ class UnexpectedFailureTest extends VirtualTest {
         }
     }
 
+    /** Some of its sends may have failed, so each node gets the release later, before the ttl ends. */
+    @Test
+    void aReleaseThatThrowsWhileItIsSentIsDeliveredLater() throws InterruptedException {
+        caller = Caller.THREAD;
+        AcquireOptions lasting = AcquireOptions.ofTtl(LONG).tryOnce();
+        List<Long> deliveredCounts = new ArrayList<>();
+        atEachRead(() -> {
+            Lease lease = acquired(acquire(client, lasting));
+            long before = deliveredCount();
+            releaseOnce(lease);
+            world.runMs(2_000);
+            deliveredCounts.add(deliveredCount() - before);
+            assertTrue(keyCount() == 0 || deliveredCount() == before, this::name);
+            world.runMs(LONG.toMillis());
+        });
+        assertTrue(deliveredCounts.contains((long) world.nodes().size()), deliveredCounts::toString);
+    }
+
+    private long deliveredCount() {
+        long count = 0;
+        for (int i = 0; i < world.nodes().size(); i++) {
+            count += status(client, i).undeliveredReleaseDeliveredCount();
+        }
+        return count;
+    }
+
     @Test
     void aCloseThatThrowsReturns() throws InterruptedException {
         atEachRead(() -> {
