@@ -660,6 +660,25 @@ class ThriftyQuorumsTest extends VirtualTest {
     }
 
     @Test
+    void aReleaseDoesNotWaitForNodesThatHadNoAcquire() {
+        VirtualWorld.Client client = thriftyWorld();
+        int former = firstVoters(client).get(0);
+        Lease lease = lease(client);
+        world.runMs(1);
+        node(former).redis().delete("orders");
+        long startMs = nowMs();
+        assertEquals(ReleaseOutcome.EXPIRED, release(lease), "three of five nodes did not hold the key");
+        assertTrue(nowMs() - startMs < 5, () -> nowMs() - startMs + " ms");
+        List<String> reports = client.redlock()
+                .flightRecord()
+                .lines()
+                .filter(line -> line.endsWith(" did not hold the key"))
+                .toList();
+        assertEquals(1, reports.size(), reports::toString);
+        assertTrue(reports.get(0).contains("node-" + former + ":1"), reports::toString);
+    }
+
+    @Test
     void watchedKeysAreThoseOfTheNodesThatWereAsked() {
         VirtualWorld.Client client = thriftyWorld();
         int holder = firstVoters(client).get(0);

@@ -136,25 +136,24 @@ class LoopTimersTest {
 
     @Test
     void aTickReplacesTheAlarmFromTheLimitOfTimersOn() {
-        for (int i = 0; i < 4095; i++) {
-            startFar(1_000 * MS);
-        }
-        startFar(10 * MS);
-        startFar(11 * MS);
-        tasks.runUntil(10 * MS);
-        // The timer of this poll is not started any more.
+        // The timer of the poll is not started any more.
+        runNearTimersBesideFarOnes(4095);
         assertNotNull(tasks.periodic);
     }
 
     @Test
     void fewerTimersHaveAnAlarm() {
-        for (int i = 0; i < 4094; i++) {
+        runNearTimersBesideFarOnes(4094);
+        assertNull(tasks.periodic);
+    }
+
+    private void runNearTimersBesideFarOnes(int count) {
+        for (int i = 0; i < count; i++) {
             startFar(1_000 * MS);
         }
         startFar(10 * MS);
         startFar(11 * MS);
         tasks.runUntil(10 * MS);
-        assertNull(tasks.periodic);
     }
 
     /** The loop has no memory for the next alarm; an alarm that had been replaced makes up for it. */
