@@ -279,6 +279,23 @@ class SemaphoreWaitersTest extends VirtualTest {
         assertEquals(8, slots(waiting).size());
     }
 
+    /** The head is cancelled just when the budget of the next waiter ends. */
+    @Test
+    void aWaiterThatIsPromotedKeepsTheReasonOfItsAttempt() {
+        VirtualWorld.Client client = slowLinks();
+        eachNode(FakeNode::pause);
+        CompletableFuture<AcquireOutcome> head = acquireAsync(client, permitOf(4).waitUpTo(WAIT));
+        CompletableFuture<AcquireOutcome> next = acquireAsync(client, permitOf(4).waitUpTo(Duration.ofMillis(200)));
+        long deadlineNs = world.nowNs() + 200_000_000;
+        world.runUntilNs(deadlineNs - 1);
+        assertFalse(next.isDone());
+        world.pass(1);
+        head.cancel(false);
+        AcquireOutcome outcome = get(next);
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.lastReason());
+    }
+
     /** Three use one slot: a lease, and two attempts for which no node has searched in time. */
     @Test
     void aSlotIsUsedUntilItsLastUserHasLeft() {

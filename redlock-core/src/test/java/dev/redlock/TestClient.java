@@ -54,6 +54,11 @@ public final class TestClient {
         return engine.close(timeout);
     }
 
+    /** @return whether nobody waits, and nothing is left in a queue, a registration or a limit */
+    public boolean isIdle() {
+        return engine.isIdle();
+    }
+
     /** @return claims that are not in their pool */
     public int claimsOut() {
         return engine.claimsOut();

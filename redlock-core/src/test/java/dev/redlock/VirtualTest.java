@@ -2,6 +2,7 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
@@ -76,6 +77,8 @@ public abstract class VirtualTest {
         world.runMs(1_000);
         clients.forEach(
                 client -> assertEquals(0, client.engine().claimsOut(), "claims outside their pool after close"));
+        clients.forEach(
+                client -> assertTrue(client.isKilled() || client.engine().isIdle(), "nothing waits after close"));
         assertEquals(List.of(), THROWN, "exceptions in the log");
         world.end();
         assertEquals(pinnedBefore, PooledByteBufAllocator.DEFAULT.pinnedDirectMemory(), "bytes of unreleased buffers");

@@ -50,6 +50,20 @@ final class AcquireScheduler {
         return queues;
     }
 
+    InFlightLimit inFlight() {
+        return inFlight;
+    }
+
+    /** Returns the acquisitions that wait in a queue of this process. */
+    int waiterCount() {
+        return waiterCount;
+    }
+
+    /** Returns the leases with automatic extension, and the acquisitions of such leases. */
+    int autoExtendedCount() {
+        return autoExtendedCount;
+    }
+
     // ---- starting ---------------------------------------------------------------------------------------------------
 
     void acquire(LeaseHandle lease) {
@@ -422,7 +436,6 @@ final class AcquireScheduler {
         waiterCount--;
         head.state = PendingAcquire.State.BACKING_OFF;
         head.plan = PendingAcquire.Plan.DOORKEEPER_FIRST;
-        head.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
     }
 
     /** A held lease has ended. */

@@ -17,6 +17,11 @@ final class InFlightLimit {
         this.max = max;
     }
 
+    /** Returns the slots in use and the reserved ones. */
+    int count() {
+        return count;
+    }
+
     /** Takes the reserved slot of this acquisition, or a free one; returns false if there is none. */
     boolean tryTakeSlot(PendingAcquire pending) {
         if (pending.hasReservedSlot) {

@@ -51,6 +51,16 @@ final class WaitQueues {
         return queues.get(key);
     }
 
+    /** Returns whether nobody waits. */
+    boolean isEmpty() {
+        return queues.size() == 0 && memberQueues.isEmpty();
+    }
+
+    /** Returns the queues with a registration on any node. */
+    int registeredCount() {
+        return registeredCount;
+    }
+
     /** Creates the queue of a resource. */
     WaitQueue create(LockKey key) {
         WaitQueue pooled = free.poll();
@@ -177,7 +187,6 @@ final class WaitQueues {
             head.plan = planOfHandoff(queue, head, PendingAcquire.Plan.DOORKEEPER_FIRST);
             return false;
         }
-        head.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
         head.state = PendingAcquire.State.BACKING_OFF;
         pause(queue, head);
         return true;

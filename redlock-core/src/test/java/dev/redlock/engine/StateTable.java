@@ -5,7 +5,10 @@ import dev.redlock.LeaseState;
 import dev.redlock.node.LockKind;
 import dev.redlock.quorum.Quorum;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Supplier;
 
 /**
@@ -43,6 +46,7 @@ final class StateTable {
             table.checkPending(pending);
         }
         table.checkTracked();
+        table.checkLimits();
         for (Lease lease : leases) {
             table.checkLease((LeaseHandle) lease);
         }
@@ -139,6 +143,35 @@ final class StateTable {
             checkLease(lease);
         }
         check(count == conductor.keeper().heldCount(), "the keeper counts its leases", () -> "heldCount");
+    }
+
+    private void checkLimits() {
+        AcquireScheduler scheduler = conductor.scheduler();
+        int inFlight = 0;
+        int waiters = 0;
+        int extended = 0;
+        Set<WaitQueue> registered = Collections.newSetFromMap(new IdentityHashMap<>());
+        for (PendingAcquire pending = scheduler.firstPending(); pending != null; pending = pending.nextActive) {
+            boolean isAttempting = pending.state == PendingAcquire.State.ATTEMPTING;
+            inFlight += isAttempting || pending.hasReservedSlot ? 1 : 0;
+            waiters += pending.state == PendingAcquire.State.QUEUED
+                    || pending.state == PendingAcquire.State.AWAITING_SLOT ? 1 : 0;
+            extended += pending.lease.isExtendable() ? 1 : 0;
+            if (pending.queue != null && pending.queue.registeredMask != 0) {
+                registered.add(pending.queue);
+            }
+        }
+        for (LeaseHandle lease = conductor.keeper().firstHeld(); lease != null; lease = lease.nextHeld) {
+            extended += lease.isExtendable() ? 1 : 0;
+        }
+        checkCount(inFlight, scheduler.inFlight().count(), "attempts in flight");
+        checkCount(waiters, scheduler.waiterCount(), "waiters");
+        checkCount(extended, scheduler.autoExtendedCount(), "leases with automatic extension");
+        checkCount(registered.size(), scheduler.queues().registeredCount(), "queues with a registration");
+    }
+
+    private void checkCount(int counted, int limited, String what) {
+        check(counted == limited, "the limit of " + what + " counts each", () -> limited + " for " + counted);
     }
 
     private void checkLease(LeaseHandle lease) {

@@ -37,13 +37,27 @@ public final class TestEngine {
         engine = new LockEngine(config, conductors, List.of(), "given");
     }
 
-    /** An event loop as clients run it, and the task that shuts it down. */
-    public record RunningLoop(EventLoop loop, Runnable shutDown) {
+    /** An event loop as clients run it. */
+    public static final class RunningLoop {
+
+        private final EventLoopRunner runner;
+
+        private RunningLoop(EventLoopRunner runner) {
+            this.runner = runner;
+        }
 
         public static RunningLoop start(IoHandlerFactory factory, IdlePolicy idlePolicy,
                 String name) {
-            EventLoopRunner thread = EventLoopRunner.start(factory, idlePolicy, name);
-            return new RunningLoop(thread.loop(), thread::shutDown);
+            return new RunningLoop(EventLoopRunner.start(factory, idlePolicy, name));
+        }
+
+        public EventLoop loop() {
+            return runner.loop();
+        }
+
+        /** Shuts the loop down and waits for the end of its thread. */
+        public void shutDown() {
+            runner.shutDown();
         }
     }
 
@@ -71,6 +85,14 @@ public final class TestEngine {
     /** @return claims that are not in their pool */
     public int claimsOut() {
         return conductors[0].claims().outCount();
+    }
+
+    /** @return whether no acquisition waits, and no resource has a queue, a registration or a place in a limit */
+    public boolean isIdle() {
+        AcquireScheduler scheduler = conductors[0].scheduler();
+        return scheduler.firstPending() == null && scheduler.waiterCount() == 0 && scheduler.inFlight().count() == 0
+                && scheduler.autoExtendedCount() == 0 && scheduler.queues().isEmpty()
+                && scheduler.queues().registeredCount() == 0;
     }
 
     /** @return claims in the pool */

@@ -591,6 +591,7 @@ public final class FakeRedis {
             // Names and other details of the connection.
             return OK;
         }
+        commandCounts.merge("CLIENT " + subcommand, 1, Integer::sum);
         if (!isResp3Known) {
             return error("ERR Unknown subcommand or wrong number of arguments for '" + words.get(1)
                     + "'. Try CLIENT HELP");

@@ -255,6 +255,10 @@ public final class VirtualWorld implements Timeline {
             return isPaused;
         }
 
+        public boolean isKilled() {
+            return isKilled;
+        }
+
         /** Kills the process; its pending work never runs. */
         public void kill() {
             clients.remove(this);
