@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -287,6 +288,47 @@ class LoopEndTest {
         assertEquals(LeaseState.NOT_ACQUIRED, lease.state());
         client.redlock().close();
         Await.until("ended", loop::isTerminated);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theEndOfTheLoopIsLoggedWithTheLeasesThatAreLost(End end) throws Exception {
+        connect(loop);
+        held("r", OPTIONS);
+        held("s", OPTIONS);
+        try (LogLines log = new LogLines()) {
+            end.shutDown(loop);
+            Await.until("logged", () -> !log.with("event loop").isEmpty());
+            assertEquals(
+                    List.of("the event loop was shut down before the client was closed: 2 leases are lost, their keys"
+                            + " expire with their ttl; close the client first"),
+                    log.with(Level.WARNING, "event loop"));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theEndOfTheLoopIsNotLoggedWithoutLeases(End end) throws Exception {
+        connect(loop);
+        held("r", OPTIONS).release();
+        try (LogLines log = new LogLines()) {
+            end.shutDown(loop);
+            Await.until("ended", loop::isTerminated);
+            assertEquals(List.of(), log.with("event loop"));
+        }
+    }
+
+    /** No node has replied yet. */
+    @ParameterizedTest
+    @EnumSource
+    void theEndOfTheLoopEndsTheStart(End end) {
+        pauseNode();
+        TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses()), loop,
+                nodes.newTransport(), NanoClock.system(), 1);
+        CompletableFuture<Void> started = client.open();
+        end.shutDown(loop);
+        started.orTimeout(20, TimeUnit.SECONDS).join();
+        client.redlock().close();
     }
 
     /** The callback runs on some thread outside the call, whose caller may hold a lock of its own. */

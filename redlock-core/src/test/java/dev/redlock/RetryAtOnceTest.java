@@ -184,6 +184,28 @@ class RetryAtOnceTest extends VirtualTest {
         assertTrue(rounds < ROUND_OF_RECOVERY + 100, "immediately: in round " + rounds);
     }
 
+    /** Calls that follow each other are not nested, so none is deferred to the next turn. */
+    @Test
+    void manyCancellationsInOneTurnCompleteInsideTheirCalls() {
+        client = world(3);
+        AtomicInteger received = new AtomicInteger();
+        List<Integer> receivedAfterEach = new ArrayList<>();
+        List<Integer> expected = new ArrayList<>();
+        client.call(() -> {
+            for (int i = 1; i <= 100; i++) {
+                Lease lease = client.redlock().newLease();
+                client.redlock()
+                        .acquire(client.redlock().key("orders-" + i), options(), lease,
+                                outcome -> received.incrementAndGet());
+                lease.close();
+                receivedAfterEach.add(received.get());
+                expected.add(i);
+            }
+        });
+        world.settle();
+        assertEquals(expected, receivedAfterEach);
+    }
+
     /** The same on the client's own thread, in real time. */
     @ParameterizedTest
     @EnumSource
