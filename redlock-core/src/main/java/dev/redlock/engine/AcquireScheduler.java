@@ -54,12 +54,12 @@ final class AcquireScheduler {
         return inFlight;
     }
 
-    /** Returns the acquisitions that wait in a queue of this process. */
+    /** Returns how many acquisitions wait in a queue of this process. */
     int waiterCount() {
         return waiterCount;
     }
 
-    /** Returns the leases with automatic extension, and the acquisitions of such leases. */
+    /** Returns how many leases with automatic extension are held or being acquired. */
     int autoExtendedCount() {
         return autoExtendedCount;
     }

@@ -17,7 +17,7 @@ final class InFlightLimit {
         this.max = max;
     }
 
-    /** Returns the slots in use and the reserved ones. */
+    /** Returns how many slots are in use or reserved. */
     int count() {
         return count;
     }

@@ -56,7 +56,7 @@ final class WaitQueues {
         return queues.size() == 0 && memberQueues.isEmpty();
     }
 
-    /** Returns the queues with a registration on any node. */
+    /** Returns how many queues have a registration on any node. */
     int registeredCount() {
         return registeredCount;
     }
