@@ -269,6 +269,11 @@ final class Conductor implements NodeListener {
         timers.wheel().stop(timer);
     }
 
+    /** No timer fires any more. */
+    void closeTimers() {
+        timers.close();
+    }
+
     /** Shrinks the pools after an outage. An idle client has timers too, because it watches its nodes. */
     private void trimIfDue(long nowNs) {
         if (nowNs - trimmedNs < TRIM_PERIOD_NS) {

@@ -215,6 +215,7 @@ final class Shutdown {
     private void end() {
         if (!isClosed) {
             conductor.fanOut().close();
+            conductor.closeTimers();
             isClosed = true;
             Future<?> watched = loopEndSentinel;
             loopEndSentinel = null;

@@ -53,7 +53,7 @@ public final class LoopTimers {
     private final LongConsumer afterPoll;
     private final Consumer<Throwable> onThrown;
     private final TimerWheel wheel;
-    private final Runnable alarmTask = this::onAlarm;
+    private final Alarm alarm = new Alarm(this);
     private final Runnable tickTask = this::onTick;
     private final boolean mayTick;
     private long polledNs;
@@ -62,6 +62,29 @@ public final class LoopTimers {
     /** Null if there is no tick. */
     private Runnable tickCancellation;
     private int idleTickCount;
+
+    /**
+     * The task of the alarm. The event loop refers to it until its time, perhaps for seconds after the end of the
+     * timers.
+     *
+     * @threading event-loop-confined
+     */
+    private static final class Alarm implements Runnable {
+
+        /** Null after the end. */
+        private LoopTimers timers;
+
+        Alarm(LoopTimers timers) {
+            this.timers = timers;
+        }
+
+        @Override
+        public void run() {
+            if (timers != null) {
+                timers.onAlarm();
+            }
+        }
+    }
 
     /**
      * Timers without an alarm.
@@ -96,7 +119,7 @@ public final class LoopTimers {
 
     private void setAlarm(long deadlineNs) {
         // First, because it may throw: an alarm that is recorded but not scheduled would be the last one.
-        scheduler.schedule(alarmTask, Math.max(0, deadlineNs - clock.nanoTime()));
+        scheduler.schedule(alarm, Math.max(0, deadlineNs - clock.nanoTime()));
         isAlarmSet = true;
         alarmNs = deadlineNs;
     }
@@ -143,6 +166,19 @@ public final class LoopTimers {
         }
     }
 
+    /** Ends the alarm and the tick, so that the event loop does not refer to the timers any more. No timer fires. */
+    public void close() {
+        alarm.timers = null;
+        endTick();
+    }
+
+    private void endTick() {
+        if (tickCancellation != null) {
+            tickCancellation.run();
+            tickCancellation = null;
+        }
+    }
+
     private void onTick() {
         long nowNs = clock.nanoTime();
         Throwable thrown = poll(nowNs);
@@ -152,8 +188,7 @@ public final class LoopTimers {
         }
         idleTickCount = isBusy ? 0 : idleTickCount + 1;
         if (idleTickCount > IDLE_TICKS_MAX) {
-            tickCancellation.run();
-            tickCancellation = null;
+            endTick();
             if (wheel.startedCount() > 0) {
                 onTimerStarted(wheel.wakeAtNs());
             }

@@ -281,4 +281,17 @@ class LoopTimersTest {
         assertEquals(List.of(bug), thrown);
         assertEquals(1, firedNs.size());
     }
+
+    @Test
+    void noTimerFiresAfterTheEnd() {
+        timers.wheel().start(new DeadlineTimer(firedNs::add), 1_000 * MS);
+        runShortTimers(100);
+        assertNotNull(tasks.periodic);
+        firedNs.clear();
+        timers.close();
+        assertNull(tasks.periodic);
+        tasks.runUntil(2_000 * MS);
+        assertEquals(List.of(), firedNs);
+        timers.close();
+    }
 }
