@@ -368,7 +368,7 @@ final class WaitQueues {
     void wakeLocally(WaitQueue queue) {
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
-            wakeSoon(queue, head, conductor.nowNs());
+            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, conductor.nowNs());
         } else {
             head.isWoken = true;
         }
@@ -484,21 +484,9 @@ final class WaitQueues {
                 && (queue.registeredMask & 1L << doorkeeper) != 0;
         long nowNs = conductor.nowNs();
         if (!isExpected) {
-            wakeSoon(queue, head, nowNs);
+            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
         } else if (head.timerStep != PendingAcquire.TimerStep.WAKE) {
             scheduler.wake(head, PendingAcquire.Plan.ALL, nowNs + conductor.doorkeeper().graceNs(doorkeeper));
-        }
-    }
-
-    /**
-     * Starts an attempt soon. Where several keys wake a queue, a later push does not postpone the attempt: other queues
-     * of the client register for the same keys all the time.
-     */
-    private void wakeSoon(WaitQueue queue, PendingAcquire head, long nowNs) {
-        boolean isDue = head.timerStep == PendingAcquire.TimerStep.WAKE
-                && head.plan == PendingAcquire.Plan.DOORKEEPER_FIRST;
-        if (queue.key.kind() == LockKind.PLAIN || !isDue) {
-            scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, nowNs);
         }
     }
 
