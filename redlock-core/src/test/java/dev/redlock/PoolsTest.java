@@ -49,6 +49,29 @@ class PoolsTest extends VirtualTest {
         assertEquals(ReleaseOutcome.RELEASED, release(lease(client)));
     }
 
+    /** The queues of waiters, and the tables in which pushes find them. */
+    @Test
+    void queuesShrinkAfterManyWaiters() {
+        client = world(1);
+        int count = 5_000;
+        List<Lease> leases = new ArrayList<>();
+        node(0).delay(() -> 20_000_000);
+        for (int i = 0; i < count; i++) {
+            client.redlock()
+                    .acquireAllAsync(List.of("a/" + i, "b/" + i), options().waitUpTo(TTL))
+                    .thenAccept(outcome -> leases.add(outcome.lease()));
+        }
+        world.runMs(1);
+        int peak = client.engine().engine().queueCapacity();
+        assertTrue(peak >= 3 * count, () -> peak + " buckets for " + count + " queues of two resources");
+        world.await("the leases", 1_000, () -> leases.size() == count);
+        leases.forEach(Lease::releaseAsync);
+        world.runMs(60_000);
+        int left = client.engine().engine().queueCapacity();
+        // A pool of one bound, and two tables of four.
+        assertTrue(left <= 9 * BOUND, () -> left + " queues and buckets");
+    }
+
     /** A load that varies within a second allocates nothing. */
     @Test
     void claimsInRegularUseStayInThePool() {

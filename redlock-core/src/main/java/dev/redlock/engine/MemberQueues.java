@@ -93,6 +93,10 @@ final class MemberQueues {
         return entry == null ? List.of() : entry.queues;
     }
 
+    int capacity() {
+        return entries.capacity();
+    }
+
     void trim(int capacityMin) {
         entries.trim(capacityMin);
     }

@@ -61,6 +61,11 @@ final class WaitQueues {
         return registeredCount;
     }
 
+    /** Returns how much memory is kept: the queues in the pool, and the buckets of both tables. */
+    int capacity() {
+        return free.length() + queues.capacity() + memberQueues.capacity();
+    }
+
     /** Creates the queue of a resource. */
     WaitQueue create(LockKey key) {
         WaitQueue pooled = free.poll();

@@ -100,6 +100,11 @@ public final class TestEngine {
         return conductors[0].claims().pooledCount();
     }
 
+    /** @return queues in the pool, and buckets of the tables of queues */
+    public int queueCapacity() {
+        return conductors[0].scheduler().queues().capacity();
+    }
+
     /**
      * Checks the states of all pending acquires and held leases.
      *
