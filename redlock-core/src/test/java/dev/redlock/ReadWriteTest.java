@@ -85,11 +85,22 @@ class ReadWriteTest extends VirtualTest {
     /** A writer whose ttl is shorter than the leases of the readers renews its intention. */
     @Test
     void theIntentionLastsForAsLongAsTheWriterWaits() {
+        theIntentionLasts(AcquireOptions.ofTtl(SHORT).forWriting());
+    }
+
+    /** Neither the policy nor a push starts an attempt while the writer waits: only the renewal does. */
+    @Test
+    void theIntentionLastsAlthoughTheRetryPolicyWaitsForLonger() {
+        theIntentionLasts(AcquireOptions.ofTtl(SHORT)
+                .forWriting()
+                .retryPolicy((attempts, reason, ttl, random) -> Duration.ofHours(1).toNanos()));
+    }
+
+    private void theIntentionLasts(AcquireOptions writing) {
         VirtualWorld.Client reader = world(3);
         Lease read = acquired(acquire(reader, reading(Duration.ofSeconds(30))));
         VirtualWorld.Client writer = client();
-        CompletableFuture<AcquireOutcome> waiting = acquireAsync(writer,
-                AcquireOptions.ofTtl(SHORT).forWriting().waitUpTo(Duration.ofSeconds(60)));
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(writer, writing.waitUpTo(Duration.ofSeconds(60)));
         world.runMs(100);
         for (int i = 0; i < 10; i++) {
             assertEquals(AcquireOutcome.Kind.CONTENDED, acquire(reader, reading(SHORT)).kind(), "after " + i + " s");

@@ -4,12 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.FakeRedis;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -67,13 +70,12 @@ class SetIntentionsTest extends VirtualTest {
         nothingIsLeft();
     }
 
+    private static boolean hasIntention(FakeNode node) {
+        return node.redis().keys().stream().anyMatch(key -> key.endsWith(":redlock:intention"));
+    }
+
     private boolean isIntentionLeft() {
-        return world.nodes()
-                .stream()
-                .anyMatch(node -> node.redis()
-                        .keys()
-                        .stream()
-                        .anyMatch(key -> key.endsWith(":redlock:intention")));
+        return world.nodes().stream().anyMatch(SetIntentionsTest::hasIntention);
     }
 
     private CompletableFuture<AcquireOutcome> waiting(VirtualWorld.Client client, String... resources) {
@@ -174,6 +176,30 @@ class SetIntentionsTest extends VirtualTest {
             nothingIsLeft();
         }
         world = null;
+    }
+
+    /** The pushes of the other nodes start an attempt that leaves the intention once more, and that they grant. */
+    @Test
+    void aGrantWithoutTheDoorkeeperRemovesTheIntentionThatItsOwnAttemptHasLeft() {
+        VirtualWorld.Client client = threeClients(FakeRedis.Kind.REDIS_8_4).get(0);
+        Set<Integer> doorkeepers = new HashSet<>();
+        for (int i = 0; i < 10; i++) {
+            String held = "{" + i + "}a";
+            eachNode(node -> node.redis().set(held, "foreign", 60_000));
+            CompletableFuture<AcquireOutcome> waiting = waiting(client, held, "{" + i + "}b");
+            // All nodes push by now.
+            world.runMs(100);
+            List<FakeNode> intended = world.nodes().stream().filter(SetIntentionsTest::hasIntention).toList();
+            assertEquals(1, intended.size(), "the doorkeeper alone has the intention");
+            doorkeepers.add(world.nodes().indexOf(intended.get(0)));
+            world.nodes().stream().filter(node -> !intended.contains(node)).forEach(node -> node.redis().delete(held));
+            world.runMs(10);
+            assertTrue(waiting.isDone(), "granted by two nodes");
+            assertFalse(isIntentionLeft(), "the lock is held");
+            acquired(waiting.join()).releaseAsync();
+            world.runMs(5);
+        }
+        assertEquals(Set.of(0, 1, 2), doorkeepers);
     }
 
     private void share(VirtualWorld.Client client, ResourceKey key) {

@@ -36,7 +36,8 @@ final class Intentions {
     /** Gives the claim of a contended attempt that waits the name of its intention. */
     void prepare(PendingAcquire pending, Claim claim, long nowNs) {
         boolean isWaiting = switch (claim.key.kind()) {
-            case WRITE -> pending.lease.waitNs > 0 && pending.plan != PendingAcquire.Plan.UNCONTENDED;
+            // Without a wait budget the only attempt is uncontended.
+            case WRITE -> pending.plan != PendingAcquire.Plan.UNCONTENDED;
             case SET -> claim.isWakeUpWanted;
             case PLAIN, READ, PERMIT -> false;
         };
