@@ -290,6 +290,24 @@ class LoopEndTest {
         Await.until("ended", loop::isTerminated);
     }
 
+    /** The loop cancels its scheduled tasks, the client's first: the client has ended, and no next turn comes. */
+    @ParameterizedTest
+    @EnumSource
+    void aRequestOnALoopThatEndsHasAnOutcome(End end) {
+        connect(loop);
+        CompletableFuture<AcquireOutcome.Kind> received = new CompletableFuture<>();
+        loop.execute(() -> {
+            // Due after all tasks of the client, so cancelled after them.
+            loop.schedule(() -> {
+            }, 50_000, TimeUnit.DAYS)
+                    .addListener(cancelled -> redlock.acquire(redlock.key("r"), OPTIONS, redlock.newLease(),
+                            outcome -> received.complete(outcome.kind())));
+            end.shutDown(loop);
+        });
+        assertEquals(AcquireOutcome.Kind.CLOSED, received.orTimeout(20, TimeUnit.SECONDS).join());
+        redlock.close();
+    }
+
     @ParameterizedTest
     @EnumSource
     void theEndOfTheLoopIsLoggedWithTheLeasesThatAreLost(End end) throws Exception {
