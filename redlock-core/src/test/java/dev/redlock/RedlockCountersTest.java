@@ -54,4 +54,17 @@ class RedlockCountersTest extends VirtualTest {
         assertEquals("RedlockCounters{acquired=1, contended=0, noQuorum=0, tooSlow=0, rolledBack=0, extended=1, lost=0,"
                 + " expired=0}", counters.toString());
     }
+
+    @Test
+    void aPushThatWakesAWaiterCountsOnce() {
+        VirtualWorld.Client client = world(1);
+        VirtualWorld.Client other = client();
+        Lease holder = lease(client);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(TTL));
+        world.runMs(5);
+        release(holder);
+        acquired(get(waiting));
+        assertEquals(1, other.redlock().counters().wokenCount());
+        assertEquals(0, other.redlock().counters().spuriousPushCount());
+    }
 }
