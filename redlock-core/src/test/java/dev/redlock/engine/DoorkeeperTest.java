@@ -3,12 +3,16 @@ package dev.redlock.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.VirtualTest;
+import dev.redlock.sim.VirtualWorld;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-class DoorkeeperTest {
+class DoorkeeperTest extends VirtualTest {
 
     private static final int KEYS = 10_000;
+    private static final long MS = 1_000_000;
 
     private static int firstOf(String resource, int[] identityHashes) {
         int keyHash = LockKey.of("", resource, 512).hashCode();
@@ -46,5 +50,56 @@ class DoorkeeperTest {
                 assertEquals(before, firstOf("orders/" + i, four));
             }
         }
+    }
+
+    /** Clients of all versions must choose the same node. These are published values of the hash. */
+    @Test
+    void weightsAreThoseOfMurmurHash3() {
+        assertEquals(0x514E28B7, Doorkeeper.weightOf(0, 1));
+        assertEquals(0x81F16F39, Doorkeeper.weightOf(0, 0xFFFFFFFF));
+        assertEquals(0x514E28B7, Doorkeeper.weightOf(1, 0x9E3779B9 ^ 1));
+    }
+
+    /** Otherwise a thrifty attempt asks one node more. The hashes of two servers may be equal. */
+    @Test
+    void theDoorkeeperIsOneOfTheFirstVoters() {
+        world = new VirtualWorld(3);
+        List<String> equalHashes = List.of("AaAa", "AaBB", "BBBB");
+        for (int i = 0; i < 3; i++) {
+            node(i).redis().runId(equalHashes.get(i));
+        }
+        TestEngine engine = client().engine().engine();
+        LockKey key = LockKey.of("", "orders", 512);
+        assertEquals(0, engine.newDoorkeeper().of(key));
+        assertEquals(0b011, engine.firstVoters().of(key));
+    }
+
+    /** Returns a doorkeeper of nodes whose last clock samples took 40 ms. */
+    private Doorkeeper slowDoorkeeper() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.delay(() -> 20 * MS));
+        world.runMs(3_000);
+        return client.engine().engine().newDoorkeeper();
+    }
+
+    /** A clock sample is rare, and may be much longer than an attempt. */
+    @Test
+    void theGraceFollowsTheShortestRefusalsWhichRiseSlowly() {
+        Doorkeeper doorkeeper = slowDoorkeeper();
+        assertEquals(120 * MS, doorkeeper.graceNs(0), "three round trips of a clock sample");
+        doorkeeper.onRefused(0, 8 * MS);
+        assertEquals(24 * MS, doorkeeper.graceNs(0), "three times the first refusal");
+        doorkeeper.onRefused(0, 16 * MS);
+        assertEquals(27 * MS, doorkeeper.graceNs(0), "an eighth of the way to a longer one");
+        doorkeeper.onRefused(0, 4 * MS);
+        assertEquals(12 * MS, doorkeeper.graceNs(0), "a shorter one at once");
+        assertEquals(120 * MS, doorkeeper.graceNs(1), "another node");
+    }
+
+    @Test
+    void anAttemptWaitsForTheDoorkeeperForHalfOfItsTimeAtMost() {
+        Doorkeeper doorkeeper = slowDoorkeeper();
+        assertEquals(25 * MS, doorkeeper.timeoutNs(0, 50 * MS));
+        assertEquals(120 * MS, doorkeeper.timeoutNs(0, 1_000 * MS));
     }
 }

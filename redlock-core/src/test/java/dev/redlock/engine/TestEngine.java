@@ -100,6 +100,15 @@ public final class TestEngine {
         return conductors[0].claims().pooledCount();
     }
 
+    /** Returns a doorkeeper of the nodes that has seen no attempt. */
+    Doorkeeper newDoorkeeper() {
+        return new Doorkeeper(conductors[0].voters());
+    }
+
+    FirstVoters firstVoters() {
+        return conductors[0].firstVoters();
+    }
+
     /** @return queues in the pool, and buckets of the tables of queues */
     public int queueCapacity() {
         return conductors[0].scheduler().queues().capacity();
