@@ -302,7 +302,7 @@ final class WaitQueues {
         if (!isLimitReached(streak)) {
             return false;
         }
-        int doorkeeper = registeredMax > 0 ? conductor.doorkeeper().of(next.key) : Doorkeeper.NONE;
+        int doorkeeper = conductor.doorkeeper().of(next.key);
         if (doorkeeper != Doorkeeper.NONE) {
             // Each time anew: one slow round trip, as that of a first connect, must not keep others waiting for long.
             streak.setPause(streak.longerPauseNs(conductor.doorkeeper().pauseNs(doorkeeper)));
