@@ -9,6 +9,7 @@ import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -558,6 +559,32 @@ class UnexpectedFailureTest extends VirtualTest {
             assertReleasedByEnd(next);
             assertReusable(lease);
         });
+    }
+
+    /**
+     * The next waiter is the head of the queue already. Such a release may end without a handoff, so the end of the
+     * lease starts the waiter.
+     */
+    @Test
+    void aReleaseThatThrowsDelaysTheNextWaiterUntilTheEndOfTheLeaseAtMost() throws InterruptedException {
+        caller = Caller.THREAD;
+        List<Long> waitsMs = new ArrayList<>();
+        atEachRead(() -> {
+            Lease first = lease(client);
+            CompletableFuture<AcquireOutcome> second = acquireAsync(client, WAITING);
+            CompletableFuture<AcquireOutcome> third = acquireAsync(client, WAITING);
+            world.runMs(10);
+            release(first);
+            Lease lease = acquired(get(second));
+            long startMs = nowMs();
+            releaseOnce(lease);
+            assertReleasedByEnd(third);
+            waitsMs.add(nowMs() - startMs);
+            world.runMs(1_000);
+        });
+        long longestMs = Collections.max(waitsMs);
+        assertTrue(longestMs >= validityMs(TTL.toMillis()), () -> "a release without a handoff: " + waitsMs);
+        assertTrue(longestMs <= TTL.toMillis() + 100, () -> "when the keys have expired: " + waitsMs);
     }
 
     // ---- the flight recorder ----------------------------------------------------------------------------------------
