@@ -95,6 +95,21 @@ public final class TestEngine {
                 && scheduler.queues().registeredCount() == 0;
     }
 
+    /** @return whether a resource has a queue, with a waiter or without */
+    public boolean hasQueues() {
+        return !conductors[0].scheduler().queues().isEmpty();
+    }
+
+    /** @return queues with a registration on any node */
+    public int registeredCount() {
+        return conductors[0].scheduler().queues().registeredCount();
+    }
+
+    /** @return the queue of a resource, to be compared by identity; null if nobody waits */
+    public Object queueOf(String resource) {
+        return conductors[0].scheduler().queues().get(LockKey.of("", resource, resource.length()));
+    }
+
     /** @return claims in the pool */
     public int pooledClaims() {
         return conductors[0].claims().pooledCount();
