@@ -62,7 +62,7 @@ class HandoffPauseTest extends VirtualTest {
      */
     @ParameterizedTest
     @CsvSource({"500000, 1000000000, false", "500001, 1000000000, true", "500001, 2000000, false",
-            "500001, 2000001, true", "10000000, 1000000000, true", "10000001, 1000000000, false"})
+        "500001, 2000001, true", "10000000, 1000000000, true", "10000001, 1000000000, false"})
     void aCallerThatReturnsLateGivesWayToAClientThatWaits(long afterNs, long budgetNs, boolean isGivingWay) {
         owner = world(3);
         VirtualWorld.Client other = client();
