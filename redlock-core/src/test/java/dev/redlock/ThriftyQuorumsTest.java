@@ -140,6 +140,19 @@ class ThriftyQuorumsTest extends VirtualTest {
     }
 
     @Test
+    void locksOfOneSliceAreOnTheSameNodes() {
+        VirtualWorld.Client client = thriftyWorld();
+        awaitSlice();
+        long startNs = world.nowNs();
+        for (int i = 0; i < 10; i++) {
+            client.redlock().acquireAsync("order-" + i, options());
+            world.runUntilNs(startNs + i * (SLICE_NS - 1) / 9);
+        }
+        world.runMs(10);
+        assertEquals(QUORUM, world.nodes().stream().filter(node -> node.redis().keys().size() == 10).count());
+    }
+
+    @Test
     void aFencedLockIsOnTheSameNodesEachTime() {
         VirtualWorld.Client client = thriftyWorld();
         List<Integer> first = firstVoters(client, options().fenced());
@@ -257,10 +270,11 @@ class ThriftyQuorumsTest extends VirtualTest {
         assertEquals(1, hedges(client));
     }
 
-    @Test
-    void aVoterThatRepliesAgainIsAskedAgain() {
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void aVoterThatRepliesAgainIsAskedAgain(int place) {
         VirtualWorld.Client client = thriftyWorld();
-        int stalled = firstVoters(client).get(0);
+        int stalled = firstVoters(client).get(place);
         node(stalled).pause();
         release(lease(client));
         node(stalled).resume();
