@@ -1,6 +1,7 @@
 package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -86,6 +87,29 @@ class ReentrantCallbacksTest extends VirtualTest {
         world.runMs(1_000);
         assertEquals(List.of("first CANCELLED", "second ACQUIRED"), outcomes);
         assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
+    /** Then the policy's delay is not that of the new acquisition, which waits behind another one. */
+    @Test
+    void anAcquisitionThatARetryPolicyStartsAgainKeepsItsBudget() {
+        client = pollingWorld(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 60_000));
+        List<CompletableFuture<AcquireOutcome>> again = new ArrayList<>();
+        Lease lease = client.redlock().newLease();
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options().waitUpTo(Duration.ofSeconds(10))
+                        .retryPolicy((attempts, reason, ttl, random) -> {
+                            lease.close();
+                            again.add(acquireAsync(client, options().waitUpTo(Duration.ofMillis(200))));
+                            return 20_000_000;
+                        }), lease, outcome -> assertEquals(AcquireOutcome.Kind.CANCELLED, outcome.kind()));
+        acquireAsync(client, options().waitUpTo(Duration.ofSeconds(10)));
+        world.runMs(199);
+        assertEquals(1, again.size());
+        assertFalse(again.get(0).isDone());
+        world.runMs(1);
+        assertTrue(again.get(0).isDone(), "its own timer ends it");
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, again.get(0).join().kind());
     }
 
     /** The attempt after the release is in flight when the wait budget ends: it ends with that attempt. */

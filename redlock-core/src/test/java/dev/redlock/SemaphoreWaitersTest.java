@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Several waiters of one client take several free permits at the same time. */
 class SemaphoreWaitersTest extends VirtualTest {
@@ -243,6 +245,24 @@ class SemaphoreWaitersTest extends VirtualTest {
         }
         world.runMs(100);
         waiting.forEach(each -> assertEquals(AcquireOutcome.Kind.TIMED_OUT, each.join().kind()));
+    }
+
+    /** The attempt of the waiter fails before its budget ends, or after it. */
+    @ParameterizedTest
+    @CsvSource({"1, 30, 3", "20, 40, 2"})
+    void aWaiterBehindTheHeadEndsWithItsBudgetAfterItsAttempt(long linkMs, long endMs, int refusals) {
+        VirtualWorld.Client client = world(3);
+        permits(client(), 2, 2);
+        eachNode(node -> node.delay(() -> linkMs * 1_000_000));
+        acquireAsync(client, permitOf(2).waitUpTo(WAIT));
+        long startMs = nowMs();
+        AcquireOutcome outcome = acquire(client, permitOf(2).waitUpTo(Duration.ofMillis(30)));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind());
+        assertEquals(AcquireOutcome.Kind.CONTENDED, outcome.lastReason());
+        assertEquals(1, outcome.attemptCount());
+        assertEquals(endMs, nowMs() - startMs);
+        assertEquals(refusals, client.redlock().counters().contendedAttemptCount(),
+                "its attempt, that of the head, and the search of the head unless it is in progress");
     }
 
     @Test

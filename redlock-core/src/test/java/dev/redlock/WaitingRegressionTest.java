@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,6 +15,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Mistakes of other lock libraries in reentrancy and waiting. */
 class WaitingRegressionTest extends VirtualTest {
@@ -216,6 +219,32 @@ class WaitingRegressionTest extends VirtualTest {
         assertEquals(NODE_TIMEOUT_MS, nowMs() - startMs, "within one node timeout");
     }
 
+    @Test
+    void aWaitBudgetThatEndsBetweenAttemptsKeepsTheReasonOfTheLastOne() {
+        VirtualWorld.Client client = world(3);
+        eachNode(FakeNode::pause);
+        AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(NODE_TIMEOUT_MS + 20))
+                .retryPolicy((attempts, reason, ttl, random) -> Long.MAX_VALUE));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.lastReason(), outcome::toString);
+    }
+
+    /** The budget ends during the attempt, or just with it. */
+    @ParameterizedTest
+    @ValueSource(longs = {20, NODE_TIMEOUT_MS})
+    void aRetryPolicyIsNotCalledAfterTheWaitBudget(long budgetMs) {
+        VirtualWorld.Client client = world(3);
+        eachNode(FakeNode::pause);
+        List<Integer> called = new ArrayList<>();
+        AcquireOutcome outcome = acquire(client, options().waitUpTo(Duration.ofMillis(budgetMs))
+                .retryPolicy((attempts, reason, ttl, random) -> {
+                    called.add(attempts);
+                    return 0;
+                }));
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, outcome.kind(), outcome::toString);
+        assertEquals(List.of(), called);
+    }
+
     /** The attempt was in flight when this process released the lock, so its refusal is outdated. */
     @Test
     void aHandoffDuringAnAttemptStartsTheNextAttemptImmediately() {
@@ -226,9 +255,9 @@ class WaitingRegressionTest extends VirtualTest {
                 .retryPolicy((attempts, reason, ttl, random) -> 4_000_000_000L));
         world.runMs(1);
         holder.releaseAsync();
-        world.runMs(25);
+        world.runMs(19);
         assertEquals(2, acquired(waiting.getNow(null)).isHeld() ? waiting.join().attemptCount() : 0,
-                "refused, then an immediate attempt");
+                "refused, then an immediate attempt at all nodes: two round trips of 10 ms");
     }
 
     /** The previous head was about to wait four seconds; the next one does not inherit this delay. */
