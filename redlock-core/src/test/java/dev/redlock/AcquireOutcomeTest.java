@@ -28,6 +28,22 @@ class AcquireOutcomeTest extends VirtualTest {
         assertEquals("granted", outcome.voteText(0));
     }
 
+    /** The votes show how far the attempt had come. */
+    @Test
+    void anAcquisitionThatACloseEndsHasTheVotesOfItsAttempt() {
+        VirtualWorld.Client client = world(3);
+        node(1).pause();
+        node(2).pause();
+        CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, options());
+        world.runMs(1);
+        client.engine().close(Duration.ofMillis(10));
+        AcquireOutcome outcome = get(acquiring);
+        assertEquals(AcquireOutcome.Kind.CLOSED, outcome.kind());
+        assertEquals("granted", outcome.voteText(0));
+        assertEquals("pending", outcome.voteText(1));
+        assertEquals(1, outcome.attemptCount());
+    }
+
     @Test
     void aLeaseOfASetHasItsResources() {
         VirtualWorld.Client client = world(3);

@@ -392,7 +392,7 @@ class FairnessTest extends VirtualTest {
 
     @Test
     void aRetryPolicyThatThrowsStillPauses() {
-        quietly(() -> {
+        try (LogLines log = new LogLines()) {
             VirtualWorld.Client client = worldLimitedTo(1);
             AcquireOptions throwing = options().waitUpTo(WAIT).retryPolicy((attempts, reason, ttl, random) -> {
                 throw new IllegalStateException("on purpose");
@@ -402,7 +402,9 @@ class FairnessTest extends VirtualTest {
             List<Long> pauses = pausesMs(300);
             assertEquals(0, pauses.get(0), "handed off");
             assertTrue(pauses.get(1) >= 24 && pauses.get(1) <= 50, "pauses " + pauses);
-        });
+            assertFalse(log.with("retry policy").isEmpty(), "the exception is logged");
+        }
+        clearRecordedExceptions();
     }
 
     /** A delay of zero needs no pause, and no streak is long enough for an endless one. */

@@ -116,6 +116,34 @@ class SetIntentionsTest extends VirtualTest {
         aWaiterThatGivesUpRemovesItsIntention(List.of(clients.get(0), clients.get(1), clients.get(1)), 2);
     }
 
+    /** As without memory: the clock throws. The other waiter of the client is not woken then, and asks by itself. */
+    @Test
+    void aWaiterEndsAlthoughTheRemovalOfItsIntentionThrows() {
+        List<VirtualWorld.Client> clients = threeClients(FakeRedis.Kind.REDIS_8_4);
+        VirtualWorld.Client client = clients.get(1);
+        Lease a = acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
+        CompletableFuture<AcquireOutcome> givesUp = client.redlock()
+                .acquireAllAsync(List.of("a", "b"), options().waitUpTo(Duration.ofMillis(40)))
+                .toCompletableFuture();
+        CompletableFuture<AcquireOutcome> waiting = waiting(client, "a", "c");
+        client.clockListener(() -> {
+            List<String> methods = StackWalker.getInstance()
+                    .walk(all -> all.map(StackWalker.StackFrame::getMethodName).toList());
+            if (methods.containsAll(List.of("withdrawIntention", "wakeRefused"))) {
+                throw new OutOfMemoryError("thrown by a test");
+            }
+        });
+        try (LogLines log = new LogLines()) {
+            assertEquals(AcquireOutcome.Kind.TIMED_OUT, get(givesUp).kind());
+            assertEquals(1, log.with("the intention of a waiter cannot be removed; it expires").size());
+        }
+        clearRecordedExceptions();
+        client.clockListener(() -> {
+        });
+        a.releaseAsync();
+        acquired(get(waiting));
+    }
+
     private void aWaiterThatGivesUpRemovesItsIntention(List<VirtualWorld.Client> clients, long limitMs) {
         Lease a = acquired(get(clients.get(0).redlock().acquireAsync("a", options())));
         Lease c = acquired(get(clients.get(0).redlock().acquireAsync("c", options())));
