@@ -82,6 +82,18 @@ class FlightRecorderTest extends VirtualTest {
         release(holder);
     }
 
+    /** It has no attempt, so there is no time to measure. */
+    @Test
+    void anAcquisitionBeyondTheLimitOfAttemptsEndsAtOnce() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = slowLinks(context().inFlightMax(1));
+        CompletableFuture<AcquireOutcome> first = acquireAsync(client, options());
+        CompletableFuture<AcquireOutcome> second = acquireAsync(client, options());
+        acquired(get(first));
+        assertEquals(AcquireOutcome.Kind.OVERLOADED, get(second).kind());
+        assertLine(lines(client), "orders  not acquired after 0\\.000 ms: OVERLOADED");
+    }
+
     @Test
     void aSilentNodeIsNamedAtTheTimeout() {
         VirtualWorld.Client client = slowLinks();

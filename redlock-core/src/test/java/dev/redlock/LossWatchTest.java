@@ -103,6 +103,39 @@ class LossWatchTest extends VirtualTest {
     }
 
     @Test
+    void aDeletedKeyOfASetEndsTheLease() {
+        Lease lease = acquired(get(slowLinks().redlock()
+                .acquireAllAsync(List.of("orders", "stock"), options().watchLoss())));
+        world.runMs(10);
+        node(0).redis().delete("stock");
+        node(1).redis().delete("orders");
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, lease.state());
+    }
+
+    /** The pushes of the first loss are lost, so the client learns of it when it holds the lock again. */
+    @Test
+    void aLockThatIsAcquiredAgainIsWatchedForItsNewLease() {
+        VirtualWorld.Client client = slowLinks();
+        Lease earlier = watched(client);
+        world.runMs(10);
+        eachNode(node -> {
+            node.pushFault((name, push) -> List.of());
+            node.redis().delete("orders");
+            node.pushFault(null);
+        });
+        world.runMs(10);
+        assertEquals(LeaseState.HELD, earlier.state());
+        Lease again = watched(client);
+        world.runMs(10);
+        assertEquals(ExtendOutcome.LOST, extend(earlier, TTL));
+        assertEquals(LeaseState.HELD, again.state());
+        eachNode(node -> node.redis().delete("orders"));
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, again.state());
+    }
+
+    @Test
     void aReleasedLeaseIsNotWatched() {
         VirtualWorld.Client client = slowLinks();
         Lease lease = watched(client);

@@ -64,14 +64,12 @@ final class LossWatch {
 
     /** Any key may have changed on a node, or the node has lost all registrations. */
     void onAllInvalidated(int nodeIndex) {
-        if (watched.size() > 0) {
-            watched.forEach(lease -> {
-                // Once for each lease: the list of its resources starts with the last.
-                if (lease.claim.watched == lease) {
-                    checkUnlessExtending(lease.claim, nodeIndex);
-                }
-            });
-        }
+        watched.forEach(lease -> {
+            // Once for each lease: the list of its resources starts with the last.
+            if (lease.claim.watched == lease) {
+                checkUnlessExtending(lease.claim, nodeIndex);
+            }
+        });
     }
 
     /** The keys are read after the extension anyway. */
