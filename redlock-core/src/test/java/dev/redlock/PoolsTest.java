@@ -65,8 +65,11 @@ class PoolsTest extends VirtualTest {
         int peak = client.engine().engine().queueCapacity();
         assertTrue(peak >= 3 * count, () -> peak + " buckets for " + count + " queues of two resources");
         world.await("the leases", 1_000, () -> leases.size() == count);
+        assertEquals(count, client.engine().engine().pooledAcquires());
         leases.forEach(Lease::releaseAsync);
         world.runMs(60_000);
+        int pooled = client.engine().engine().pooledAcquires();
+        assertTrue(pooled <= BOUND, () -> pooled + " pending acquires");
         int left = client.engine().engine().queueCapacity();
         // A pool of one bound, and two tables of four.
         assertTrue(left <= 9 * BOUND, () -> left + " queues and buckets");

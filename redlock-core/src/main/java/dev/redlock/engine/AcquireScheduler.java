@@ -530,6 +530,11 @@ final class AcquireScheduler {
         free.push(pending);
     }
 
+    /** Acquisitions in the pool. */
+    int pooledCount() {
+        return free.length();
+    }
+
     void trim() {
         free.trim();
         queues.trim();

@@ -124,6 +124,11 @@ public final class TestEngine {
         return conductors[0].firstVoters();
     }
 
+    /** @return pending acquires in the pool */
+    public int pooledAcquires() {
+        return conductors[0].scheduler().pooledCount();
+    }
+
     /** @return queues in the pool, and buckets of the tables of queues */
     public int queueCapacity() {
         return conductors[0].scheduler().queues().capacity();
