@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,6 +18,13 @@ class CallbacksThatThrowTest extends VirtualTest {
         return new IllegalStateException("a bug in a callback, thrown by a test");
     }
 
+    /** Runs a test whose callbacks throw. The log has one line for each, with its source. */
+    private static void assertLogs(List<String> sources, Throwable thrown, Runnable test) {
+        assertEquals(
+                sources.stream().map(source -> "the " + source + " threw; the client continues " + thrown).toList(),
+                exceptionsLoggedBy(test), "exceptions in the log");
+    }
+
     private void assertTheClientStillWorks(VirtualWorld.Client client) {
         world.runMs(5);
         assertEquals(0, keyCount(), "nothing is left");
@@ -27,7 +35,7 @@ class CallbacksThatThrowTest extends VirtualTest {
     void anAcquireCallbackThatThrowsChangesNothing() {
         VirtualWorld.Client client = world(3);
         Lease lease = client.redlock().newLease();
-        quietly(() -> {
+        assertLogs(List.of("acquire callback"), bug(), () -> {
             client.redlock().acquire(client.redlock().key("orders"), options(), lease, outcome -> {
                 throw bug();
             });
@@ -43,9 +51,10 @@ class CallbacksThatThrowTest extends VirtualTest {
         world = new VirtualWorld(3);
         VirtualWorld.Client client = client(context().autoExtendedLeasesMax(0));
         Lease lease = client.redlock().newLease();
-        quietly(() -> {
+        AssertionError error = new AssertionError("an error, thrown by a test");
+        assertLogs(List.of("acquire callback"), error, () -> {
             client.redlock().acquire(client.redlock().key("orders"), options().autoExtend(), lease, outcome -> {
-                throw new AssertionError("an error, thrown by a test");
+                throw error;
             });
             world.runMs(1);
         });
@@ -57,7 +66,7 @@ class CallbacksThatThrowTest extends VirtualTest {
     void aReleaseCallbackThatThrowsChangesNothing() {
         VirtualWorld.Client client = world(3);
         Lease lease = lease(client);
-        quietly(() -> {
+        assertLogs(List.of("release callback"), bug(), () -> {
             lease.release((released, outcome) -> {
                 throw bug();
             });
@@ -71,7 +80,7 @@ class CallbacksThatThrowTest extends VirtualTest {
     void anExtendCallbackThatThrowsChangesNothing() {
         VirtualWorld.Client client = world(3);
         Lease lease = lease(client);
-        quietly(() -> {
+        assertLogs(List.of("extend callback"), bug(), () -> {
             lease.extend(20_000, (extended, outcome) -> {
                 throw bug();
             });
@@ -100,7 +109,8 @@ class CallbacksThatThrowTest extends VirtualTest {
         Lease lease = acquired(acquire(client, options().autoExtend(2, Duration.ofHours(1)).listener(listener)));
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client,
                 options().waitUpTo(Duration.ofMinutes(1)));
-        quietly(() -> world.runMs(18_000));
+        // Two extensions and the end.
+        assertLogs(List.of("lease listener", "lease listener", "lease listener"), bug(), () -> world.runMs(18_000));
         assertEquals(2, client.redlock().counters().extendedCount(), "extended up to the limit");
         assertEquals(LeaseState.EXPIRED, lease.state(), "then expired");
         release(acquired(get(waiting)));

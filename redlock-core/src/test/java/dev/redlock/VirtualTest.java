@@ -104,6 +104,19 @@ public abstract class VirtualTest {
         }
     }
 
+    /** Runs a task that throws on purpose, and returns the exceptions in the log, each with its message. */
+    protected static List<String> exceptionsLoggedBy(Runnable test) {
+        LOG.setUseParentHandlers(false);
+        try {
+            test.run();
+        } finally {
+            LOG.setUseParentHandlers(true);
+        }
+        List<String> logged = List.copyOf(THROWN);
+        THROWN.clear();
+        return logged;
+    }
+
     protected VirtualWorld.Client world(int nodeCount) {
         world = new VirtualWorld(nodeCount);
         return client();
