@@ -2,6 +2,7 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.redlock.engine.TestEngine;
 import io.netty.channel.ManualIoEventLoop;
 import io.netty.channel.nio.NioIoHandler;
 import java.time.Duration;
@@ -65,6 +66,32 @@ class LeaseOnTwoLoopsTest {
         assertEquals(List.of("first NO_QUORUM"), received);
         here.runNow();
         assertEquals(before + 1, attempts(redlock), "the other loop has not run");
+        runThereUntilNotAcquired(lease, redlock);
+        assertEquals(List.of("first NO_QUORUM", "second NO_QUORUM"), received);
+    }
+
+    /**
+     * A late cancellation, as by a thread in {@code close()}, is queued on the old loop. The next acquisition relies on
+     * its task.
+     */
+    @Test
+    void aStaleTaskPassesTheRequestToTheNewLoop() throws InterruptedException {
+        there = new ManualIoEventLoop(thread, NioIoHandler.newFactory());
+        Redlock redlock = Redlock.connect(new RedlockContext().nodes("127.0.0.1:1").eventLoops(here, there));
+        List<ResourceKey> keys = keys(redlock);
+        Lease lease = redlock.newLease();
+        redlock.acquire(keys.get(0), options, lease, first -> received.add("first " + first.kind()));
+        Await.until("its callback runs here", () -> here.runNow() >= 0 && lease.state() == LeaseState.NOT_ACQUIRED);
+        Thread canceller = new Thread(() -> TestEngine.cancel(lease));
+        canceller.start();
+        canceller.join();
+        redlock.acquire(keys.get(1), options, lease, second -> received.add("second " + second.kind()));
+        here.runNow();
+        runThereUntilNotAcquired(lease, redlock);
+        assertEquals(List.of("first NO_QUORUM", "second NO_QUORUM"), received);
+    }
+
+    private void runThereUntilNotAcquired(Lease lease, Redlock redlock) throws InterruptedException {
         thread.start();
         Await.until("its callback runs there", () -> lease.state() == LeaseState.NOT_ACQUIRED);
         redlock.close();
@@ -74,6 +101,5 @@ class LeaseOnTwoLoopsTest {
         here.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         Await.until("ended", () -> here.runNow() >= 0 && here.isTerminated());
         thread.join();
-        assertEquals(List.of("first NO_QUORUM", "second NO_QUORUM"), received);
     }
 }
