@@ -1,8 +1,10 @@
 package dev.redlock.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.Await;
 import dev.redlock.IdlePolicy;
 import io.netty.channel.IoHandle;
 import io.netty.channel.IoHandler;
@@ -204,5 +206,45 @@ class EventLoopRunnerTest {
         } finally {
             isOver = true;
         }
+    }
+
+    /** A client that is never closed does not keep the process alive. */
+    @Test
+    void theThreadIsADaemon() throws InterruptedException {
+        start(IdlePolicy.BLOCK);
+        assertFalse(Thread.currentThread().isDaemon(), "it does not inherit this");
+        LinkedBlockingQueue<Boolean> isDaemon = new LinkedBlockingQueue<>();
+        thread.loop().execute(() -> isDaemon.add(Thread.currentThread().isDaemon()));
+        assertEquals(true, isDaemon.poll(20, TimeUnit.SECONDS));
+    }
+
+    /** The loop is inside a task, so its thread cannot end yet. */
+    @Test
+    void anInterruptDoesNotEndTheWaitForTheThreadAndIsKept() throws InterruptedException {
+        start(IdlePolicy.BLOCK);
+        CountDownLatch isTaskOver = new CountDownLatch(1);
+        thread.loop().execute(() -> {
+            try {
+                isTaskOver.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        LinkedBlockingQueue<Boolean> interrupted = new LinkedBlockingQueue<>();
+        Thread caller = new Thread(() -> {
+            thread.shutDown();
+            interrupted.add(thread.loop().isTerminated() && Thread.currentThread().isInterrupted());
+        });
+        caller.setDaemon(true);
+        caller.start();
+        try {
+            Await.until("it waits", () -> caller.getState() == Thread.State.WAITING);
+            caller.interrupt();
+            Await.until("it waits again",
+                    () -> !caller.isInterrupted() && caller.getState() == Thread.State.WAITING);
+        } finally {
+            isTaskOver.countDown();
+        }
+        assertEquals(true, interrupted.poll(20, TimeUnit.SECONDS), "the loop has ended, and the flag is set again");
     }
 }
