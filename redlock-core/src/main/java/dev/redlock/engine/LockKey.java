@@ -496,19 +496,10 @@ public final class LockKey implements SlotKey {
     }
 
     private void checkCounterSlot() {
-        int counterLength = nameLengthOf(counterBulk);
-        if (slot() != KeySlot.of(counterBulk, counterBulk.length - CRLF_BYTES - counterLength, counterLength)) {
+        if (slot() != KeySlot.ofBulk(counterBulk)) {
             throw new IllegalArgumentException("resource \"" + this + "\" has a brace but no hash tag, so its fencing"
                     + " counter is in another slot of a cluster: remove the brace, or write a complete {tag}");
         }
-    }
-
-    private static int nameLengthOf(byte[] bulk) {
-        int headLength = 0;
-        while (bulk[headLength] != '\n') {
-            headLength++;
-        }
-        return bulk.length - CRLF_BYTES - headLength - 1;
     }
 
     /** Whether the name of the key, with its prefix, has these bytes. */

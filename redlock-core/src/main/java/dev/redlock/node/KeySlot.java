@@ -47,8 +47,13 @@ public final class KeySlot {
         return close > open + 1 ? crc16(bytes, open + 1, close) & COUNT - 1 : crc16(bytes, start, end) & COUNT - 1;
     }
 
-    /** The slot of a key that is encoded as a bulk string, {@code $6\r\norders\r\n}. */
-    static int ofBulk(byte[] bulk) {
+    /**
+     * Returns the slot of a key that is encoded as a bulk string, {@code $6\r\norders\r\n}.
+     *
+     * @param bulk the bulk string
+     * @return 0 to {@link #COUNT} - 1
+     */
+    public static int ofBulk(byte[] bulk) {
         int start = indexOf('\n', bulk, 0, bulk.length) + 1;
         return of(bulk, start, bulk.length - start - CRLF_BYTES);
     }
