@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -78,6 +80,30 @@ class KeyedMapTest {
             map.trim(64);
         }
         assertEquals(64, map.capacity());
+    }
+
+    @Test
+    void aTableOfWhichAnEighthIsUsedKeepsItsCapacity() {
+        List<WaitQueue> queues = IntStream.range(0, 33).mapToObj(KeyedMapTest::queue).toList();
+        queues.forEach(map::add);
+        assertEquals(64, map.capacity());
+        queues.subList(8, 33).forEach(map::remove);
+        map.trim(16);
+        assertEquals(64, map.capacity(), "8 of 64 are used");
+        map.remove(queues.get(0));
+        map.trim(16);
+        assertEquals(32, map.capacity());
+    }
+
+    @Test
+    void passesEachEntryOnce() {
+        List<WaitQueue> queues = IntStream.range(0, 100).mapToObj(KeyedMapTest::queue).toList();
+        queues.forEach(map::add);
+        map.remove(queues.get(0));
+        List<WaitQueue> passed = new ArrayList<>();
+        map.forEach(passed::add);
+        assertEquals(99, passed.size());
+        assertEquals(Set.copyOf(queues.subList(1, 100)), Set.copyOf(passed));
     }
 
     /** Names that differ in their last digits must not share a few buckets. */

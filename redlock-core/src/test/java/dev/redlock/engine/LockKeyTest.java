@@ -3,10 +3,17 @@ package dev.redlock.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.RedlockContext;
 import dev.redlock.Refusal;
+import dev.redlock.node.LockKind;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -52,6 +59,15 @@ class LockKeyTest {
         Refusal.ofArgument("key prefix \"a:redlock:intention\" contains \":redlock:intention\", which only names of"
                 + " intentions may: choose another prefix",
                 () -> new RedlockContext().keyPrefix("a:redlock:intention"));
+    }
+
+    @Test
+    void keysAndPrefixesWithTheMarkOfAPermitAreRejected() {
+        Refusal.ofArgument("resource \"a:redlock:permit:{a}:0\" contains \":redlock:permit\" with its prefix, which"
+                + " only names of permits may: choose another name",
+                () -> LockKey.of("", "a:redlock:permit:{a}:0", 512));
+        Refusal.ofArgument("key prefix \"a:redlock:permit\" contains \":redlock:permit\", which only names of permits"
+                + " may: choose another prefix", () -> new RedlockContext().keyPrefix("a:redlock:permit"));
     }
 
     @Test
@@ -105,6 +121,104 @@ class LockKeyTest {
     @Test
     void namesWithProtocolBytesAreEncodedAsData() {
         assertEquals("$6\r\na\r\n$1\n\r\n", bulk(LockKey.of("", "a\r\n$1\n", 512)));
+    }
+
+    private static List<String> names(int count) {
+        return IntStream.range(0, count).mapToObj(i -> "r" + i).toList();
+    }
+
+    @Test
+    void aSetHasOneTo64Resources() {
+        assertEquals(64, LockKey.ofAll("", names(64), 512).memberCount());
+        Refusal.ofArgument("65 resources are out of range: a set has 1 to 64; lock one name for several resources",
+                () -> LockKey.ofAll("", names(65), 512));
+        Refusal.ofArgument("0 resources are out of range: a set has 1 to 64; lock at least one",
+                () -> LockKey.ofAll("", List.of(), 512));
+    }
+
+    @Test
+    void theOrderOfTheNamesOfASetDoesNotMatter() {
+        LockKey set = LockKey.ofAll("", List.of("c", "a", "b"), 512);
+        assertEquals(List.of("a", "b", "c"), set.resources());
+        assertEquals(LockKey.ofAll("", List.of("b", "c", "a"), 512), set);
+    }
+
+    @Test
+    void aResourceIsInASetOnce() {
+        for (List<String> names : List.of(List.of("a", "a"), List.of("a", "b", "a"), List.of("b", "a", "c", "a"))) {
+            Refusal.ofArgument("resource \"a\" is in the set twice: give each resource once",
+                    () -> LockKey.ofAll("", names, 512));
+        }
+        assertEquals(LockKey.of("", "a", 512), LockKey.ofAll("", List.of("a"), 512), "one resource is a plain key");
+    }
+
+    private static LockKey semaphore(String resource, int permitCount) {
+        return LockKey.of("", resource, 512).as(LockKind.PERMIT, permitCount);
+    }
+
+    @Test
+    void aKeyKeepsItsSemaphoreUntilItIsUsedWithAnotherNumberOfPermits() {
+        LockKey plain = LockKey.of("", "orders", 512);
+        LockKey three = plain.as(LockKind.PERMIT, 3);
+        assertSame(three, plain.as(LockKind.PERMIT, 3));
+        assertEquals(4, plain.as(LockKind.PERMIT, 4).slotCount());
+        assertEquals(three, plain.as(LockKind.PERMIT, 3));
+    }
+
+    @Test
+    void aSemaphoreIncludesItselfAndItsSlots() {
+        LockKey three = semaphore("orders", 3);
+        LockKey four = semaphore("orders", 4);
+        for (int i = 0; i < 3; i++) {
+            assertTrue(three.includes(four.slotKey(i)), "semaphores of one name share their slots");
+        }
+        assertTrue(three.includes(three));
+        assertTrue(three.includes(semaphore("orders", 3)));
+        assertFalse(three.includes(four.slotKey(3)), "it has no such slot");
+        assertFalse(three.includes(semaphore("invoices", 3).slotKey(1)));
+        assertFalse(three.includes(LockKey.of("", "orders", 512)), "the plain lock of its name is another lock");
+    }
+
+    @Test
+    void anotherLockIncludesItselfOnly() {
+        LockKey plain = LockKey.of("", "orders", 512);
+        assertTrue(plain.includes(LockKey.of("", "orders", 512)));
+        assertFalse(plain.includes(LockKey.of("", "invoices", 512)));
+        assertFalse(plain.includes(semaphore("orders", 3).slotKey(0)));
+    }
+
+    @Test
+    void theNumberOfASlotIsTheEndOfItsName() {
+        LockKey semaphore = semaphore("orders", LockKey.PERMITS_MAX);
+        for (int number : new int[]{0, 9, 10, 99, 100, 255}) {
+            ByteBuf name = Unpooled.copiedBuffer("$" + semaphore.slotKey(number).resource(), StandardCharsets.UTF_8);
+            assertEquals(number, LockKey.slotNumberOf(name, 1, name.readableBytes() - 1));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"orders:redlock:intention, 6", "a:redlock:intention, 1", "orders, 6", "o, 1",
+        // Another name that ends as an intention does, but for its first character.
+        "orders/redlock:intention, 24",
+        // The mark alone is the intention of no resource.
+        ":redlock:intention, 18", "redlock:intention, 17"})
+    void theNameOfAnIntentionContainsThatOfItsResource(String name, int lengthBytes) {
+        ByteBuf pushed = Unpooled.copiedBuffer("$" + name, StandardCharsets.UTF_8);
+        assertEquals(lengthBytes, LockKey.resourceLengthOf(pushed, 1, name.length()));
+    }
+
+    /** Redis takes the text between the first brace and the next closing one as the tag, unless it is empty. */
+    @Test
+    void aSemaphoreInAClusterNeedsAHashTagIfItsNameHasABrace() {
+        for (String resource : List.of("orders", "{a}", "x{a}y", "{a}{}")) {
+            semaphore(resource, 2).checkSlots(false);
+        }
+        for (String resource : List.of("{}", "a{}", "{", "}", "}a", "{a", "{}{a}", "}{")) {
+            LockKey semaphore = semaphore(resource, 2);
+            Refusal.ofArgument("resource \"" + resource + "\" has a brace but no hash tag, so its permits are in"
+                    + " different slots of a cluster: remove the brace, or write a complete {tag}",
+                    () -> semaphore.checkSlots(false));
+        }
     }
 
     @Test
