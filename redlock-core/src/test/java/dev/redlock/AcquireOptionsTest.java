@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.engine.AcquireSpec;
+import dev.redlock.engine.LockKey;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class AcquireOptionsTest {
@@ -31,6 +33,10 @@ class AcquireOptionsTest {
     void waitIsNotNegative() {
         assertEquals(0, options.waitUpTo(Duration.ZERO).spec().waitNs());
         assertEquals(Long.MAX_VALUE, options.waitUpTo(Duration.ofSeconds(Long.MAX_VALUE)).spec().waitNs());
+        Duration longest = Duration.ofNanos(Long.MAX_VALUE);
+        assertEquals(Long.MAX_VALUE, options.waitUpTo(longest.plusNanos(1)).spec().waitNs());
+        assertEquals(9_223_372_035_999_999_999L,
+                options.waitUpTo(Duration.ofSeconds(9_223_372_035L, 999_999_999)).spec().waitNs());
         Refusal.ofArgument("wait PT-0.001S is negative: give zero or more",
                 () -> options.waitUpTo(Duration.ofMillis(-1)));
         Refusal.ofNull("wait is null: give a duration", () -> options.waitUpTo(null));
@@ -65,6 +71,20 @@ class AcquireOptionsTest {
         Refusal.ofNull("lease listener is null", () -> options.listener(null));
         assertNull(options.spec().retryPolicy());
         assertNull(options.spec().listener());
+    }
+
+    @Test
+    void readersHaveNoOptionsOfWriters() {
+        LockKey key = LockKey.of("", "orders", 512);
+        for (AcquireOptions own : List.of(options.fenced(), options.fenced().watchLoss())) {
+            Refusal.ofArgument("options for reading have fenced(), which only writers and plain locks have: leave it"
+                    + " out", () -> own.forReading().spec().check(key));
+        }
+        Refusal.ofArgument("options for reading have watchLoss(), which only writers and plain locks have: leave it"
+                + " out", () -> options.watchLoss().forReading().spec().check(key));
+        AcquireSpec reader = options.waitUpTo(Duration.ofSeconds(2)).fenced().watchLoss().spec().forReader();
+        reader.check(key);
+        assertEquals(options.waitUpTo(Duration.ofSeconds(2)).forReading().spec(), reader, "a view leaves them out");
     }
 
     @Test

@@ -78,7 +78,9 @@ class HolderTtlQueryTest extends VirtualTest {
     void aMissingKeyHasARemainingTtlOfZero() {
         refuse(4_000, 4_000, 4_000);
         node(1).redis().delete("orders");
-        assertEquals(0, get(outcome).shortestRemainingTtlMs());
+        AcquireOutcome refused = get(outcome);
+        assertEquals(0, refused.shortestRemainingTtlMs());
+        assertTrue(refused.toString().contains(", shortest remaining ttl 0 ms"), refused::toString);
     }
 
     @Test

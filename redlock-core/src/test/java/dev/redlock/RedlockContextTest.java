@@ -316,6 +316,16 @@ class RedlockContextTest {
     }
 
     @Test
+    void aTtlOfOneMillisecondIsAllowedWithoutAllowanceForClocks() {
+        LeaseTerms terms = context.nodes("h:1").drift(0, Duration.ZERO).clockSampleMs(0).conclude().terms();
+        terms.checkTtl(1, AcquireSpec.UNSET);
+        terms.checkTtl(1, 999_999);
+        Refusal.ofArgument("ttl 1 ms is too short: it must be above its clock allowance of 0 us plus the minimum"
+                + " validity of 1000 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
+                + " validity", () -> terms.checkTtl(1, 1_000_000));
+    }
+
+    @Test
     void theNodeTimeoutFollowsTheTtl() {
         LeaseTerms terms = new RedlockContext().nodes("h:1").conclude().terms();
         assertEquals(50_000_000, terms.nodeTimeoutNs(1_000));
@@ -333,6 +343,7 @@ class RedlockContextTest {
         LeaseTerms fixed = new RedlockContext().nodes("h:1").minValidity(Duration.ofMillis(5)).conclude().terms();
         assertEquals(5_000_000, fixed.minValidityNs(1_000, AcquireSpec.UNSET));
         assertEquals(0, fixed.minValidityNs(1_000, 0));
+        assertEquals(7, fixed.minValidityNs(1_000, 7));
     }
 
     @Test

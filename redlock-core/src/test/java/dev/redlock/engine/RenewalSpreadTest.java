@@ -82,4 +82,21 @@ class RenewalSpreadTest {
             assertTrue(inNs >= 0 && inNs <= 2 * MS, () -> inNs + " ns");
         }
     }
+
+    /** A spread of less than a group is not rounded down to a group: the lease would be extended all the time. */
+    @Test
+    void laterExtensionsAfterAShortIntervalAreAtMostAnEighthEarlier() {
+        for (int i = 0; i < 10_000; i++) {
+            long inNs = spread.nextInNs(i, 8 * MS, 100_000);
+            assertTrue(inNs > 7 * MS && inNs <= 8 * MS, () -> inNs + " ns");
+        }
+    }
+
+    @Test
+    void extensionsThatSpreadOverOneGroupAreDueInGroups() {
+        long phase = spread.firstInNs(0, INTERVAL_NS, 100_000) & GROUP_NS - 1;
+        for (int i = 0; i < 1_000; i++) {
+            assertEquals(phase, i + spread.nextInNs(i, 8 * GROUP_NS, 100_000) & GROUP_NS - 1);
+        }
+    }
 }
