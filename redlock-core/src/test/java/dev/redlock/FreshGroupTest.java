@@ -394,6 +394,17 @@ class FreshGroupTest extends VirtualTest {
                 outcome.advice());
     }
 
+    /** The second node completes a quorum, before the quarantine of the third one ends. */
+    @Test
+    void theAdviceHasTheTimeAfterWhichAQuorumVotes() {
+        freshWorld(3);
+        node(0).redis().uptime(86_400);
+        node(2).redis().uptime(30);
+        VirtualWorld.Client client = client(context().restartGuard(RestartGuardMode.UPTIME));
+        assertEquals("too few nodes vote: 2 of 3 were in quarantine, and a quorum may vote in 31592 ms: wait for"
+                + " longer, or see RedlockContext.restartGuard", acquire(client, options()).advice());
+    }
+
     @Test
     void anAcquireWaitsForTheEndOfTheQuarantineIfItsBudgetIsLonger() {
         freshWorld(3);
@@ -444,7 +455,9 @@ class FreshGroupTest extends VirtualTest {
     void aConnectToFreshNodesLogsNothing() {
         freshWorld(3);
         try (LogLines log = new LogLines()) {
-            client();
+            VirtualWorld.Client client = client();
+            client.call(() -> client.engine().engine().lockEngine().connect());
+            world.runMs(10);
             assertEquals(List.of(), log.with(""));
         }
     }

@@ -8,7 +8,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/** Collects log lines at INFO and above while it is open, and keeps them off the console. */
+/** Collects log lines of a level and above while it is open, and keeps them off the console. */
 final class LogLines extends Handler implements AutoCloseable {
 
     private static final Logger LOG = Logger.getLogger("dev.redlock");
@@ -20,8 +20,12 @@ final class LogLines extends Handler implements AutoCloseable {
     private final boolean wasOnConsole = LOG.getUseParentHandlers();
 
     LogLines() {
+        this(Level.INFO);
+    }
+
+    LogLines(Level level) {
         LOG.setUseParentHandlers(false);
-        LOG.setLevel(Level.INFO);
+        LOG.setLevel(level);
         LOG.addHandler(this);
     }
 

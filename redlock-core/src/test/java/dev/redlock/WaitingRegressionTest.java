@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -65,6 +66,32 @@ class WaitingRegressionTest extends VirtualTest {
         release(holder);
         world.runMs(1);
         acquired(second.join());
+    }
+
+    @Test
+    void aCancelledStageCancelsItsAcquisition() {
+        VirtualWorld.Client client = world(3);
+        Lease holder = lease(client);
+        acquireAsync(client, options().waitUpTo(WAIT)).cancel(true);
+        world.runMs(1);
+        assertEquals(1, client.redlock().counters().outcomeCount(AcquireOutcome.Kind.CANCELLED));
+        release(holder);
+        world.runMs(1);
+        assertEquals(0, keyCount());
+    }
+
+    /** CompletableFuture.orTimeout completes a stage like this. Nobody else could release the lock. */
+    @Test
+    void aLockForAStageThatItsCallerHasCompletedIsReleased() {
+        VirtualWorld.Client client = world(3);
+        Lease holder = lease(client);
+        acquireAsync(client, options().waitUpTo(WAIT)).completeExceptionally(new TimeoutException("by a test"));
+        world.runMs(1);
+        release(holder);
+        world.runMs(1);
+        assertEquals(2, client.redlock().counters().acquiredCount());
+        assertEquals(2, client.redlock().counters().releaseCount(ReleaseOutcome.RELEASED));
+        assertEquals(0, keyCount());
     }
 
     @Test

@@ -1,0 +1,85 @@
+package dev.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
+import java.util.List;
+import java.util.logging.Level;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The call that connects: how long it blocks its caller, and what it logs. */
+@Timeout(60)
+class ConnectTest extends VirtualTest {
+
+    private VirtualWorld.Client client;
+
+    /** Creates a client that connects at once, in a thread of its own. The loop runs when virtual time does. */
+    private BlockedCall<Boolean> connect(RedlockContext context) {
+        client = world.newClient("client", context, 7);
+        return new BlockedCall<>(() -> {
+            client.engine().engine().lockEngine().connect();
+            return Thread.interrupted();
+        });
+    }
+
+    private RedlockContext patient() {
+        return context().connectTimeoutMs(60_000);
+    }
+
+    @AfterEach
+    void close() {
+        client.engine().close(Duration.ZERO);
+        world.runMs(100);
+    }
+
+    @Test
+    void connectReturnsAfterTheFirstReplyOfEachNode() throws InterruptedException {
+        world = new VirtualWorld(3);
+        BlockedCall<Boolean> connecting = connect(patient()).awaitBlocked(Thread.State.TIMED_WAITING);
+        world.runMs(10);
+        assertFalse(connecting.result(), "not interrupted");
+    }
+
+    @Test
+    void anInterruptedCallerOfConnectDoesNotWaitAndStaysInterrupted() throws InterruptedException {
+        world = new VirtualWorld(3);
+        BlockedCall<Boolean> connecting = connect(patient()).awaitBlocked(Thread.State.TIMED_WAITING);
+        connecting.thread().interrupt();
+        assertTrue(connecting.result(), "interrupted");
+    }
+
+    @Test
+    void nodesThatAreLaterThanTheConnectTimeoutAreInTheDebugLog() throws InterruptedException {
+        world = new VirtualWorld(3);
+        try (LogLines log = new LogLines(Level.FINE)) {
+            connect(context().connectTimeoutMs(1)).result();
+            List<String> lines = log.with(Level.FINE, "some nodes have not replied within the connect timeout");
+            assertEquals(1, lines.size(), lines::toString);
+            assertTrue(lines.get(0).contains("node-2"), lines.get(0));
+        }
+    }
+
+    /** A quarantine lasts for maxTtl, its clock drift of 602 ms, and a second, because an uptime has whole seconds. */
+    @Test
+    void connectReportsHowManyNodesAreInQuarantineAndUntilWhen() throws InterruptedException {
+        world = new VirtualWorld(3);
+        node(0).redis().uptime(30);
+        node(2).redis().uptime(0);
+        try (LogLines log = new LogLines()) {
+            BlockedCall<Boolean> connecting = connect(patient().restartGuard(RestartGuardMode.UPTIME))
+                    .awaitBlocked(Thread.State.TIMED_WAITING);
+            // Without delays the nodes reply at the present time, which the report must not race with.
+            world.runMs(0);
+            connecting.result();
+            List<String> lines = log.with(Level.WARNING, "restartGuard");
+            assertEquals(List.of("2 of 3 nodes do not vote for the next 61602 ms: they are in quarantine, because they"
+                    + " started a short time ago and may have lost locks; wait, or see NodeStatus.problem() and"
+                    + " RedlockContext.restartGuard, which is UPTIME"), lines);
+        }
+    }
+}
