@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -274,6 +275,34 @@ class BlockedCallersTest extends VirtualTest {
         release.awaitBlocked();
         world.runMs(5);
         assertEquals(ReleaseOutcome.RELEASED, release.result(), "outcome");
+    }
+
+    /** The lease of the first thread expires, and another client takes the lock. */
+    @Test
+    void theTimeoutOfTryLockIncludesTheWaitForAThreadOfTheSameClient() throws InterruptedException {
+        RedlockLock view = world(3).redlock().asLock("orders", options());
+        CountDownLatch locked = new CountDownLatch(1);
+        CountDownLatch unlocking = new CountDownLatch(1);
+        BlockedCall<Integer> first = call(() -> {
+            view.lock();
+            locked.countDown();
+            unlocking.await();
+            view.unlock();
+            return view.holdCount();
+        }).awaitBlocked();
+        world.runMs(5);
+        assertTrue(locked.await(10, TimeUnit.SECONDS), "locked");
+        BlockedCall<Boolean> second = call(() -> view.tryLock(60, TimeUnit.SECONDS))
+                .awaitBlocked(Thread.State.TIMED_WAITING);
+        world.runMs(50_000);
+        eachNode(node -> node.redis().set("orders", "of another client", 100_000));
+        unlocking.countDown();
+        assertEquals(0, first.result(), "unlocked");
+        second.awaitBlocked();
+        world.runMs(9_000);
+        assertFalse(second.isDone(), "it waits for the other client");
+        world.runMs(2_000);
+        assertEquals(false, second.result(), "60 seconds in all");
     }
 
     /** Both requests of two threads wait for the same turn: the extension runs first, then the release ends it. */
