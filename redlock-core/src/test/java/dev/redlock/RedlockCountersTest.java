@@ -2,28 +2,48 @@ package dev.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** {@link RedlockCounters} are readable at any time from any thread; only null is rejected. */
+/** {@link RedlockCounters} count each event once and are readable at any time from any thread. */
 class RedlockCountersTest extends VirtualTest {
 
-    private static List<Long> everyCounter(RedlockCounters counters) {
-        List<Long> all = new ArrayList<>();
+    private static Map<String, Long> everyCounter(RedlockCounters counters) {
+        Map<String, Long> all = new TreeMap<>();
         for (AcquireOutcome.Kind kind : AcquireOutcome.Kind.values()) {
-            all.add(counters.outcomeCount(kind));
+            all.put("outcome " + kind, counters.outcomeCount(kind));
         }
         for (ReleaseOutcome outcome : ReleaseOutcome.values()) {
-            all.add(counters.releaseCount(outcome));
+            all.put("release " + outcome, counters.releaseCount(outcome));
         }
-        all.addAll(List.of(counters.acquiredCount(), counters.contendedAttemptCount(), counters.noQuorumAttemptCount(),
-                counters.tooSlowAttemptCount(), counters.rolledBackCount(), counters.extendedCount(),
-                counters.raisedCount(), counters.lostCount(), counters.expiredCount()));
+        all.put("contended", counters.contendedAttemptCount());
+        all.put("noQuorum", counters.noQuorumAttemptCount());
+        all.put("tooSlow", counters.tooSlowAttemptCount());
+        all.put("rolledBack", counters.rolledBackCount());
+        all.put("extended", counters.extendedCount());
+        all.put("raised", counters.raisedCount());
+        all.put("lost", counters.lostCount());
+        all.put("expired", counters.expiredCount());
+        all.put("woken", counters.wokenCount());
+        all.put("spuriousPush", counters.spuriousPushCount());
+        all.put("backstop", counters.backstopCount());
         return all;
+    }
+
+    /** Asserts that an event adds to some counters, and to no others. */
+    private static void assertCounted(String expected, VirtualWorld.Client client, Runnable event) {
+        Map<String, Long> before = everyCounter(client.redlock().counters());
+        event.run();
+        Map<String, Long> changes = new TreeMap<>();
+        everyCounter(client.redlock().counters()).forEach((name, count) -> changes.put(name, count - before.get(name)));
+        changes.values().removeIf(change -> change == 0);
+        assertEquals(expected, changes.toString());
     }
 
     @Test
@@ -35,8 +55,8 @@ class RedlockCountersTest extends VirtualTest {
 
     @Test
     void countersStartAtZero() {
-        List<Long> all = everyCounter(world(3).redlock().counters());
-        assertEquals(0, all.stream().mapToLong(Long::longValue).sum(), all::toString);
+        Map<String, Long> all = everyCounter(world(3).redlock().counters());
+        assertEquals(0, all.values().stream().mapToLong(Long::longValue).sum(), all::toString);
     }
 
     @Test
@@ -66,5 +86,41 @@ class RedlockCountersTest extends VirtualTest {
         acquired(get(waiting));
         assertEquals(1, other.redlock().counters().wokenCount());
         assertEquals(0, other.redlock().counters().spuriousPushCount());
+    }
+
+    @Test
+    void aFailedAcquisitionCountsOnceByItsReason() {
+        VirtualWorld.Client client = world(3);
+        eachNode(node -> node.redis().set("orders", "foreign", 60_000));
+        assertCounted("{contended=1, outcome CONTENDED=1, rolledBack=1}", client, () -> acquire(client, options()));
+        eachNode(node -> node.redis().delete("orders"));
+        eachNode(FakeNode::pause);
+        assertCounted("{noQuorum=1, outcome NO_QUORUM=1, rolledBack=1}", client, () -> acquire(client, options()));
+        eachNode(FakeNode::resume);
+        world.runMs(10);
+        eachNode(node -> node.delay(() -> 1_000_000));
+        assertCounted("{outcome TOO_SLOW=1, rolledBack=1, tooSlow=1}", client,
+                () -> acquire(client, options().minValidity(Duration.ofMillis(validityMs(TTL.toMillis()) - 1))));
+    }
+
+    @Test
+    void aRejectedAcquisitionCountsWithoutAnAttempt() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().autoExtendedLeasesMax(0));
+        assertCounted("{outcome OVERLOADED=1}", client, () -> acquire(client, options().autoExtend()));
+    }
+
+    @Test
+    void aReleaseCountsOnceByItsOutcome() {
+        VirtualWorld.Client client = world(3);
+        Lease deleted = lease(client);
+        eachNode(node -> node.redis().delete("orders"));
+        assertCounted("{release EXPIRED=1}", client, () -> release(deleted));
+        Lease kept = acquired(acquire(client, options().holdAtLeast(Duration.ofSeconds(1))));
+        assertCounted("{release KEPT=1}", client, () -> release(kept));
+        assertCounted("{release RELEASED=1}", client, () -> world.runMs(1_100));
+        Lease unanswered = lease(client);
+        eachNode(FakeNode::pause);
+        assertCounted("{release UNKNOWN=1}", client, () -> release(unanswered));
     }
 }
