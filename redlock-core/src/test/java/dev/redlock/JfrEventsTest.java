@@ -195,6 +195,18 @@ class JfrEventsTest extends VirtualTest {
     }
 
     @Test
+    void aPushThatWakesNobodyIsSpurious() {
+        VirtualWorld.Client client = world(3);
+        Recording recording = record(Duration.ZERO);
+        node(1).pushInvalidation(client::isNamed, "nobody");
+        world.runMs(1);
+        RecordedEvent event = only(recording, "Wakeup");
+        assertEquals("SPURIOUS", event.getString("kind"));
+        assertEquals("node-1:1", event.getString("node"));
+        assertNull(event.getString("resource"));
+    }
+
+    @Test
     void aMissingPushIsABackstop() {
         VirtualWorld.Client client = world(3);
         VirtualWorld.Client other = client();
@@ -229,6 +241,20 @@ class JfrEventsTest extends VirtualTest {
         Recording recording = record(Duration.ZERO);
         release(acquired(get(acquiring)));
         assertEquals(List.of(), stop(recording, "Acquire"));
+    }
+
+    /** The flight recorder of the client and the meters need the same times, and may be off. */
+    @Test
+    void eventsNeedNoFlightRecorder() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = client(context().flightRecorderEvents(0));
+        Recording acquires = record(Duration.ZERO);
+        Recording releases = record(Duration.ZERO);
+        release(lease(client));
+        List<RecordedEvent> acquired = stop(acquires, "Acquire");
+        List<RecordedEvent> released = stop(releases, "Release");
+        assertEquals(List.of("ACQUIRED"), acquired.stream().map(event -> event.getString("outcome")).toList());
+        assertEquals(List.of("RELEASED"), released.stream().map(event -> event.getString("outcome")).toList());
     }
 
     @Test
