@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.engine.TestEngine;
+import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -50,6 +51,7 @@ class FlightRecorderTest extends VirtualTest {
     void aLockIsAStoryWithTimes() {
         VirtualWorld.Client client = slowLinks();
         release(lease(client));
+        world.runMs(500);
         List<String> lines = lines(client);
         assertTrue(lines.get(0).matches("event loop 0: \\d+ events, 0 earlier ones overwritten; times are before now"),
                 lines.get(0));
@@ -58,6 +60,8 @@ class FlightRecorderTest extends VirtualTest {
                 "orders #1  acquired after 0.200 ms, valid for 98", "orders #1  release starts",
                 "orders #1  release ended after 0.200 ms: RELEASED");
         assertLine(lines, "orders #1  node-2:1 granted after 0\\.200 ms");
+        assertTrue(lines.contains("    -500.000 ms  orders #1  release ended after 0.200 ms: RELEASED"),
+                lines::toString);
         assertLine(lines, "node-0:1  HANDSHAKING -> QUARANTINED");
         assertLine(lines, "node-0:1  QUARANTINED -> READY");
     }
@@ -94,6 +98,73 @@ class FlightRecorderTest extends VirtualTest {
         assertLine(lines(client), "orders  not acquired after 0\\.000 ms: OVERLOADED");
     }
 
+    /** Returns the time of an event before now, in microseconds. */
+    private static long timeUs(String line) {
+        return Math.round(Double.parseDouble(line.substring(0, line.indexOf(" ms"))) * 1_000);
+    }
+
+    /** Each reading of the clock takes a microsecond, so an event with the time of another one is visible. */
+    @Test
+    void eachEventHasATimeOfItsOwn() {
+        world = new VirtualWorld(5);
+        VirtualWorld.Client client = slowLinks(context().thriftyQuorums(true));
+        VirtualWorld.Client other = client();
+        world.runMs(3_000);
+        int earlier = lines(client).size();
+        client.clockListener(() -> client.stall(1_000));
+        Lease unanswered = lease(client);
+        extend(unanswered, Duration.ofSeconds(20));
+        eachNode(FakeNode::pause);
+        assertEquals(ReleaseOutcome.UNKNOWN, release(unanswered));
+        acquire(client, options());
+        eachNode(FakeNode::resume);
+        world.runMs(1_000);
+        Lease deleted = lease(client);
+        eachNode(node -> node.redis().delete("orders"));
+        assertEquals(ReleaseOutcome.EXPIRED, release(deleted));
+        Lease holder = lease(other);
+        node(1).pushInvalidation(client::isNamed, "nobody");
+        world.runMs(1);
+        CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, options().waitUpTo(TTL));
+        world.runMs(700);
+        release(holder);
+        acquired(get(waiting));
+        eachNode(node -> node.redis().clockJump(3_600_000));
+        world.runMs(2_000);
+        List<String> lines = lines(client);
+        assertOrder(lines, "acquired", "extension by", "extension ended", "release starts", "UNKNOWN", "also asks",
+                "no answer", "attempt failed", "not acquired", "did not hold", "EXPIRED", "wakes nobody",
+                "no push came", "wakes the first waiter", "is no holder any more", "the lease is LOST");
+        for (int i = earlier + 1; i < lines.size(); i++) {
+            String both = lines.get(i - 1) + "\n" + lines.get(i);
+            assertTrue(timeUs(lines.get(i - 1)) < timeUs(lines.get(i)), both);
+        }
+    }
+
+    /** A record is not worth the failure of a lock. */
+    @Test
+    void anEventWhoseClockThrowsHasTheTimeOfTheOneBefore() {
+        VirtualWorld.Client client = slowLinks();
+        Lease lease = lease(client);
+        world.runMs(10);
+        client.clockListener(() -> {
+            boolean isForRecord = StackWalker.getInstance()
+                    .walk(frames -> frames.anyMatch(frame -> frame.getClassName().endsWith(".LoopTelemetry")));
+            if (isForRecord) {
+                throw new IllegalStateException("on purpose");
+            }
+        });
+        node(1).pushInvalidation(client::isNamed, "nobody");
+        world.runMs(10);
+        client.clockListener(() -> {
+        });
+        List<String> lines = lines(client);
+        String last = lines.get(lines.size() - 1);
+        assertTrue(last.contains("a push of node-1:1 wakes nobody"), last);
+        assertEquals(timeUs(lines.get(lines.size() - 2)), timeUs(last));
+        assertEquals(ReleaseOutcome.RELEASED, release(lease));
+    }
+
     @Test
     void aSilentNodeIsNamedAtTheTimeout() {
         VirtualWorld.Client client = slowLinks();
@@ -105,6 +176,28 @@ class FlightRecorderTest extends VirtualTest {
         node(1).resume();
         world.runMs(10);
         assertLine(lines(client), "orders #1  node-0:1 granted after \\d\\d\\.\\d{3} ms");
+    }
+
+    @Test
+    void aNodeWhoseReplyIsLostHasAnUnknownVote() {
+        VirtualWorld.Client client = slowLinks();
+        eachNode(FakeNode::pause);
+        CompletableFuture<AcquireOutcome> acquiring = acquireAsync(client, options());
+        world.runMs(5);
+        node(0).breakConnections();
+        node(1).breakConnections();
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, get(acquiring).kind());
+        List<String> lines = lines(client);
+        assertLine(lines, "orders #1  node-0:1 has an unknown vote after 5\\.\\d{3} ms: connection lost .*");
+        assertLine(lines, "orders #1  attempt failed after 5\\.\\d{3} ms: NO_QUORUM");
+    }
+
+    @Test
+    void aPushForNobodyIsShownWithoutName() {
+        VirtualWorld.Client client = slowLinks();
+        node(1).pushInvalidation(client::isNamed, "nobody");
+        world.runMs(3);
+        assertLine(lines(client), "a lock without waiters  a push of node-1:1 wakes nobody");
     }
 
     @Test
@@ -137,6 +230,7 @@ class FlightRecorderTest extends VirtualTest {
                 "is no holder any more: the clock of a node jumped",
                 "is no holder any more: the clock of a node jumped",
                 "orders #1  the lease is LOST after");
+        assertLine(lines(client), "orders #1  the lease is LOST after 1?\\d{1,3}\\.\\d{3} ms");
     }
 
     @Test
@@ -290,6 +384,23 @@ class FlightRecorderTest extends VirtualTest {
         assertTrue(reports.get(1).contains("; 9 reports were left out before this one\n"), reports.get(1));
     }
 
+    /** Each acquisition takes 200 us. */
+    @Test
+    void theThresholdIsSlowAndAReportIsDueAfterASecond() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = slowLinks(
+                context().slowAcquireThreshold(Duration.ofNanos(200_000)).flightRecordListener(reports::add));
+        long startNs = world.nowNs();
+        release(lease(client));
+        assertEquals(1, reports.size());
+        world.runUntilNs(startNs + 999_000_000);
+        release(lease(client));
+        assertEquals(1, reports.size());
+        world.runUntilNs(startNs + 1_000_000_000);
+        release(lease(client));
+        assertEquals(2, reports.size());
+    }
+
     @Test
     void aLostLeaseIsLoggedByDefault() {
         VirtualWorld.Client client = slowLinks();
@@ -316,10 +427,11 @@ class FlightRecorderTest extends VirtualTest {
             client[0].redlock().acquireAsync("inner", options()).thenAccept(outcome -> inner.add(outcome.kind()));
             throw new IllegalStateException("from the listener");
         }));
-        quietly(() -> {
+        try (LogLines log = new LogLines()) {
             release(lease(client[0]));
             world.runMs(10);
-        });
+            assertEquals(1, log.with("the flight record listener threw; the client continues").size());
+        }
         assertEquals(List.of(AcquireOutcome.Kind.ACQUIRED), inner);
         clearRecordedExceptions();
     }
