@@ -147,6 +147,18 @@ class SemaphoreFollowersTest extends VirtualTest {
         assertPermitSoon("a refusal and errors");
     }
 
+    /** Two nodes do not answer in time, and execute the attempt and its rollback later. */
+    @Test
+    void anAttemptThatMeetsSilenceBehindASleepingHead() {
+        startBoth();
+        doorkeeper.pause();
+        others.get(0).pause();
+        world.runMs(NODE_TIMEOUT_MS + 5);
+        doorkeeper.resume();
+        others.get(0).resume();
+        assertPermitSoon("silence");
+    }
+
     /** A node that has lost keys names their slots, and the client knows that it has them. */
     @Test
     void waitersDoNotAskForSlotsThatTheirClientHas() {

@@ -152,10 +152,23 @@ final class PermitFollowers {
         // Nodes that refuse push the next change, or the slot was guessed. Other nodes may have used up their push.
         LeaseHandle votes = pending.lease;
         if (votes.grantedCount() + votes.failedCount() + votes.unknownCount() > 0) {
-            searchSoon(queue);
+            queue.head().hasSearched = false;
+            if (reason == AcquireOutcome.Kind.CONTENDED || !willSearch(queue.head())) {
+                conductor.scheduler().queues().wakeLocally(queue);
+            }
         }
         conductor.scheduler().queueAgain(pending, reason);
         start(queue);
+    }
+
+    /**
+     * Whether the head searches after its attempt or its retry delay anyway. If the nodes answer with errors, it must
+     * not skip that delay for each failure behind it.
+     */
+    private static boolean willSearch(PendingAcquire head) {
+        return head.state == PendingAcquire.State.ATTEMPTING
+                ? head.claim != null && head.claim.phase == Claim.Phase.ACQUIRING
+                : head.lease.lastReason() != AcquireOutcome.Kind.CONTENDED;
     }
 
     /**

@@ -62,6 +62,7 @@ public final class FakeRedis {
     private boolean isLogging;
     private boolean mayShorten;
     private LongUnaryOperator fencedReply = value -> value;
+    private LongUnaryOperator searchReply = value -> value;
     private Kind kind = Kind.REDIS_7;
     private Kind claimedKind;
     private String permittedPrefix = "";
@@ -325,6 +326,11 @@ public final class FakeRedis {
     /** Replaces the counter in the reply to each granted fenced acquire. */
     public void fencedReply(LongUnaryOperator newReply) {
         fencedReply = newReply;
+    }
+
+    /** Replaces the reply to each search for a free slot. */
+    public void searchReply(LongUnaryOperator newReply) {
+        searchReply = newReply;
     }
 
     /** Starts to record a line for each lock command. */
@@ -739,8 +745,8 @@ public final class FakeRedis {
         }
         String token = words.get(3 + keyCount);
         if (script.equals("find_permit")) {
-            return RespValue.integer(findPermit(words.subList(3, 3 + keyCount), token,
-                    Integer.parseInt(words.get(4 + keyCount))));
+            long honest = findPermit(words.subList(3, 3 + keyCount), token, Integer.parseInt(words.get(4 + keyCount)));
+            return RespValue.integer(searchReply.applyAsLong(honest));
         }
         if (script.endsWith(SET_SUFFIX)) {
             FakeSet set = new FakeSet(this, words.subList(3, 3 + keyCount), script.contains("fenced")
