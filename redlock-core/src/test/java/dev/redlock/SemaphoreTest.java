@@ -86,6 +86,24 @@ class SemaphoreTest extends VirtualTest {
         assertTrue(slots.size() > 4, slots::toString);
     }
 
+    /** Also of those that it does not use, and without a search for the last one. */
+    @Test
+    void theNextSlotIsRandom() {
+        world(3);
+        Set<String> slots = new HashSet<>();
+        for (int i = 0; i < 8; i++) {
+            VirtualWorld.Client client = client();
+            Lease first = acquired(acquire(client, permitOf(256)));
+            Lease next = acquired(acquire(client, permitOf(256)));
+            slots.add(TestEngine.lockedResource(next));
+            release(first);
+            release(next);
+            allPermits(client, 2).forEach(this::release);
+        }
+        assertTrue(slots.size() > 4, slots::toString);
+        assertEquals(0, searches());
+    }
+
     @Test
     void anAttemptFindsTheOnlyFreePermit() {
         VirtualWorld.Client client = slowLinks();

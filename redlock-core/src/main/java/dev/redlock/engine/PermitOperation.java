@@ -213,7 +213,7 @@ final class PermitOperation {
         if (isNextDue || isEachSlotRegistered || isOver(pending)) {
             return false;
         }
-        if (pending.searchCount == SEARCHES_MAX) {
+        if (pending.searchCount >= SEARCHES_MAX) {
             pending.searchCount = 0;
             if (pending.queue != null) {
                 // The attempts have registered for the slots that they asked for alone.
@@ -221,8 +221,7 @@ final class PermitOperation {
             }
             return false;
         }
-        conductor.telemetry().onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
-        pending.generation++;
+        onRefused(pending);
         pending.timerStep = PendingAcquire.TimerStep.ATTEMPT;
         runGuarded(pending, () -> search(pending));
         return true;
@@ -234,10 +233,16 @@ final class PermitOperation {
         if (slot == null) {
             return false;
         }
-        conductor.telemetry().onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
-        head.generation++;
+        onRefused(head);
         runGuarded(head, () -> attempt(head, slot));
         return true;
+    }
+
+    /** An attempt has been refused, and the acquisition continues without a delay. */
+    private void onRefused(PendingAcquire pending) {
+        conductor.telemetry().onAttemptFailed(AcquireOutcome.Kind.CONTENDED);
+        pending.lease.recordReason(AcquireOutcome.Kind.CONTENDED);
+        pending.generation++;
     }
 
     private boolean isOver(PendingAcquire pending) {
@@ -363,16 +368,23 @@ final class PermitOperation {
         PendingAcquire pending = claim.pending;
         end(claim);
         LockKey semaphore = pending.lease.key;
+        if (pending.lease.attemptCount() == 0) {
+            pending.lease.recordReason(AcquireOutcome.Kind.NO_QUORUM);
+        }
         LockKey slot = unusedSlot(semaphore);
         // If this client uses all, the refusal of one says how long at most.
         attemptAtAllNodes(pending, slot == null ? semaphore.slotKey(random.nextInt(semaphore.slotCount())) : slot);
     }
 
     private void attemptAtAllNodes(PendingAcquire pending, LockKey slot) {
-        boolean isAskedFor = pending.queue != null && followers.isAskedFor(pending.queue, slot.slotNumber());
-        if (isAskedFor || isOver(pending)) {
-            // Another attempt of this client asks for the slot, or the attempt would not end in time.
+        if (pending.queue != null && followers.isAskedFor(pending.queue, slot.slotNumber())) {
+            // Another attempt of this client asks for the slot.
             conductor.scheduler().onLockTaken(pending, AcquireOutcome.Kind.CONTENDED);
+            return;
+        }
+        if (isOver(pending)) {
+            // No attempt would end in time, so the reason is that of the last one.
+            conductor.scheduler().onLockTaken(pending, pending.lease.lastReason());
             return;
         }
         pending.plan = PendingAcquire.Plan.ALL;
