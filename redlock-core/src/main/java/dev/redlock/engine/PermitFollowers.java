@@ -50,17 +50,13 @@ final class PermitFollowers {
     }
 
     private void start(PendingAcquire next, LockKey slot) {
-        LeaseHandle lease = next.lease;
         next.slot = slot;
         next.queue.hints.followerCount++;
         try {
             conductor.scheduler().startAttempt(next);
         } catch (RuntimeException | Error e) {
-            // Its timer is stopped, so no other event would end it. The head must not fail with it.
+            // The scheduler has ended the acquisition. The head must not fail with it.
             UserCallbacks.logRequestThrown(e);
-            if (lease.pending == next) {
-                conductor.scheduler().abortAfterFailure(lease);
-            }
         }
     }
 
@@ -94,7 +90,7 @@ final class PermitFollowers {
 
     /** Removes slots from a set until one is not used by this client; returns its number, or -1. */
     int takeUnused(LockKey semaphore, BitSet slots) {
-        for (int number = slots.nextSetBit(0); number >= 0; number = slots.nextSetBit(number + 1)) {
+        for (int number = slots.nextSetBit(0); number >= 0; number = slots.nextSetBit(number)) {
             slots.clear(number);
             if (!permits.isUsed(semaphore, number)) {
                 return number;

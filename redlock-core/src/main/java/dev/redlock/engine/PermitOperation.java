@@ -139,6 +139,11 @@ final class PermitOperation {
         return slots != null && slots.numbers.get(number);
     }
 
+    /** Returns whether no attempt and no lease of this client uses a slot of any semaphore. */
+    boolean isIdle() {
+        return used.size() == 0;
+    }
+
     /** Counts the slots that attempts and leases of this client use. */
     int usedCount(LockKey semaphore) {
         UsedSlots slots = used.get(semaphore.member(0));
@@ -261,7 +266,8 @@ final class PermitOperation {
     private void search(PendingAcquire pending) {
         boolean isDoubted = pending.plan == PendingAcquire.Plan.ALL && pending.searchCount == 0
                 || pending.searchCount % 2 != 0;
-        pending.plan = isDoubted ? PendingAcquire.Plan.ALL : PendingAcquire.Plan.DOORKEEPER_FIRST;
+        // Of the attempt that follows the search.
+        pending.plan = PendingAcquire.Plan.ALL;
         pending.searchCount++;
         pending.hasSearched = false;
         Claim claim = conductor.claims().take();
@@ -325,7 +331,6 @@ final class PermitOperation {
         int number = first;
         if (queue != null) {
             queue.hints.onFound(first, others, semaphore.slotCount());
-            queue.hints.found.clear(first);
         }
         if (queue != null && isUsed(semaphore, first)) {
             int other = followers.takeUnused(semaphore, queue.hints.found);
@@ -387,7 +392,6 @@ final class PermitOperation {
             conductor.scheduler().onLockTaken(pending, pending.lease.lastReason());
             return;
         }
-        pending.plan = PendingAcquire.Plan.ALL;
         runGuarded(pending, () -> attempt(pending, slot));
     }
 

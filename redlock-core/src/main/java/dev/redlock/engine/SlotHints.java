@@ -38,7 +38,7 @@ final class SlotHints {
     }
 
     /**
-     * A search has found free slots.
+     * A search has found free slots. The attempt that follows it asks for the first one; these are the others.
      *
      * @param first  the first of them
      * @param others bit j for the slot that follows it after j others
@@ -46,7 +46,6 @@ final class SlotHints {
      */
     void onFound(int first, long others, int count) {
         found.clear();
-        found.set(first);
         for (long left = others; left != 0; left &= left - 1) {
             found.set((first + 1 + Long.numberOfTrailingZeros(left)) % count);
         }

@@ -87,12 +87,12 @@ public final class TestEngine {
         return conductors[0].claims().outCount();
     }
 
-    /** @return whether no acquisition waits, and no resource has a queue, a registration or a place in a limit */
+    /** @return whether nothing waits, and no resource has a queue, a registration, a used slot or a place in a limit */
     public boolean isIdle() {
         AcquireScheduler scheduler = conductors[0].scheduler();
         return scheduler.firstPending() == null && scheduler.waiterCount() == 0 && scheduler.inFlight().count() == 0
                 && scheduler.autoExtendedCount() == 0 && scheduler.queues().isEmpty()
-                && scheduler.queues().registeredCount() == 0;
+                && scheduler.queues().registeredCount() == 0 && conductors[0].permits().isIdle();
     }
 
     /** @return whether a resource has a queue, with a waiter or without */
