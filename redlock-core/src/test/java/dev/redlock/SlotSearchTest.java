@@ -53,7 +53,7 @@ class SlotSearchTest extends SlotsTest {
     /** The first slot or another one does not exist, so the client trusts no part of the reply. */
     @ParameterizedTest
     @CsvSource({"4, 5", "4, 511", "4, 512", "4, 4097", "256, 257", "256, 562949953421313",
-            "256, 9007199254740991", "256, 9223372036854775807"})
+        "256, 9007199254740991", "256, 9223372036854775807"})
     void aReplyOutOfRangeIsReplacedByARandomSlot(int count, long reply) {
         List<Integer> asked = slotsAskedAfterSearches(count, reply);
         assertEquals(SEARCHES_MAX, asked.size());
