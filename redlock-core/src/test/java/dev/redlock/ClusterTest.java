@@ -627,6 +627,23 @@ class ClusterTest extends VirtualTest {
     }
 
     @Test
+    void aPromotionRevokesAGrantOfAnUndecidedRound() {
+        VirtualWorld.Client client = clusterWorld();
+        node(0).crash();
+        node(1).delay(() -> 20_000_000);
+        first.demote();
+        first.redis().loseData();
+        first.promote();
+        // One attempt after the other, until the client notices the promotion during one.
+        AcquireOutcome outcome = acquire(client, options());
+        for (int i = 1; outcome.isAcquired() && i < 100; i++) {
+            outcome = get(client.redlock().acquireAsync("orders{orders}" + i, options().tryOnce()));
+        }
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
+        assertTrue(outcome.voteText(2).startsWith("unknown: granted, but"), outcome.voteText(2));
+    }
+
+    @Test
     void theFormerOwnerOfAllSlotsIsClosed() {
         VirtualWorld.Client client = clusterWorld();
         spare.own(0, 5_460);
