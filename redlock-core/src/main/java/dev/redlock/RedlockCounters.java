@@ -122,7 +122,7 @@ public final class RedlockCounters {
         return engine.count(ConductorCounters.EXPIRED);
     }
 
-    /** @return waiting acquisitions that a push of a node woke */
+    /** @return pushes of nodes that woke a waiting acquisition */
     public long wokenCount() {
         return engine.count(ConductorCounters.WOKEN);
     }
