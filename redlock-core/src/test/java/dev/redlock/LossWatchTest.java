@@ -15,23 +15,15 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** A lease that asks the nodes to report changes of its keys. */
 class LossWatchTest extends VirtualTest {
 
-    private static final long LINK_NS = 100_000;
     private final List<LeaseState> lost = new ArrayList<>();
 
     private Lease watched(VirtualWorld.Client client) {
         return acquired(acquire(client, options().watchLoss().listener((lease, state) -> lost.add(state))));
     }
 
-    private VirtualWorld.Client slowLinks() {
-        VirtualWorld.Client client = world(3);
-        eachNode(node -> node.delay(() -> LINK_NS));
-        world.runMs(1_100);
-        return client;
-    }
-
     @Test
     void deletedKeysEndTheLeaseAfterTwoRoundTrips() {
-        Lease lease = watched(slowLinks());
+        Lease lease = watched(slowWorld(3));
         world.runMs(10);
         node(0).redis().delete("orders");
         world.runMs(5);
@@ -44,7 +36,7 @@ class LossWatchTest extends VirtualTest {
 
     @Test
     void withoutTheOptionTheNextExtensionFindsTheLoss() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         Lease lease = lease(client);
         eachNode(node -> node.redis().delete("orders"));
         world.runMs(100);
@@ -54,7 +46,7 @@ class LossWatchTest extends VirtualTest {
 
     @Test
     void aReplacedKeyEndsTheLease() {
-        Lease lease = watched(slowLinks());
+        Lease lease = watched(slowWorld(3));
         world.runMs(10);
         node(0).redis().set("orders", "foreign", 10_000);
         node(1).redis().set("orders", "foreign", 10_000);
@@ -82,7 +74,7 @@ class LossWatchTest extends VirtualTest {
 
     @Test
     void flushedNodesEndTheLease() {
-        Lease lease = watched(slowLinks());
+        Lease lease = watched(slowWorld(3));
         world.runMs(10);
         node(0).redis().flushAll();
         node(2).redis().flushAll();
@@ -92,7 +84,7 @@ class LossWatchTest extends VirtualTest {
 
     @Test
     void aKeyThatIsDeletedWhileTheNodeIsNotConnectedIsFoundAtTheReconnect() {
-        Lease lease = watched(slowLinks());
+        Lease lease = watched(slowWorld(3));
         world.runMs(10);
         node(0).breakConnections();
         node(1).breakConnections();
@@ -104,7 +96,7 @@ class LossWatchTest extends VirtualTest {
 
     @Test
     void aDeletedKeyOfASetEndsTheLease() {
-        Lease lease = acquired(get(slowLinks().redlock()
+        Lease lease = acquired(get(slowWorld(3).redlock()
                 .acquireAllAsync(List.of("orders", "stock"), options().watchLoss())));
         world.runMs(10);
         node(0).redis().delete("stock");
@@ -116,7 +108,7 @@ class LossWatchTest extends VirtualTest {
     /** The pushes of the first loss are lost, so the client learns of it when it holds the lock again. */
     @Test
     void aLockThatIsAcquiredAgainIsWatchedForItsNewLease() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         Lease earlier = watched(client);
         world.runMs(10);
         eachNode(node -> {
@@ -137,7 +129,7 @@ class LossWatchTest extends VirtualTest {
 
     @Test
     void aReleasedLeaseIsNotWatched() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         Lease lease = watched(client);
         world.runMs(10);
         release(lease);
@@ -150,7 +142,7 @@ class LossWatchTest extends VirtualTest {
 
     @Test
     void aLeaseIsWatchedAgainAfterItsReuse() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         for (int i = 0; i < 3; i++) {
             release(watched(client));
         }
@@ -163,7 +155,7 @@ class LossWatchTest extends VirtualTest {
 
     @Test
     void eachNodeReadsTheKeyOnceForAnAcquireAndOnceForAnExtension() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         Lease lease = acquired(acquire(client, options().watchLoss()));
         world.runMs(10);
         assertEquals(3, checks());
@@ -183,7 +175,7 @@ class LossWatchTest extends VirtualTest {
     /** The client reuses the objects of a lease that has ended. */
     @Test
     void aPushForALeaseThatHasEndedSendsNothing() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         release(watched(client));
         world.runMs(10);
         Lease next = acquired(get(client.redlock().acquireAsync("next", options().watchLoss())));

@@ -7,12 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -24,19 +22,8 @@ import org.junit.jupiter.api.Timeout;
 class MetricsClassesTest {
 
     private static URLClassLoader withoutMicrometer() {
-        URL[] places = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-                .filter(place -> !place.contains("micrometer-"))
-                .map(MetricsClassesTest::url)
-                .toArray(URL[]::new);
+        URL[] places = ClassPath.places(place -> !place.contains("micrometer-"));
         return new URLClassLoader(places, ClassLoader.getPlatformClassLoader());
-    }
-
-    private static URL url(String place) {
-        try {
-            return Path.of(place).toUri().toURL();
-        } catch (MalformedURLException e) {
-            throw new AssertionError(e);
-        }
     }
 
     private static List<String> classesOfTheLibrary() throws Exception {

@@ -4,13 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.File;
 import java.lang.reflect.InvocationTargetException;
-import java.net.MalformedURLException;
-import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.logging.Level;
 import org.junit.jupiter.api.Test;
@@ -27,7 +22,7 @@ class NettyClassesTest {
         private final String hidden;
 
         Without(String hidden) {
-            super(classPath(), ClassLoader.getPlatformClassLoader());
+            super(ClassPath.places(place -> true), ClassLoader.getPlatformClassLoader());
             this.hidden = hidden;
         }
 
@@ -37,20 +32,6 @@ class NettyClassesTest {
                 throw new ClassNotFoundException(name);
             }
             return super.findClass(name);
-        }
-    }
-
-    private static URL[] classPath() {
-        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-                .map(NettyClassesTest::url)
-                .toArray(URL[]::new);
-    }
-
-    private static URL url(String place) {
-        try {
-            return Path.of(place).toUri().toURL();
-        } catch (MalformedURLException e) {
-            throw new AssertionError(e);
         }
     }
 

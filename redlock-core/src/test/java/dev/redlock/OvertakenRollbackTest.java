@@ -15,8 +15,6 @@ import org.junit.jupiter.api.Test;
  */
 class OvertakenRollbackTest extends VirtualTest {
 
-    private static final long LINK_NS = 100_000;
-
     private void waiterIsWoken(FakeRedis.Kind kind, List<String> resources) {
         for (int doorkeeper = 0; doorkeeper < 3; doorkeeper++) {
             world = new VirtualWorld(3);

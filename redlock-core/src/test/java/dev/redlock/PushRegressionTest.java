@@ -16,21 +16,12 @@ import org.junit.jupiter.api.Test;
 class PushRegressionTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** Delay of each request and of each reply. */
-    private static final long LINK_NS = 100_000;
     /** A push of another node than the doorkeeper, its grace of a millisecond, and one round trip. */
     private static final long WITHOUT_DOORKEEPER_US = 2_000;
     /** A push, an attempt at the doorkeeper and one at the other nodes; 200 us for the timers. */
     private static final long WOKEN_US = 700;
     /** A waiter that has been refused registers with the other nodes within 50 ms. */
     private static final long REGISTERED_MS = 100;
-
-    private VirtualWorld.Client slowLinks(int nodeCount) {
-        VirtualWorld.Client client = world(nodeCount);
-        eachNode(node -> node.delay(() -> LINK_NS));
-        world.runMs(1_100);
-        return client;
-    }
 
     private Lease held(VirtualWorld.Client client, String resource) {
         return acquired(get(client.redlock().acquireAsync(resource, options())));
@@ -74,20 +65,11 @@ class PushRegressionTest extends VirtualTest {
         return asked.get(0);
     }
 
-    /** Releases, and returns the time until the waiter has the lock. */
-    private long handoffUs(Lease holder, CompletableFuture<AcquireOutcome> waiting) {
-        long releasedNs = world.nowNs();
-        holder.releaseAsync();
-        world.await("handoff", 10_000, waiting::isDone);
-        acquired(waiting.join());
-        return (world.nowNs() - releasedNs) / 1_000;
-    }
-
     // ---- registration -----------------------------------------------------------------------------------------------
 
     @Test
     void aResourceBeyondTheLimitIsNotRegistered() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client(context().wakeUpKeysMax(1));
         Lease first = held(client, "first");
         Lease second = held(client, "second");
@@ -105,7 +87,7 @@ class PushRegressionTest extends VirtualTest {
     /** A push ends the registration of its node, so the waiter asks every node for the next one. */
     @Test
     void aWaiterIsRegisteredOnEveryNodeAgainAfterARenewal() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
@@ -122,7 +104,7 @@ class PushRegressionTest extends VirtualTest {
     /** The next doorkeeper may stop too. */
     @Test
     void aWaiterThatHasLostTheDoorkeeperIsRegisteredOnAllOtherNodes() {
-        VirtualWorld.Client client = slowLinks(5);
+        VirtualWorld.Client client = slowWorld(5);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
@@ -144,7 +126,7 @@ class PushRegressionTest extends VirtualTest {
 
     @Test
     void aPushIsSpuriousIfNobodyWaitsForItsKey() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = held(client, "a");
         CompletableFuture<AcquireOutcome> waiting = setWaiter(other, "a", "b");
@@ -183,7 +165,7 @@ class PushRegressionTest extends VirtualTest {
     /** Only a change after the refusal of a node shows that its refusal is outdated. */
     @Test
     void aPushDuringAnAttemptCountsAfterTheRefusalOfItsNode() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         int doorkeeper = doorkeeperOfFreeLock(client, other);
         int free = doorkeeper == 2 ? 1 : 2;
@@ -216,7 +198,7 @@ class PushRegressionTest extends VirtualTest {
     /** It has granted the last attempt, so it pushes nothing. */
     @Test
     void aWokenWaiterDoesNotExpectAPushOfADoorkeeperThatHasGranted() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         int doorkeeper = doorkeeperOfFreeLock(client, other);
         setForeignKeysExceptAt(doorkeeper);
@@ -234,7 +216,7 @@ class PushRegressionTest extends VirtualTest {
     @Test
     void aPushWakesAWaiterThatHasLostAnotherNodeBefore() {
         for (int i = 0; i < 8; i++) {
-            VirtualWorld.Client client = slowLinks(3);
+            VirtualWorld.Client client = slowWorld(3);
             VirtualWorld.Client other = client();
             Lease holder = held(client, "a");
             CompletableFuture<AcquireOutcome> waiting = setWaiter(other, "a", "b");
@@ -250,7 +232,7 @@ class PushRegressionTest extends VirtualTest {
     /** No node pushes to the connection that removes an intention, so the client wakes its own waiters, once each. */
     @Test
     void twoWaitersThatGiveUpWakeAnotherOneOfTheirClientOnce() {
-        VirtualWorld.Client client = slowLinks(1);
+        VirtualWorld.Client client = slowWorld(1);
         VirtualWorld.Client other = client();
         List.of("a", "d", "e").forEach(each -> held(client, each));
         CompletableFuture<AcquireOutcome> first = setWaiter(other, "a", "b");
@@ -269,7 +251,7 @@ class PushRegressionTest extends VirtualTest {
 
     @Test
     void theEndOfAConnectionWakesTheWaitersThatAreRegisteredThere() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         lease(client);
         waiter(other);
@@ -289,7 +271,7 @@ class PushRegressionTest extends VirtualTest {
     /** All clients of a node lose it at the same time. */
     @Test
     void clientsThatLoseANodeAskTheNextOneAtDifferentTimes() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         for (int i = 0; i < 24; i++) {
             held(client, "r" + i);
             waiter(client(), "r" + i);
@@ -306,7 +288,7 @@ class PushRegressionTest extends VirtualTest {
 
     @Test
     void aFlushedNodeGetsTheAttemptsOfManyWaitersOneAfterAnother() {
-        VirtualWorld.Client client = slowLinks(1);
+        VirtualWorld.Client client = slowWorld(1);
         VirtualWorld.Client other = client();
         for (int i = 0; i < 200; i++) {
             held(client, "r" + i);

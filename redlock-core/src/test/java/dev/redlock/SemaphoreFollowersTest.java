@@ -21,8 +21,6 @@ import org.junit.jupiter.api.Test;
 class SemaphoreFollowersTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** Delay of each request and of each reply. */
-    private static final long LINK_NS = 100_000;
     private static final String OOM = "OOM command not allowed when used memory > 'maxmemory'";
     /** Far below the shortest backstop, 250 ms. */
     private static final long SOON_MS = 100;

@@ -17,8 +17,6 @@ import org.junit.jupiter.api.Test;
 class SemaphorePushTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** Delay of each request and of each reply. */
-    private static final long LINK_NS = 100_000;
     /** A waiter that has been refused registers with the other nodes within 50 ms. */
     private static final long REGISTERED_MS = 100;
 

@@ -19,8 +19,6 @@ import org.junit.jupiter.api.Test;
 class SemaphoreTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** Delay of each request and of each reply. */
-    private static final long LINK_NS = 100_000;
     /** A push, an attempt at the doorkeeper and one at the other nodes; 200 us for the timers. */
     private static final long WOKEN_US = 700;
 
@@ -30,13 +28,6 @@ class SemaphoreTest extends VirtualTest {
 
     private static AcquireOptions waitingForPermitOf(int count) {
         return permitOf(count).waitUpTo(WAIT);
-    }
-
-    private VirtualWorld.Client slowLinks() {
-        VirtualWorld.Client client = world(3);
-        eachNode(node -> node.delay(() -> LINK_NS));
-        world.runMs(1_100);
-        return client;
     }
 
     private List<Lease> allPermits(VirtualWorld.Client client, int count) {
@@ -51,17 +42,9 @@ class SemaphoreTest extends VirtualTest {
         return world.nodes().stream().mapToInt(node -> node.redis().commandCount("find_permit")).sum();
     }
 
-    private long handoffUs(Lease holder, CompletableFuture<AcquireOutcome> waiting) {
-        long releasedNs = world.nowNs();
-        holder.releaseAsync();
-        world.await("handoff", 10_000, waiting::isDone);
-        acquired(waiting.join());
-        return (world.nowNs() - releasedNs) / 1_000;
-    }
-
     @Test
     void aClientTakesItsPermitsWithOneRoundTripEach() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         Set<String> slots = new HashSet<>();
         for (int i = 0; i < 16; i++) {
             long startNs = world.nowNs();
@@ -106,7 +89,7 @@ class SemaphoreTest extends VirtualTest {
 
     @Test
     void anAttemptFindsTheOnlyFreePermit() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         List<Lease> leases = allPermits(other, 16);
         for (int i = 0; i < 16; i++) {
@@ -122,7 +105,7 @@ class SemaphoreTest extends VirtualTest {
 
     @Test
     void aSearchIsSentAgainToAServerThatHasLostTheScript() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         List<Lease> leases = allPermits(client(), 16);
         release(leases.get(5));
         world.runMs(1);
@@ -136,7 +119,7 @@ class SemaphoreTest extends VirtualTest {
     @Test
     void aSearchWhoseConnectionEndsDoesNotDelayTheAttempt() {
         for (int lost = 0; lost < 3; lost++) {
-            VirtualWorld.Client client = slowLinks();
+            VirtualWorld.Client client = slowWorld(3);
             List<Lease> leases = allPermits(client(), 16);
             release(leases.get(5));
             world.runMs(1);
@@ -167,7 +150,7 @@ class SemaphoreTest extends VirtualTest {
 
     @Test
     void theReleaseOfAnySlotWakesTheWaiterOfAnotherClient() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         List<Lease> leases = allPermits(client, 4);
         for (int i = 0; i < 4; i++) {
@@ -186,7 +169,7 @@ class SemaphoreTest extends VirtualTest {
 
     @Test
     void aReleaseGivesTheSlotToALocalWaiterInOneRoundTrip() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         List<Lease> leases = allPermits(client, 3);
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(client, waitingForPermitOf(3));
         world.runMs(200);
@@ -219,7 +202,7 @@ class SemaphoreTest extends VirtualTest {
     /** Several slots become free before the waiter asks for the first. */
     @Test
     void allReleasedPermitsFindTheirWaiters() {
-        VirtualWorld.Client client = slowLinks();
+        VirtualWorld.Client client = slowWorld(3);
         List<Lease> leases = allPermits(client, 5);
         List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
         for (VirtualWorld.Client waiter : List.of(client(), client(), client)) {
@@ -314,7 +297,7 @@ class SemaphoreTest extends VirtualTest {
     /** A client with many waiters does not keep all permits. */
     @Test
     void aWaiterOfAnotherClientGetsAPermit() {
-        VirtualWorld.Client busy = slowLinks();
+        VirtualWorld.Client busy = slowWorld(3);
         VirtualWorld.Client other = client();
         for (int i = 0; i < 8; i++) {
             workForever(busy);

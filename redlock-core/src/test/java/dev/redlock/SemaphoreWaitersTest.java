@@ -22,8 +22,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 class SemaphoreWaitersTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** Delay of each request and of each reply. */
-    private static final long LINK_NS = 100_000;
     private static final long ROUND_TRIP_US = 200;
 
     private final List<Integer> order = new ArrayList<>();

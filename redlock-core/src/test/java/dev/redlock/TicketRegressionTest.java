@@ -15,8 +15,6 @@ class TicketRegressionTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
     private static final long NS_PER_MS = 1_000_000;
-    /** Delay of each request and of each reply. */
-    private static final long LINK_NS = 100_000;
 
     private boolean isEnded;
 

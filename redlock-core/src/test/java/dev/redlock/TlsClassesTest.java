@@ -3,13 +3,9 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.File;
-import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -33,23 +29,9 @@ class TlsClassesTest {
         }
     }
 
-    private static URL[] classPath() {
-        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-                .map(TlsClassesTest::url)
-                .toArray(URL[]::new);
-    }
-
-    private static URL url(String place) {
-        try {
-            return Path.of(place).toUri().toURL();
-        } catch (MalformedURLException e) {
-            throw new AssertionError(e);
-        }
-    }
-
     @Test
     void aClientWithoutTlsLoadsNoClassOfTls() throws Exception {
-        try (Observed loader = new Observed(classPath())) {
+        try (Observed loader = new Observed(ClassPath.places(place -> true))) {
             Class<?> main = loader.loadClass(PlainClient.class.getName());
             main.getMethod("run", String.class).invoke(null, "127.0.0.1:1");
             assertEquals(List.of(), loader.loaded());

@@ -26,6 +26,8 @@ public abstract class VirtualTest {
     protected static final Duration TTL = Duration.ofSeconds(10);
     /** The node timeout of a ttl of ten seconds. */
     protected static final long NODE_TIMEOUT_MS = 50;
+    /** The delay of each request, and of each reply, of slow links. */
+    protected static final long LINK_NS = 100_000;
     /** One percent of two clock sample periods (2 s) and 100 ms. */
     protected static final long CLOCK_UNSEEN_MS = 22;
 
@@ -120,6 +122,23 @@ public abstract class VirtualTest {
     protected VirtualWorld.Client world(int nodeCount) {
         world = new VirtualWorld(nodeCount);
         return client();
+    }
+
+    /** Creates a world with slow links, whose client has measured them. */
+    protected VirtualWorld.Client slowWorld(int nodeCount) {
+        VirtualWorld.Client client = world(nodeCount);
+        eachNode(node -> node.delay(() -> LINK_NS));
+        world.runMs(1_100);
+        return client;
+    }
+
+    /** Releases, and returns the time until the waiter has the lock. */
+    protected long handoffUs(Lease holder, CompletableFuture<AcquireOutcome> waiting) {
+        long releasedNs = world.nowNs();
+        holder.releaseAsync();
+        world.await("handoff", 10_000, waiting::isDone);
+        acquired(waiting.join());
+        return (world.nowNs() - releasedNs) / 1_000;
     }
 
     /** Creates a world whose client uses scripts only. */

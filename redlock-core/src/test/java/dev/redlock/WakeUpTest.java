@@ -21,19 +21,10 @@ import org.junit.jupiter.api.Test;
 class WakeUpTest extends VirtualTest {
 
     private static final Duration WAIT = Duration.ofSeconds(60);
-    /** Delay of each request and of each reply. */
-    private static final long LINK_NS = 100_000;
     /** A push, an attempt at the doorkeeper and one at the other nodes. */
     private static final long WOKEN_US = 700;
     private static final long BACKSTOP_MS_MAX = 500;
     private static final String TICKETS = LockKey.counterName("orders") + ":tickets";
-
-    private VirtualWorld.Client slowLinks(int nodeCount) {
-        VirtualWorld.Client client = world(nodeCount);
-        eachNode(node -> node.delay(() -> LINK_NS));
-        world.runMs(1_100);
-        return client;
-    }
 
     private CompletableFuture<AcquireOutcome> waiter(VirtualWorld.Client client) {
         return acquireAsync(client, options().waitUpTo(WAIT));
@@ -62,18 +53,9 @@ class WakeUpTest extends VirtualTest {
         return node.redis().commandCount("acquire") + node.redis().commandCount("acquire_fenced");
     }
 
-    /** Releases, and returns the time until the waiter has the lock. */
-    private long handoffUs(Lease holder, CompletableFuture<AcquireOutcome> waiting) {
-        long releasedNs = world.nowNs();
-        holder.releaseAsync();
-        world.await("handoff", 10_000, waiting::isDone);
-        acquired(waiting.join());
-        return (world.nowNs() - releasedNs) / 1_000;
-    }
-
     @Test
     void aReleaseWakesTheWaiterOfAnotherClient() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
@@ -88,7 +70,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aReleaseWakesTheWaiterOfAFencedLock() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = acquired(acquire(client, options().fenced()));
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().fenced().waitUpTo(WAIT));
@@ -100,7 +82,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aWaiterSendsNothingWhileTheLockIsHeld() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         lease(client);
         waiter(other);
@@ -115,7 +97,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aRefusedWaiterAsksTheDoorkeeperAlone() {
-        VirtualWorld.Client client = slowLinks(5);
+        VirtualWorld.Client client = slowWorld(5);
         VirtualWorld.Client other = client();
         lease(client);
         int before = attempts();
@@ -128,7 +110,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void allClientsChooseTheSameDoorkeeper() {
-        slowLinks(5);
+        slowWorld(5);
         VirtualWorld.Client holder = client();
         lease(holder);
         int[] before = world.nodes().stream().mapToInt(WakeUpTest::acquireCount).toArray();
@@ -146,7 +128,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aRenewalCostsEachClientOneRefusedAttempt() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         Lease holder = lease(client);
         waiters(32);
         int before = attempts();
@@ -161,7 +143,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aReleaseLetsOneClientWinAndCostsTheOthersOneRefusalEach() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         Lease holder = lease(client);
         List<VirtualWorld.Client> waiting = waiters(32);
         int before = attempts();
@@ -179,7 +161,7 @@ class WakeUpTest extends VirtualTest {
     /** Links of different lengths: without tickets the client with the shortest one gets each lock. */
     @Test
     void grantsFollowTheOrderOfArrival() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         Lease holder = lease(client);
         List<Integer> order = new ArrayList<>();
         List<VirtualWorld.Client> clients = new ArrayList<>();
@@ -205,7 +187,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aClientThatHasGivenUpCostsItsTurnOnce() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         Lease holder = lease(client);
         acquireAsync(client(), options().waitUpTo(Duration.ofMillis(20)));
         world.runMs(10);
@@ -221,7 +203,7 @@ class WakeUpTest extends VirtualTest {
     /** A waiter in a late place whose budget ends before its turn tries once more. */
     @Test
     void aShortBudgetIsNotSpentOnTheTurnsOfOthers() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         Lease holder = lease(client);
         for (int i = 0; i < 20; i++) {
             acquireAsync(client(), options().waitUpTo(Duration.ofMillis(30)));
@@ -236,7 +218,7 @@ class WakeUpTest extends VirtualTest {
     /** The key of the tickets expires, is evicted or flushed: waiters compete as without tickets. */
     @Test
     void lostTicketsDelayNobody() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         Lease holder = lease(client);
         List<Integer> order = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
@@ -252,7 +234,7 @@ class WakeUpTest extends VirtualTest {
     /** Tickets order clients, so a node that cannot keep them costs the order and no attempt. */
     @Test
     void aForeignKeyInPlaceOfTheTicketsCostsTheOrderOnly() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         eachNode(node -> node.redis().set(TICKETS, "no number", -1));
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(client());
@@ -267,7 +249,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aDeadHolderIsReplacedAtTheEndOfItsTtl() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         // Servers notice the expiry of a key that nobody reads very late.
         eachNode(node -> node.redis().activeExpiry(() -> 60_000));
@@ -283,7 +265,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void manyWaitersReplaceADeadHolderAtTheEndOfItsTtl() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         eachNode(node -> node.redis().activeExpiry(() -> 60_000));
         lease(client);
         long keyEndMs = nowMs() + node(0).redis().pttl("orders");
@@ -297,7 +279,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aWaiterOfAPausedDoorkeeperIsWokenByTheOthers() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
@@ -311,7 +293,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aDoorkeeperThatCrashesBeforeOthersAreRegisteredCostsABackoff() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
@@ -336,7 +318,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void lostPushesDelayTheWaiterByTheBackstopAtMost() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
@@ -350,7 +332,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aRetryPolicyWithLongDelaysLimitsTheAttemptsAndNotTheWakeUps() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = acquireAsync(other, options().waitUpTo(WAIT)
@@ -410,7 +392,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aWaiterOfALocalLeaseIsNotWokenByItsRenewals() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         CompletableFuture<AcquireOutcome> first = waiter(client);
         CompletableFuture<AcquireOutcome> second = waiter(client);
         world.runMs(10);
@@ -427,7 +409,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void flushedNodesWakeEveryWaiterInSomeTime() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
@@ -442,7 +424,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aFullTrackingTableIsNoReasonToWaitLonger() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         eachNode(node -> node.redis().trackedKeysMax(1));
         List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
@@ -459,7 +441,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void resourcesBeyondTheLimitArePolled() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client(context().wakeUpKeysMax(2));
         List<Lease> holders = new ArrayList<>();
         List<CompletableFuture<AcquireOutcome>> waiting = new ArrayList<>();
@@ -488,7 +470,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aDoorkeeperWithAnotherKeyDoesNotHideARelease() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
@@ -501,7 +483,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aDoorkeeperThatRefusesAndPushesForEverStarvesNobody() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Lease holder = lease(client);
         CompletableFuture<AcquireOutcome> waiting = waiter(other);
@@ -538,7 +520,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aNodeThatForbidsTheRegistrationLaterIsPolledFromThenOn() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         eachNode(node -> node.redis().failNext("CLIENT CACHING", "NOPERM no permissions", Integer.MAX_VALUE));
         Lease holder = lease(client);
@@ -551,7 +533,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aCallerThatComesBackAtOnceLetsOtherClientsIn() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         int[] served = new int[2];
         cycle(client, served, 0);
@@ -567,7 +549,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void theDoorkeeperGetsAReleaseLast() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         VirtualWorld.Client other = client();
         Set<Integer> doorkeepers = new HashSet<>();
         for (int i = 0; i < 8; i++) {
@@ -606,7 +588,7 @@ class WakeUpTest extends VirtualTest {
 
     @Test
     void aShortBudgetIsNotSpentOnAPause() {
-        VirtualWorld.Client client = slowLinks(3);
+        VirtualWorld.Client client = slowWorld(3);
         AcquireOptions shortOnes = options().waitUpTo(Duration.ofMillis(1));
         long endNs = world.nowNs() + 300_000_000;
         while (world.nowNs() < endNs) {

@@ -215,7 +215,6 @@ final class Shutdown {
     private void end() {
         if (!isClosed) {
             conductor.fanOut().close();
-            conductor.closeTimers();
             isClosed = true;
             Future<?> watched = loopEndSentinel;
             loopEndSentinel = null;
@@ -223,6 +222,7 @@ final class Shutdown {
                 watched.cancel(false);
             }
             report.complete(newReport());
+            conductor.closeTimers();
         }
     }
 

@@ -64,14 +64,13 @@ public final class LoopTimers {
     private int idleTickCount;
 
     /**
-     * The task of the alarm. The event loop refers to it until its time, perhaps for seconds after the end of the
-     * timers.
+     * The task of the alarm. The event loop keeps it until it is due, perhaps for seconds after the timers have closed.
      *
      * @threading event-loop-confined
      */
     private static final class Alarm implements Runnable {
 
-        /** Null after the end. */
+        /** Null after the close. */
         private LoopTimers timers;
 
         Alarm(LoopTimers timers) {
@@ -166,7 +165,7 @@ public final class LoopTimers {
         }
     }
 
-    /** Ends the alarm and the tick, so that the event loop does not refer to the timers any more. No timer fires. */
+    /** Ends the alarm and the tick: no timer fires any more, and the event loop does not keep the timers in memory. */
     public void close() {
         alarm.timers = null;
         endTick();

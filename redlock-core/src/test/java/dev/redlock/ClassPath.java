@@ -1,0 +1,31 @@
+package dev.redlock;
+
+import java.io.File;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.function.Predicate;
+
+/** The class path of the tests, for a class loader that finds a part of it. */
+final class ClassPath {
+
+    private ClassPath() {
+    }
+
+    /** @return the folders and jars that a condition accepts */
+    static URL[] places(Predicate<String> condition) {
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .filter(condition)
+                .map(ClassPath::url)
+                .toArray(URL[]::new);
+    }
+
+    private static URL url(String place) {
+        try {
+            return Path.of(place).toUri().toURL();
+        } catch (MalformedURLException e) {
+            throw new AssertionError(e);
+        }
+    }
+}
