@@ -92,6 +92,9 @@ class BackPressureTest {
                     .clockSampleMs(0)
                     .nodeBackPressure(65_536, UNSENT_BYTES_MAX));
             try {
+                // On a busy machine, the handshakes of TLS may take longer than connect() waits.
+                Await.until("each node is ready",
+                        () -> redlock.nodes().stream().allMatch(node -> node.state() == NodeState.READY));
                 cycle(0);
                 Await.until("it grants", () -> redlock.nodes().get(0).grantedCount() > 0);
                 nodes.node(0).pause();
