@@ -488,6 +488,26 @@ class UnexpectedFailureTest extends VirtualTest {
         });
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void aReleaseThatThrowsEndsTheExtensionInProgress(Caller how) throws InterruptedException {
+        caller = how;
+        Set<ReleaseOutcome> thrownOutcomes = EnumSet.noneOf(ReleaseOutcome.class);
+        atEachRead(() -> {
+            Lease lease = acquired(acquire(client, WAITING));
+            eachNode(node -> node.delay(() -> 10_000_000));
+            List<ExtendOutcome> extended = new ArrayList<>();
+            lease.extend(9_000, (ended, outcome) -> extended.add(outcome));
+            world.runMs(1);
+            assertOutcome(releaseOnce(lease), ReleaseOutcome.RELEASED, thrownOutcomes);
+            assertEquals(List.of(ExtendOutcome.NOT_HELD), extended, name());
+            eachNode(node -> node.delay(() -> 0));
+            world.runMs(10_000);
+            assertReusable(lease);
+        });
+        assertTrue(thrownOutcomes.contains(ReleaseOutcome.UNKNOWN), thrownOutcomes::toString);
+    }
+
     /** Its extension ends with it, and the keys stay until their ttl at most. */
     @ParameterizedTest
     @EnumSource
@@ -562,8 +582,8 @@ class UnexpectedFailureTest extends VirtualTest {
     }
 
     /**
-     * The next waiter is the head of the queue already. Such a release may end without a handoff, so the end of the
-     * lease starts the waiter.
+     * The next waiter is the head of the queue already. A release that throws before it is sent still hands off. If the
+     * handoff throws, the end of the lease starts the waiter.
      */
     @Test
     void aReleaseThatThrowsDelaysTheNextWaiterUntilTheEndOfTheLeaseAtMost() throws InterruptedException {
@@ -585,6 +605,7 @@ class UnexpectedFailureTest extends VirtualTest {
         long longestMs = Collections.max(waitsMs);
         assertTrue(longestMs >= validityMs(TTL.toMillis()), () -> "a release without a handoff: " + waitsMs);
         assertTrue(longestMs <= TTL.toMillis() + 100, () -> "when the keys have expired: " + waitsMs);
+        assertTrue(waitsMs.get(0) < 1_000, () -> "the first read precedes the sends: " + waitsMs);
     }
 
     // ---- the flight recorder ----------------------------------------------------------------------------------------

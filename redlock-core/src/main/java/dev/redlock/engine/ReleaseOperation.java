@@ -56,11 +56,14 @@ final class ReleaseOperation {
         conductor.scheduler().queues().passStreak(key, claim.streak);
         conductor.keeper().untrack(lease);
         lease.markReleasing();
-        start(claim);
-        if (lease.isExtensionAccepted()) {
-            lease.completeExtend(ExtendOutcome.NOT_HELD);
+        try {
+            start(claim);
+        } finally {
+            if (lease.isExtensionAccepted()) {
+                lease.completeExtend(ExtendOutcome.NOT_HELD);
+            }
+            conductor.scheduler().queues().handOff(key, lockedKey);
         }
-        conductor.scheduler().queues().handOff(key, lockedKey);
     }
 
     /** Ends a held lease whose release threw before its round: the keys expire with their ttl. */

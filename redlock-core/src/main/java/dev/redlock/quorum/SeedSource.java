@@ -37,7 +37,13 @@ public interface SeedSource {
         }
     }
 
-    private static SeedSource ofDefault(SecureRandom random) {
+    /**
+     * A generator of the JDK.
+     *
+     * @param random the generator
+     * @return the source, which reseeds it before each draw if possible
+     */
+    static SeedSource ofDefault(SecureRandom random) {
         return bytes -> {
             try {
                 random.reseed();

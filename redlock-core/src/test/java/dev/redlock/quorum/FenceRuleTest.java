@@ -144,6 +144,23 @@ class FenceRuleTest {
     }
 
     @Test
+    void aValueAtTheLimitStaysWhileAHigherOneIsLeftOut() {
+        FenceRule rule = new FenceRule(Majority.of(3));
+        rule.onGrant(0, 7);
+        rule.onGrant(1, 50_000);
+        rule.onGrant(2, 900_000);
+        assertEquals(0b100, rule.dropOutOfRange(50_000));
+        assertEquals(50_000, rule.highest());
+    }
+
+    /** Two of three clocks have reached it: at least one of them is right. */
+    @Test
+    void theClockLimitIsThatOfTheClockThatEnoughNodesHaveReached() {
+        long[] wallUs = {500_000, 1_800_000_000_000_000L, 1_000_000};
+        assertEquals(FenceRule.clockLimit(1_000_000), FenceRule.clockLimit(Majority.of(3), wallUs));
+    }
+
+    @Test
     void aLateValueRemainsTheHighest() {
         FenceRule rule = new FenceRule(Majority.of(3));
         rule.onGrant(0, 5);

@@ -47,6 +47,34 @@ class MajorityTest {
         }
     }
 
+    /** A minority of each list may be wrong. Each value is given to some nodes, and only some of the nodes count. */
+    @ParameterizedTest
+    @CsvSource({"7, 0", "15, 0", "31, 0", "7, 25", "7, 31", "31, 7", "3, 12"})
+    void aNumberIsSupportedByMoreNodesThanMayBeWrongInOneOfTheLists(long first, long second) {
+        Majority majority = second == 0 ? Majority.of(Long.bitCount(first)) : Majority.ofBoth(first, second);
+        int nodeCount = majority.nodeCount();
+        for (long mask = 0; mask < 1L << nodeCount; mask++) {
+            for (long reaching = 0; reaching < 1L << nodeCount; reaching++) {
+                long[] values = new long[nodeCount];
+                for (int i = 0; i < nodeCount; i++) {
+                    values[i] = (reaching & 1L << i) != 0 ? 9 : 1;
+                }
+                long lowest = isSupported(first, second, mask) ? 1 : 0;
+                long expected = isSupported(first, second, mask & reaching) ? 9 : lowest;
+                assertEquals(expected, majority.supported(values, mask), mask + " and " + reaching);
+            }
+        }
+    }
+
+    private static boolean isSupported(long first, long second, long nodes) {
+        return isSupported(first, nodes) || second != 0 && isSupported(second, nodes);
+    }
+
+    /** The other nodes of the list are too few for a majority. */
+    private static boolean isSupported(long list, long nodes) {
+        return !isMajority(list, list & ~nodes);
+    }
+
     @Test
     void rejectsListsWithoutNumbers() {
         assertThrows(IllegalArgumentException.class, () -> Majority.ofBoth(0, 3));

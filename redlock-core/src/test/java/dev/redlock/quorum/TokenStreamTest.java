@@ -267,6 +267,37 @@ class TokenStreamTest {
         assertFalse(Arrays.equals(new byte[32], one));
     }
 
+    /** Where the operating system has no source that does not block. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aGeneratorOfTheJdkIsReseededBeforeEachDrawIfItCanBe(boolean isReseedable) {
+        List<String> calls = new ArrayList<>();
+        SecureRandom random = new SecureRandom() {
+            private static final long serialVersionUID = 1;
+
+            @Override
+            public void reseed() {
+                calls.add("reseed");
+                if (!isReseedable) {
+                    throw new UnsupportedOperationException();
+                }
+            }
+
+            @Override
+            public void nextBytes(byte[] bytes) {
+                calls.add("draw");
+                Arrays.fill(bytes, (byte) 7);
+            }
+        };
+        SeedSource source = SeedSource.ofDefault(random);
+        for (int i = 0; i < 2; i++) {
+            byte[] bytes = new byte[2];
+            source.fill(bytes);
+            assertArrayEquals(new byte[]{7, 7}, bytes);
+        }
+        assertEquals(List.of("reseed", "draw", "reseed", "draw"), calls);
+    }
+
     @Test
     void allocatesNothing() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();

@@ -55,6 +55,15 @@ class TokenTest {
     }
 
     @Test
+    void aTokenTakesTheBytesOfAnotherAndStaysIndependent() {
+        Token source = token(1, 2, 3);
+        Token token = token(7, 8, 9);
+        token.set(source);
+        source.set(4, 5, 6);
+        assertEquals(token(1, 2, 3), token);
+    }
+
+    @Test
     void aCopyKeepsTheLabel() {
         byte[] label = Token.labelOf("orders-1");
         Token token = new Token(label);
