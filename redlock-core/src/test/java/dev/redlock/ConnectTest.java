@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.List;
@@ -18,9 +19,9 @@ class ConnectTest extends VirtualTest {
 
     private VirtualWorld.Client client;
 
-    /** Creates a client that connects at once, in a thread of its own. The loop runs when virtual time does. */
+    /** Connects a new client in a thread of its own. The loop runs when virtual time does. */
     private BlockedCall<Boolean> connect(RedlockContext context) {
-        client = world.newClient("client", context, 7);
+        client = world.newUnconnectedClient("client", context, 7, null);
         return new BlockedCall<>(() -> {
             client.engine().engine().lockEngine().connect();
             return Thread.interrupted();
@@ -43,6 +44,19 @@ class ConnectTest extends VirtualTest {
         BlockedCall<Boolean> connecting = connect(patient()).awaitBlocked(Thread.State.TIMED_WAITING);
         world.runMs(10);
         assertFalse(connecting.result(), "not interrupted");
+    }
+
+    /** Its only node is ready before the map arrives, and has no change of state afterwards. */
+    @Test
+    void connectToAClusterOfOneMasterReturnsWithItsMap() throws InterruptedException {
+        world = new VirtualWorld(1);
+        new FakeCluster().add(node(0).redis(), "node-0", 1).own(0, 16_383);
+        BlockedCall<Boolean> connecting = connect(
+                new RedlockContext().nodes("redis-cluster://node-0:1").connectTimeoutMs(60_000))
+                .awaitBlocked(Thread.State.TIMED_WAITING);
+        world.runMs(10);
+        assertFalse(connecting.result(), "not interrupted");
+        assertTrue(get(client.redlock().acquireAsync("orders", options())).isAcquired());
     }
 
     @Test

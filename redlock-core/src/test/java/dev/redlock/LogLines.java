@@ -14,10 +14,13 @@ final class LogLines extends Handler implements AutoCloseable {
     private static final Logger LOG = Logger.getLogger("dev.redlock");
 
     private final SimpleFormatter formatter = new SimpleFormatter();
-    private final List<String> lines = new CopyOnWriteArrayList<>();
-    private final List<Level> levels = new CopyOnWriteArrayList<>();
+    /** One list, because several threads may log at the same time. */
+    private final List<Line> lines = new CopyOnWriteArrayList<>();
     private final Level levelBefore = LOG.getLevel();
     private final boolean wasOnConsole = LOG.getUseParentHandlers();
+
+    private record Line(Level level, String text) {
+    }
 
     LogLines() {
         this(Level.INFO);
@@ -31,18 +34,20 @@ final class LogLines extends Handler implements AutoCloseable {
 
     /** @return lines so far that contain a text, oldest first */
     List<String> with(String text) {
-        return lines.stream().filter(line -> line.contains(text)).toList();
+        return lines.stream().map(Line::text).filter(line -> line.contains(text)).toList();
     }
 
     /** @return lines so far of a level that contain a text, oldest first */
     List<String> with(Level level, String text) {
-        return with(text).stream().filter(line -> levels.get(lines.indexOf(line)) == level).toList();
+        return lines.stream()
+                .filter(line -> line.level() == level && line.text().contains(text))
+                .map(Line::text)
+                .toList();
     }
 
     @Override
     public void publish(LogRecord record) {
-        levels.add(record.getLevel());
-        lines.add(formatter.formatMessage(record));
+        lines.add(new Line(record.getLevel(), formatter.formatMessage(record)));
     }
 
     @Override

@@ -144,13 +144,16 @@ class FenceRuleTest {
     }
 
     @Test
-    void aValueAtTheLimitStaysWhileAHigherOneIsLeftOut() {
+    void aValueAtTheLeadOverAMajorityStays() {
         FenceRule rule = new FenceRule(Majority.of(3));
         rule.onGrant(0, 7);
-        rule.onGrant(1, 50_000);
-        rule.onGrant(2, 900_000);
-        assertEquals(0b100, rule.dropOutOfRange(50_000));
-        assertEquals(50_000, rule.highest());
+        rule.onGrant(1, 7);
+        rule.onGrant(2, 7 + 1_024);
+        assertEquals(0, rule.dropOutOfRange(50));
+        assertEquals(7 + 1_024, rule.highest());
+        rule.onGrant(2, 7 + 1_025);
+        assertEquals(0b100, rule.dropOutOfRange(50));
+        assertEquals(7, rule.highest());
     }
 
     /** Two of three clocks have reached it: at least one of them is right. */

@@ -307,9 +307,15 @@ public final class VirtualWorld implements Timeline {
     /** As above, with an allocator; null for the memory that a test may use up. */
     public Client newClient(String name, RedlockContext context, long seed,
             ByteBufAllocator allocator) {
+        Client client = newUnconnectedClient(name, context, seed, allocator);
+        client.engine().open();
+        return client;
+    }
+
+    /** Creates a client process that connects when a test says so. */
+    public Client newUnconnectedClient(String name, RedlockContext context, long seed, ByteBufAllocator allocator) {
         Client client = new Client(name, context, seed, allocator);
         clients.add(client);
-        client.engine().open();
         return client;
     }
 
