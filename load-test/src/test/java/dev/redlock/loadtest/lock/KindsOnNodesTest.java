@@ -31,7 +31,10 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The waits and the cost of each kind of lock on real nodes. It prints the figures of the page on kinds of lock. */
+/**
+ * The waits and the commands of each kind of lock on real nodes. With {@code -Dkinds.cycles=2000} it prints the figures
+ * of the page on kinds of lock.
+ */
 @Timeout(180)
 class KindsOnNodesTest {
 
@@ -40,8 +43,8 @@ class KindsOnNodesTest {
     private static final int PHILOSOPHERS = 64;
     private static final int FORKS = 16;
     private static final int MEALS = Integer.getInteger("kinds.meals", 10);
-    private static final int CYCLES = Integer.getInteger("kinds.cycles", 2_000);
-    private static final int REFUSALS = CYCLES / 4;
+    private static final int CYCLES = Integer.getInteger("kinds.cycles", 200);
+    private static final int REFUSALS = 500;
     private static final int OUTSTANDING = 64;
 
     private static RedisNodes nodes() {
