@@ -756,7 +756,7 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets the commands that locks use: scripts, or cheaper commands where a node has them.
+     * Sets the commands that locks use: scripts, or cheaper commands if a node has them.
      *
      * @param mode default {@link CommandMode#AUTO}
      * @return this

@@ -23,7 +23,7 @@ final class WaitQueue extends Keyed {
     boolean isHeldLocally;
     /** The pushes of the slots of its semaphore reach it. */
     boolean hasSlotEntries;
-    /** What is known about the slots of its semaphore; null for another kind, and before the first attempt. */
+    /** Facts about the slots of its semaphore; null for another kind, and before the first attempt. */
     SlotHints hints;
     private PendingAcquire head;
     private PendingAcquire tail;

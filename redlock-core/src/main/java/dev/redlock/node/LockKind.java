@@ -11,7 +11,7 @@ public enum LockKind {
     PLAIN(""),
     /** Several keys with one token: a node takes all or none. */
     SET("_set"),
-    /** One key with an entry for each reader, which expires by itself. */
+    /** One key with an entry for each reader, which has its own expiry. */
     READ("_read"),
     /** The key of a plain lock, which readers exclude too. A waiting writer keeps new readers away. */
     WRITE("_write"),

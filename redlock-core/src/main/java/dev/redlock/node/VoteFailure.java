@@ -92,7 +92,7 @@ public enum VoteFailure {
         return VALUES[ordinal];
     }
 
-    /** Whether a cluster that moves or repairs a slot ends the error by itself. */
+    /** Whether a cluster that moves or repairs a slot ends the error without help. */
     boolean isOfSlot() {
         return this == MOVED || this == ASK || this == TRYAGAIN || this == CLUSTERDOWN;
     }

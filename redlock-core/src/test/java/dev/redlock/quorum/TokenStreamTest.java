@@ -279,7 +279,7 @@ class TokenStreamTest {
             public void reseed() {
                 calls.add("reseed");
                 if (!isReseedable) {
-                    throw new UnsupportedOperationException();
+                    throw new UnsupportedOperationException("this generator has no seed");
                 }
             }
 

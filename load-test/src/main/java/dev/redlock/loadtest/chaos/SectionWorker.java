@@ -214,7 +214,7 @@ final class SectionWorker implements Runnable {
         write(SectionRecord.Kind.LEAVE, resources, section, sectionEndNs, 0, fence);
     }
 
-    /** The second use may come after the validity: then the register rejects the write of a holder who is late. */
+    /** The second use may come after the validity: then the register rejects the write of a late holder. */
     private void useRegisters(int[] resources, SectionRecord.Kind start, long fence) throws IOException {
         if (fence > 0) {
             history.writeRegisters(resources);

@@ -77,7 +77,7 @@ final class EtcdLease implements StreamObserver<LeaseKeepAliveResponse>, AutoClo
         try {
             leases.revoke(id).get(REVOKE_LIMIT_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException e) {
-            // It expires by itself.
+            // The server ends it after its time to live.
             isAlive = false;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

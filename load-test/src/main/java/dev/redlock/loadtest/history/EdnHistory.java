@@ -37,7 +37,7 @@ final class EdnHistory {
     }
 
     /**
-     * A lease, and what is known of its end.
+     * A lease, and its end as far as it is known.
      *
      * @threading caller-confined
      */

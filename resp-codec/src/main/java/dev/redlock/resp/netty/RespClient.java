@@ -31,7 +31,7 @@ import java.util.function.Consumer;
  * A plain pipelined client of one connection, for any command: handshakes, tools, scripts, transactions. Replies come
  * back in the order of requests; pushes go to a listener. Every error that the server sends is a value
  * ({@link RespValue#isError()}); a future fails only when the connection does, and then it is unknown whether the
- * server did what was asked.
+ * server executed the command.
  * <p>
  * Commands given in one turn of the event loop leave with one flush. Nothing here connects again, repeats a command or
  * times out: use {@link CompletableFuture#orTimeout} and close.
