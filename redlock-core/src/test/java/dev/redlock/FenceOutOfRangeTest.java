@@ -334,6 +334,24 @@ class FenceOutOfRangeTest extends VirtualTest {
         }
     }
 
+    /** It connects while most nodes are down, so it knows too few clocks to find any counter wrong. */
+    @Test
+    void aClientThatKnowsTooFewClocksReportsNoCounter() {
+        world = new VirtualWorld(5);
+        for (int i = 2; i < 5; i++) {
+            node(i).pause();
+        }
+        client = client();
+        try (LogLines log = new LogLines()) {
+            AcquireOutcome outcome = acquire(client, fenced());
+            assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind(), outcome::toString);
+            world.runMs(200);
+            assertEquals(seed(), counter(0), "the node has granted");
+            assertEquals(List.of(), log.with("out of range"));
+        }
+        assertEquals(0, keyCount(), "rolled back");
+    }
+
     /** A log handler that throws must not keep an attempt from ending. */
     @Test
     void aLogHandlerThatThrowsChangesNothing() {

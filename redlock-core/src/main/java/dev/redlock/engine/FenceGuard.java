@@ -51,8 +51,15 @@ final class FenceGuard {
         }
     }
 
-    /** Logs at most once a minute for each node: every grant repeats the counter. */
+    /**
+     * Logs at most once a minute for each node: every grant repeats the counter. Logs nothing while the clocks of too few
+     * nodes are known, as after a start during an outage: then every counter is left out, and none is known to be wrong.
+     */
     void log(Claim claim, int nodeIndex, long value) {
+        long limit = clockLimit();
+        if (limit == 0) {
+            return;
+        }
         long nowNs = conductor.nowNs();
         long bit = 1L << nodeIndex;
         if ((loggedMask & bit) != 0 && nowNs - loggedNs[nodeIndex] < LOG_PERIOD_NS) {
@@ -63,7 +70,7 @@ final class FenceGuard {
         NodeView node = conductor.node(nodeIndex, claim).view();
         Log.log(System.Logger.Level.WARNING, "node " + nodeIndex + " (" + node.address()
                 + ") granted a fenced lock with its counter at " + value + ", which is out of range: the clocks of the"
-                + " nodes allow " + clockLimit() + ", and too few other nodes have reached it. The grant does not"
+                + " nodes allow " + limit + ", and too few other nodes have reached it. The grant does not"
                 + " count; if no other counter is as high, delete the counter on this node");
     }
 }
