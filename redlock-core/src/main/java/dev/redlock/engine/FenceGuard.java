@@ -52,8 +52,9 @@ final class FenceGuard {
     }
 
     /**
-     * Logs at most once a minute for each node: every grant repeats the counter. Logs nothing while the clocks of too few
-     * nodes are known, as after a start during an outage: then every counter is left out, and none is known to be wrong.
+     * Logs at most once a minute for each node: every grant repeats the counter. Logs nothing while the clocks of too
+     * few nodes are known, as after a start during an outage: then every counter is left out, and none is known to be
+     * wrong.
      */
     void log(Claim claim, int nodeIndex, long value) {
         long limit = clockLimit();
