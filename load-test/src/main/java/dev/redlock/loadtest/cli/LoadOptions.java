@@ -8,6 +8,7 @@ import dev.redlock.loadtest.rig.LoadPlan;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
@@ -47,7 +48,8 @@ public final class LoadOptions {
     private Duration warmup;
 
     @Option(names = "--jvm-warmup", paramLabel = "TIME", converter = DurationConverter.class,
-            description = "Unrecorded load of each driver at the start, for the compiler (default: ${DEFAULT-VALUE}).")
+            description = "Unrecorded load of each driver at the start, for the compiler: every number of cycles in "
+                    + "flight for an equal part of this time (default: ${DEFAULT-VALUE}).")
     private Duration jvmWarmup;
 
     @Option(names = "--keys", paramLabel = "COUNT",
@@ -168,10 +170,23 @@ public final class LoadOptions {
                 .waitUpTo(wait, driver.options().contains(DriverOption.WAIT) && !wait.isZero());
     }
 
-    /** Load that is not recorded. */
-    public LoadPlan warmUpPlan(boolean isFenced) {
-        int most = outstandingMax();
-        return LoadPlan.closed(Math.min(most, OPEN_OUTSTANDING)).fenced(isFenced).duration(jvmWarmup).ttl(ttl);
+    /**
+     * Load that is not recorded: in a closed loop each number of cycles in flight for an equal part of the time. The
+     * largest number comes first. It compiles the most code; with fewer cycles in flight other branches are taken, and
+     * the JVM compiles some of that code again.
+     */
+    public List<LoadPlan> warmUpPlans(boolean isFenced) {
+        List<Integer> loads = rates.isEmpty()
+                ? outstanding.stream()
+                        .map(k -> Math.min(k, OPEN_OUTSTANDING))
+                        .distinct()
+                        .sorted(Comparator.reverseOrder())
+                        .toList()
+                : List.of(Math.min(outstandingMax(), OPEN_OUTSTANDING));
+        Duration part = jvmWarmup.dividedBy(loads.size());
+        return loads.stream()
+                .map(k -> LoadPlan.closed(k).fenced(isFenced).duration(part).ttl(ttl))
+                .toList();
     }
 
     /** Load on the same resources as in the measurement that is not recorded; a lock is held for no time. */

@@ -101,7 +101,9 @@ public final class CompareDriverCommand implements Callable<Integer> {
 
     private SeriesResult run(LockDriver driver, Clients clients, DriverTask task) throws InterruptedException {
         if (task.kind() == DriverTask.Kind.WARM_UP) {
-            run(loadOptions.warmUpPlan(clientOptions.isFenced()), clients, task, IntervalLog.NONE);
+            for (LoadPlan plan : loadOptions.warmUpPlans(clientOptions.isFenced())) {
+                run(plan, clients, task, IntervalLog.NONE);
+            }
             return null;
         }
         if (task.kind() == DriverTask.Kind.EXCLUSION_CHECK) {

@@ -162,15 +162,16 @@ public final class Lab implements AutoCloseable {
 
     /** Runs unrecorded load on every driver, so that the compiler is done before the measurement. */
     void warmUp() throws IOException, InterruptedException {
-        warmUp(1, driver -> loadOptions.warmUpPlan(clientOptions.isFenced()));
+        warmUp(1, driver -> loadOptions.warmUpPlans(clientOptions.isFenced()));
     }
 
     /** The same with clients that contend. Otherwise the code of waiting would be interpreted while it is measured. */
     void warmUpContended() throws IOException, InterruptedException {
-        warmUp(clientOptions.clients(), driver -> loadOptions.contendedWarmUpPlan(driver, clientOptions.isFenced()));
+        warmUp(clientOptions.clients(),
+                driver -> List.of(loadOptions.contendedWarmUpPlan(driver, clientOptions.isFenced())));
     }
 
-    private void warmUp(int clientCount, Function<LockDriver, LoadPlan> plans)
+    private void warmUp(int clientCount, Function<LockDriver, List<LoadPlan>> plans)
             throws IOException, InterruptedException {
         if (loadOptions.jvmWarmup().isZero()) {
             return;
@@ -179,7 +180,9 @@ public final class Lab implements AutoCloseable {
         for (LockDriver driver : clientOptions.drivers()) {
             progress.onPhase("warming up " + driver.name() + " on " + nodeCount + " nodes");
             try (Clients clients = open(driver, nodeCount, clientCount)) {
-                run(plans.apply(driver), clients, IntervalLog.NONE, SeriesWatch.NONE);
+                for (LoadPlan plan : plans.apply(driver)) {
+                    run(plan, clients, IntervalLog.NONE, SeriesWatch.NONE);
+                }
             }
         }
     }
