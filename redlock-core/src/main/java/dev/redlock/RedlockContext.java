@@ -813,8 +813,9 @@ public final class RedlockContext {
     }
 
     /**
-     * Sets the receiver of the reports about lost leases and slow acquisitions. A report is a text with the events of
-     * the lock. Each event loop makes at most one report per second; a report has the number of those left out.
+     * Sets the receiver of the reports about lost leases and slow acquisitions. A report is a text with up to 40 events
+     * of the lock and of the nodes. Each event loop makes at most one report per second; a report has the number of
+     * those left out.
      *
      * @param listener called on the event loop, so it must not block; default: the log, at level WARNING
      * @return this

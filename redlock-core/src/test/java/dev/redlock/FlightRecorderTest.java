@@ -417,6 +417,39 @@ class FlightRecorderTest extends VirtualTest {
         }
     }
 
+    /** Many attempts of others, and a node that comes and goes, hide neither the lease nor the nodes. */
+    @Test
+    void aReportHasAtMostFortyLinesOfEvents() {
+        world = new VirtualWorld(3);
+        VirtualWorld.Client client = slowLinks(
+                context().flightRecordListener(reports::add).flightRecorderEvents(1 << 14));
+        world.runMs(3_000);
+        for (int i = 0; i < 30; i++) {
+            node(2).crash();
+            world.runMs(500);
+            node(2).restart(true);
+            world.runMs(500);
+        }
+        Lease lease = lease(client);
+        for (int i = 0; i < 300; i++) {
+            acquire(client, options());
+        }
+        eachNode(node -> node.redis().clockJump(3_600_000));
+        world.runMs(2_000);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertEquals(1, reports.size(), reports::toString);
+        List<String> lines = reports.get(0).lines().toList();
+        assertEquals(2 + 40, lines.size(), reports.get(0));
+        assertTrue(lines.get(1)
+                .matches("40 of the \\d{4} recorded events of this lock and of the nodes; "
+                        + "Redlock.flightRecord\\(\\) returns all"),
+                lines.get(1));
+        assertOrder(lines, "orders #1  attempt, asks", "orders #1  node-1:1 granted after 0.200 ms",
+                "orders #1  acquired after 0.200 ms", "is no holder any more", "orders #1  the lease is LOST after");
+        assertTrue(lines.stream().filter(line -> line.contains("  node-") && line.contains(" -> ")).count() >= 8,
+                reports.get(0));
+    }
+
     /** The state is complete before the listener runs, so it may throw and use the client. */
     @Test
     void aHostileListenerHarmsNothing() {

@@ -8,11 +8,13 @@ import dev.redlock.ReleaseOutcome;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.resp.SafeText;
 import dev.redlock.telemetry.FlightRing;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntPredicate;
 
 /**
  * Writes the events of a flight recorder as text for people: one line for each event, oldest first. A line has the time
@@ -23,6 +25,10 @@ import java.util.Set;
 final class FlightRecord {
 
     private static final int PROBLEM_LENGTH_MAX = 200;
+    /** A report is one log message for people; the whole record may have thousands of lines. */
+    private static final int REPORT_LINES_MAX = 40;
+    private static final int OWN_LINES_MAX = 24;
+    private static final int NODE_LINES_MAX = 8;
 
     private final FlightRing.Copy events;
     private final String[] addresses;
@@ -53,36 +59,81 @@ final class FlightRecord {
                 .append(events.overwrittenCount())
                 .append(" earlier ones overwritten; times are before now\n");
         for (int i = 0; i < events.length(); i++) {
+            addStart(i);
             append(out, i);
         }
     }
 
-    /** Appends the events of one lock, and those of the nodes. */
-    void appendTo(StringBuilder out, LockKey key) {
+    /**
+     * Appends the lines of a report, at most {@value #REPORT_LINES_MAX}: newest events of one lock and of the nodes.
+     *
+     * @param number the attempt that the report is about, whose events come before those of others; 0 for none
+     */
+    void appendReport(StringBuilder out, LockKey key, int number) {
+        BitSet related = related(key);
+        BitSet chosen = related;
+        int relatedCount = related.cardinality();
+        if (relatedCount > REPORT_LINES_MAX) {
+            chosen = new BitSet();
+            choose(chosen, related, OWN_LINES_MAX, index -> number != 0 && events.number(index) == number);
+            choose(chosen, related, chosen.cardinality() + NODE_LINES_MAX, this::isOfNode);
+            choose(chosen, related, REPORT_LINES_MAX, index -> true);
+            out.append(REPORT_LINES_MAX)
+                    .append(" of the ")
+                    .append(relatedCount)
+                    .append(" recorded events of this lock and of the nodes; Redlock.flightRecord() returns all\n");
+        }
+        for (int i = 0; i < events.length(); i++) {
+            addStart(i);
+            if (chosen.get(i)) {
+                append(out, i);
+            }
+        }
+    }
+
+    private BitSet related(LockKey key) {
         Set<Integer> attempts = new HashSet<>();
         keys.forEach((number, owner) -> {
             if (key.includes(owner)) {
                 attempts.add(number);
             }
         });
+        BitSet related = new BitSet();
         for (int i = 0; i < events.length(); i++) {
-            boolean isOfNode = FlightEvent.of(events.kind(i)) == FlightEvent.NODE_STATE;
             boolean isOfLock = events.subject(i) instanceof LockKey owner && key.includes(owner);
-            if (isOfNode || isOfLock || attempts.contains(events.number(i))) {
-                append(out, i);
+            related.set(i, isOfNode(i) || isOfLock || attempts.contains(events.number(i)));
+        }
+        return related;
+    }
+
+    private boolean isOfNode(int index) {
+        return FlightEvent.of(events.kind(index)) == FlightEvent.NODE_STATE;
+    }
+
+    /** Adds the newest events of a kind until there are enough. */
+    private static void choose(BitSet chosen, BitSet from, int count, IntPredicate isOfKind) {
+        int missing = count - chosen.cardinality();
+        for (int i = from.length() - 1; i >= 0 && missing > 0; i = from.previousSetBit(i - 1)) {
+            if (!chosen.get(i) && isOfKind.test(i)) {
+                chosen.set(i);
+                missing--;
             }
+        }
+    }
+
+    /** Later lines show the time since the start, also if the start itself is left out. */
+    private void addStart(int index) {
+        FlightEvent kind = FlightEvent.of(events.kind(index));
+        if (kind == FlightEvent.ATTEMPT) {
+            startsNs.put(events.number(index), events.timeNs(index));
+        } else if (kind == FlightEvent.RELEASE) {
+            releasesNs.put(events.number(index), events.timeNs(index));
         }
     }
 
     private void append(StringBuilder out, int index) {
         FlightEvent kind = FlightEvent.of(events.kind(index));
-        int number = events.number(index);
         long timeNs = events.timeNs(index);
-        if (kind == FlightEvent.ATTEMPT) {
-            startsNs.put(number, timeNs);
-        } else if (kind == FlightEvent.RELEASE) {
-            releasesNs.put(number, timeNs);
-        }
         out.append(String.format(Locale.ROOT, "%12.3f ms  ", (timeNs - nowNs) / 1e6));
         if (kind == FlightEvent.NODE_STATE) {
             out.append(node(index)).append("  ");

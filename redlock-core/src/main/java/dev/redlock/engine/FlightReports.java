@@ -29,13 +29,13 @@ final class FlightReports {
 
     void onSlowAcquire(LockKey key, AcquireOutcome.Kind outcome, long durationNs, long nowNs) {
         if (isDue(nowNs)) {
-            report(key, "an acquisition took " + durationNs / NS_PER_MS + " ms and ended as " + outcome);
+            report(key, 0, "an acquisition took " + durationNs / NS_PER_MS + " ms and ended as " + outcome);
         }
     }
 
-    void onLost(LockKey key, LossCause cause, long nowNs) {
+    void onLost(LockKey key, int number, LossCause cause, long nowNs) {
         if (isDue(nowNs)) {
-            report(key, "a lease is lost, " + cause.text());
+            report(key, number, "a lease is lost, " + cause.text());
         }
     }
 
@@ -49,18 +49,18 @@ final class FlightReports {
         return true;
     }
 
-    private void report(LockKey key, String event) {
+    private void report(LockKey key, int number, String event) {
         long leftOut = leftOutCount;
         leftOutCount = 0;
-        conductor.executeUnlessEnding(() -> deliver(key, event, leftOut));
+        conductor.executeUnlessEnding(() -> deliver(key, number, event, leftOut));
     }
 
-    private void deliver(LockKey key, String event, long leftOut) {
+    private void deliver(LockKey key, int number, String event, long leftOut) {
         StringBuilder text = new StringBuilder("flight record of ").append(key).append(": ").append(event);
         if (leftOut > 0) {
             text.append("; ").append(leftOut).append(" reports were left out before this one");
         }
-        conductor.telemetry().flightRecord().appendTo(text.append('\n'), key);
+        conductor.telemetry().flightRecord().appendReport(text.append('\n'), key, number);
         if (listener == null) {
             Log.log(System.Logger.Level.WARNING, "{0}", text.toString());
             return;

@@ -126,9 +126,9 @@ final class LoopTelemetry {
         }
     }
 
-    private void reportLost(LockKey key, LossCause cause) {
+    private void reportLost(LockKey key, int number, LossCause cause) {
         try {
-            reports.onLost(key, cause, lastNs);
+            reports.onLost(key, number, cause, lastNs);
         } catch (RuntimeException | Error e) {
             drop(e);
         }
@@ -400,7 +400,7 @@ final class LoopTelemetry {
             readTime();
             add(FlightEvent.LEASE_ENDED, number, 0, state.ordinal(), lastNs - lease.acquiredNs, key);
             if (state == LeaseState.LOST && cause != LossCause.LOOP_ENDED) {
-                reportLost(key, cause);
+                reportLost(key, number, cause);
             }
         }
         if (Jfr.IS_PRESENT && Jfr.isLeaseLostEnabled()) {
