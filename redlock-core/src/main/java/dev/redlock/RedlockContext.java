@@ -347,8 +347,8 @@ public final class RedlockContext {
 
     /**
      * Sets the {@code cluster-node-timeout} of clusters that do not let the client read it with {@code CONFIG GET}.
-     * When a slot has another owner, its cluster does not vote for it for {@link #maxTtl}, the allowed drift and this
-     * time.
+     * When a slot has another owner, its cluster does not vote for it for {@link #maxTtl}, the allowed drift, 1.5 times
+     * this time and some seconds.
      *
      * @param timeout default 15 s, the servers' default; from 100 ms to 24 h
      * @return this

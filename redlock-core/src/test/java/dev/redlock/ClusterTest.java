@@ -27,14 +27,21 @@ class ClusterTest extends VirtualTest {
     private static final String CLUSTER = "redis-cluster://node-2:1";
     private static final int SLOT = FakeCluster.slotOf("orders");
     private static final long MAX_TTL_MS = 60_000;
-    /** With the drift of one percent and 2 ms, and a second for the rounding. */
-    private static final long SILENCE_MS = (MAX_TTL_MS + 15_000) * 101 / 100 + 2 + 1_000;
+    private static final long SILENCE_MS = silenceMs(15_000);
 
     private FakeCluster cluster;
     private FakeCluster.Member first;
     private FakeCluster.Member second;
     private FakeCluster.Member third;
     private FakeCluster.Member spare;
+
+    /**
+     * A deposed master serves for 1.5 times the node timeout and 2.5 s, and a paused one answers a request of 3 s ago.
+     * With the drift of one percent and 2 ms, and a second for the rounding.
+     */
+    static long silenceMs(long nodeTimeoutMs) {
+        return (MAX_TTL_MS + nodeTimeoutMs * 3 / 2 + 2_500 + 3_000) * 101 / 100 + 2 + 1_000;
+    }
 
     private VirtualWorld.Client clusterWorld() {
         startCluster();
@@ -452,10 +459,22 @@ class ClusterTest extends VirtualTest {
         VirtualWorld.Client client = client(context());
         cluster.move(SLOT, first, second);
         voteOfCluster(client);
-        world.runMs(MAX_TTL_MS + 100_000);
+        world.runMs(silenceMs(100_000) - 1_000);
         assertTrue(voteOfCluster(client).contains("silent"));
-        world.runMs(4_000);
+        world.runMs(2_000);
         assertFalse(voteOfCluster(client).contains("silent"));
+    }
+
+    @Test
+    void theLongestNodeTimeoutOfAllServersCounts() {
+        startCluster();
+        third.nodeTimeoutMs(100_000);
+        VirtualWorld.Client client = client(context());
+        world.runMs(10_000);
+        cluster.move(SLOT, first, second);
+        voteOfCluster(client);
+        world.runMs(silenceMs(100_000) - 1_000);
+        assertTrue(voteOfCluster(client).contains("silent"));
     }
 
     @Test
@@ -465,7 +484,7 @@ class ClusterTest extends VirtualTest {
         VirtualWorld.Client client = client(context().clusterNodeTimeout(Duration.ofSeconds(100)));
         cluster.move(SLOT, first, second);
         voteOfCluster(client);
-        world.runMs(MAX_TTL_MS + 100_000);
+        world.runMs(silenceMs(100_000) - 1_000);
         assertTrue(voteOfCluster(client).contains("silent"));
     }
 

@@ -23,8 +23,7 @@ class ThriftyClusterTest extends VirtualTest {
     private static final int SLOT = FakeCluster.slotOf("orders");
     /** A time slice. */
     private static final long SLICE_NS = 1 << 20;
-    /** The longest ttl and the node timeout, with the drift of one percent and 2 ms, and a second for the rounding. */
-    private static final long SILENCE_NS = (75_000L * 101 / 100 + 2 + 1_000) * 1_000_000;
+    private static final long SILENCE_NS = ClusterTest.silenceMs(15_000) * 1_000_000;
 
     private FakeCluster cluster;
     private FakeCluster.Member first;

@@ -15,6 +15,8 @@ final class ClusterMember {
     String id;
     /** Whether the last map has it as a master with slots. */
     boolean isOwner;
+    /** Its {@code cluster-node-timeout}; negative if it has not replied. */
+    long nodeTimeoutMs = -1;
     /** Maps in a row that do not have it. */
     int absentCount;
 

@@ -19,8 +19,8 @@ import java.util.List;
  * master, and soon after a sign of a change. A redirection changes the owner of its slot at once.
  *
  * <p>When the owner of a slot changes, the voter is silent for that slot until every lock that the former owner may
- * have granted has expired: a failover loses writes, and a deposed master serves clients for the cluster's node
- * timeout. {@code SlotSilenceSearch} visits all states of this rule.
+ * have granted has expired: a failover loses writes, and a {@link DeposedMaster} still serves clients.
+ * {@code SlotSilenceSearch} visits all states of this rule.
  *
  * @threading event-loop-confined, except {@link #views}
  */
@@ -49,7 +49,6 @@ public final class ClusterVoter extends Voter {
     private long[] silentUntilNs;
     private long silenceEndNs;
     private SlotMap map;
-    private long nodeTimeoutMs;
     private int nextSource;
     private boolean isRefreshing;
     private long refreshedNs;
@@ -69,7 +68,6 @@ public final class ClusterVoter extends Voter {
         this.address = address;
         this.context = context;
         this.fanOut = fanOut;
-        this.nodeTimeoutMs = context.options().clusterNodeTimeoutMs();
         this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node();
         context.peers().remove(unrouted);
         context.clusters().add(this);
@@ -332,17 +330,24 @@ public final class ClusterVoter extends Voter {
     }
 
     private void refresh() {
-        scheduleRefresh(Math.min(REFRESH_NS_MAX, nodeTimeoutMs * NS_PER_MS) * 2 / 3);
+        scheduleRefresh(Math.min(REFRESH_NS_MAX, nodeTimeoutMs() * NS_PER_MS) * 2 / 3);
         ClusterMember source = isRefreshing ? null : nextSource();
         if (source == null) {
             return;
         }
-        CommandSender sender = source.node().sender();
         refreshedNs = nowNs();
-        isRefreshing = sender.sendValue(sender.newCommand("CONFIG", "GET", "cluster-node-timeout"),
-                new ValueRequest(this::onNodeTimeout))
-                && sender.sendValue(sender.newCommand("CLUSTER", "SLOTS"),
-                        new ValueRequest(reply -> onSlots(source, reply)));
+        members.forEach(ClusterVoter::askNodeTimeout);
+        CommandSender sender = source.node().sender();
+        isRefreshing = sender.sendValue(sender.newCommand("CLUSTER", "SLOTS"),
+                new ValueRequest(reply -> onSlots(source, reply)));
+    }
+
+    private static void askNodeTimeout(ClusterMember member) {
+        CommandSender sender = member.node().sender();
+        if (member.node().isConnected()) {
+            sender.sendValue(sender.newCommand("CONFIG", "GET", "cluster-node-timeout"),
+                    new ValueRequest(reply -> onNodeTimeout(member, reply)));
+        }
     }
 
     /** The next connected server, so that one with a wrong map is not asked alone. */
@@ -358,7 +363,7 @@ public final class ClusterVoter extends Voter {
     }
 
     /** Without the permission for CONFIG the configured time counts. */
-    private void onNodeTimeout(RespValue reply) {
+    private static void onNodeTimeout(ClusterMember member, RespValue reply) {
         if (reply == null || reply.isError() || reply.isNull()) {
             return;
         }
@@ -368,8 +373,17 @@ public final class ClusterVoter extends Voter {
         }
         String text = value == null || value.isNull() ? "" : value.asText();
         if (text.matches("[0-9]{1,18}")) {
-            nodeTimeoutMs = Math.min(Long.parseLong(text), NODE_TIMEOUT_MS_MAX);
+            member.nodeTimeoutMs = Math.min(Long.parseLong(text), NODE_TIMEOUT_MS_MAX);
         }
+    }
+
+    /** The longest of its servers: each has its own setting, and that of a deposed master counts. */
+    private long nodeTimeoutMs() {
+        return members.stream()
+                .mapToLong(member -> member.nodeTimeoutMs)
+                .filter(known -> known >= 0)
+                .max()
+                .orElse(context.options().clusterNodeTimeoutMs());
     }
 
     private void onSlots(ClusterMember source, RespValue reply) {
@@ -491,8 +505,9 @@ public final class ClusterVoter extends Voter {
     /** How long a slot with a new owner, and a promoted server, give no vote. */
     long silenceNs() {
         NodeOptions options = context.options();
-        // A request to a paused master is in its socket until the client closes the connection.
-        long servedMs = Math.max(nodeTimeoutMs, options.unansweredTimeoutMs() + options.clockSampleMs());
+        // If the master is paused, a request is in its socket until the client closes the connection.
+        long servedMs = DeposedMaster.servedMsMax(nodeTimeoutMs()) + options.unansweredTimeoutMs()
+                + options.clockSampleMs();
         return RestartGuard.neededUptimeMs(options.maxTtlMs() + servedMs, options.drift()) * NS_PER_MS;
     }
 

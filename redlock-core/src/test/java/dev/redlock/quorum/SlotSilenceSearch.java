@@ -10,10 +10,16 @@ import java.util.BitSet;
  * <ul>
  * <li>A client starts, acquires, extends or releases. Its commands reach any of the voters; a release or a rollback may
  * be lost.
- * <li>A replica is promoted, with the key of its master or without. The deposed master serves clients that have not
- * noticed for the node timeout.
+ * <li>A replica is promoted, with the key of its master or without, when the rest of the cluster cannot reach the
+ * master any more. The deposed master serves clients that have not noticed until its failure detection ends.
  * <li>A client learns of the promotion, or time passes.
  * </ul>
+ *
+ * <p>The failure detection is that of {@code clusterCron} in {@code cluster_legacy.c} of Redis and Valkey, as
+ * {@code dev.redlock.node.DeposedMaster} describes it. The master pings its peers when their last pong is older than
+ * half the node timeout, which is anything from at once to half a timeout after the cut. They fail when that ping has
+ * had no reply for a whole timeout. A constant is for the two turns of the cron job that the master needs, and for
+ * pongs that are dated ahead. So it serves for 1.5 node timeouts and a constant at most.
  *
  * <p>Times are relative to the present, in whole units, so an endless run has a finite number of states. A slot that
  * moves is the same event with the key kept.
@@ -22,12 +28,16 @@ final class SlotSilenceSearch {
 
     /** When the cluster is silent. */
     enum Rule {
-        /** The rule of the client: for the ttl and the node timeout, also for clients that start later. */
+        /** The rule of the client: for the ttl and the longest service, also for clients that start later. */
         PRODUCT(true),
         /** Wrong: a new owner votes at once. */
         NO_SILENCE(false),
         /** Wrong: silent for the ttl alone. */
-        WITHOUT_NODE_TIMEOUT(true),
+        WITHOUT_SERVICE(true),
+        /** Wrong: as if the deposed master served for one node timeout. */
+        ONE_NODE_TIMEOUT(true),
+        /** Wrong: without the constant. */
+        WITHOUT_CRON(true),
         /** Wrong: a client that starts after the promotion does not wait. */
         NOT_AT_FIRST_CONTACT(false);
 
@@ -40,14 +50,22 @@ final class SlotSilenceSearch {
         private int silence() {
             return switch (this) {
                 case NO_SILENCE -> 0;
-                case WITHOUT_NODE_TIMEOUT -> TTL;
-                case PRODUCT, NOT_AT_FIRST_CONTACT -> TTL + NODE_TIMEOUT;
+                case WITHOUT_SERVICE -> TTL;
+                case ONE_NODE_TIMEOUT -> TTL + NODE_TIMEOUT;
+                case WITHOUT_CRON -> TTL + PING_AFTER_MAX + NODE_TIMEOUT;
+                case PRODUCT, NOT_AT_FIRST_CONTACT -> TTL + SERVED_MAX;
             };
         }
     }
 
     private static final int TTL = 2;
     private static final int NODE_TIMEOUT = 2;
+    /** A quiet peer is pinged after half the node timeout. */
+    private static final int PING_AFTER_MAX = NODE_TIMEOUT / 2;
+    /** Two turns of the cron job, and pongs that are dated ahead. */
+    private static final int CRON = 2;
+    /** How long a deposed master serves. */
+    private static final int SERVED_MAX = PING_AFTER_MAX + NODE_TIMEOUT + CRON;
     private static final int QUORUM = 2;
     private static final int CLIENTS = 2;
     /** Servers: two plain masters, the first master of the cluster, its replica. */
@@ -61,7 +79,7 @@ final class SlotSilenceSearch {
     private static final int NOT_STARTED = 0;
     private static final int SEES_OLD = 1;
     private static final int SEES_NEW = 2;
-    private static final int NOT_FAILED_OVER = NODE_TIMEOUT + 1;
+    private static final int NOT_FAILED_OVER = SERVED_MAX + 1;
 
     // The parts of a state.
     private static final int KEYS = 0;
@@ -71,7 +89,7 @@ final class SlotSilenceSearch {
     private static final int OLD_SERVES = SILENCES + CLIENTS;
     private static final int LENGTH = OLD_SERVES + 1;
     private static final int[] RADIX = {KEY_STATES, KEY_STATES, KEY_STATES, KEY_STATES, TTL + 1, TTL + 1, 3, 3,
-        TTL + NODE_TIMEOUT + 1, TTL + NODE_TIMEOUT + 1, NODE_TIMEOUT + 2};
+        TTL + SERVED_MAX + 1, TTL + SERVED_MAX + 1, NOT_FAILED_OVER + 1};
 
     private final Rule rule;
     private final BitSet visited = new BitSet();
@@ -124,8 +142,10 @@ final class SlotSilenceSearch {
     private void expand(int[] state) {
         tick(state);
         if (state[OLD_SERVES] == NOT_FAILED_OVER) {
-            failOver(state, true);
-            failOver(state, false);
+            for (int pingAfter = 0; pingAfter <= PING_AFTER_MAX; pingAfter++) {
+                failOver(state, pingAfter, true);
+                failOver(state, pingAfter, false);
+            }
         }
         for (int client = 0; client < CLIENTS; client++) {
             if (state[VIEWS + client] == NOT_STARTED) {
@@ -163,9 +183,9 @@ final class SlotSilenceSearch {
         visit(state);
     }
 
-    private void failOver(int[] before, boolean isKeyKept) {
+    private void failOver(int[] before, int pingAfter, boolean isKeyKept) {
         int[] state = before.clone();
-        state[OLD_SERVES] = NODE_TIMEOUT;
+        state[OLD_SERVES] = pingAfter + NODE_TIMEOUT + CRON;
         state[KEYS + NEW] = isKeyKept ? state[KEYS + OLD] : 0;
         visit(state);
     }

@@ -12,7 +12,7 @@ import java.util.Arrays;
  * <li>A server executes a command; its reply arrives or is lost. A command to the cluster is in flight for any time,
  * also while the slot changes its owner and while the client learns of that.
  * <li>The slot changes its owner, with its key or without. The former owner serves clients that have not noticed for
- * the node timeout. When it has ended, the slot may change its owner again.
+ * the time that {@link SlotSilenceSearch} derives. When it has ended, the slot may change its owner again.
  * <li>A client learns of the change, or time passes.
  * </ul>
  *
@@ -29,7 +29,7 @@ final class ThriftyClusterSearch {
         /** Wrong: a new owner votes at once. */
         NO_SILENCE,
         /** Wrong: silent for the ttl alone. */
-        WITHOUT_NODE_TIMEOUT,
+        WITHOUT_SERVICE,
         /** Wrong: a client that starts after the change does not wait. */
         NOT_AT_FIRST_CONTACT,
         /** Wrong: an owner that was replaced and has returned since votes for clients that have not noticed. */
@@ -41,7 +41,7 @@ final class ThriftyClusterSearch {
     }
 
     private static final int TTL = 2;
-    private static final int NODE_TIMEOUT = 2;
+    private static final int SERVED_MAX = 2;
     private static final int CLIENTS = 2;
     private static final int QUORUM = 2;
     private static final int VOTERS = 3;
@@ -51,7 +51,7 @@ final class ThriftyClusterSearch {
     private static final int OWNER = 2;
     private static final int FORMER = 3;
     /** The slot has never changed its owner. */
-    private static final int NEVER_CHANGED = NODE_TIMEOUT + 1;
+    private static final int NEVER_CHANGED = SERVED_MAX + 1;
 
     // The phase of a client.
     private static final byte IDLE = 0;
@@ -133,8 +133,8 @@ final class ThriftyClusterSearch {
     private int silence() {
         return switch (rule) {
             case NO_SILENCE -> 0;
-            case WITHOUT_NODE_TIMEOUT -> TTL;
-            default -> TTL + NODE_TIMEOUT;
+            case WITHOUT_SERVICE -> TTL;
+            default -> TTL + SERVED_MAX;
         };
     }
 
@@ -169,7 +169,7 @@ final class ThriftyClusterSearch {
         }
         for (boolean isKeyKept : new boolean[]{true, false}) {
             byte[] next = state.clone();
-            next[FORMER_SERVES] = NODE_TIMEOUT;
+            next[FORMER_SERVES] = SERVED_MAX;
             next[FORMER_WAS_PROMOTED] = (byte) (state[FORMER_SERVES] == NEVER_CHANGED ? 0 : 1);
             next[KEYS + FORMER] = state[KEYS + OWNER];
             next[KEYS + OWNER] = isKeyKept ? state[KEYS + OWNER] : 0;

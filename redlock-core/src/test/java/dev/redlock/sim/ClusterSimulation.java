@@ -5,6 +5,7 @@ import dev.redlock.AcquireOutcome;
 import dev.redlock.Lease;
 import dev.redlock.RedlockContext;
 import dev.redlock.RestartGuardMode;
+import dev.redlock.node.DeposedMaster;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -15,7 +16,7 @@ import java.util.TreeMap;
 
 /**
  * One run with clusters among the voters, in virtual time: slots move, masters fail over and lose writes, deposed
- * masters serve clients for the node timeout, servers have wrong maps, connections break. After every event at most one
+ * masters still serve clients, servers have wrong maps, connections break. After every event at most one
  * client holds each lock. The same seed gives the same run.
  */
 final class ClusterSimulation {
@@ -23,6 +24,8 @@ final class ClusterSimulation {
     private static final long MS = 1_000_000;
     private static final int VOTERS = 3;
     private static final int NODE_TIMEOUT_MS = 1_000;
+    /** How long a deposed master serves at most. */
+    private static final int SERVED_MS_MAX = (int) DeposedMaster.servedMsMax(NODE_TIMEOUT_MS);
     private static final int RESOURCES = 3;
     private static final int SERVERS = 3;
 
@@ -56,11 +59,11 @@ final class ClusterSimulation {
         private boolean isBusy;
 
         Cluster(int firstNode) {
-            model.nodeTimeoutMs(NODE_TIMEOUT_MS);
             for (int i = 0; i < SERVERS; i++) {
                 nodes[i] = world.node(firstNode + i);
                 members[i] = model.add(nodes[i].redis(), "node-" + (firstNode + i), 1);
             }
+            model.nodeTimeoutMs(NODE_TIMEOUT_MS);
             members[0].own(0, 8_191);
             members[1].own(8_192, 16_383);
             members[2].demote();
@@ -107,7 +110,7 @@ final class ClusterSimulation {
             if (random.nextInt(3) == 0) {
                 nodes[deposed].crash();
             }
-            after(random.nextInt(NODE_TIMEOUT_MS), () -> {
+            after(random.nextInt(SERVED_MS_MAX), () -> {
                 model.heal(members[deposed], members[first]);
                 if (!nodes[deposed].isUp()) {
                     nodes[deposed].restart(false);

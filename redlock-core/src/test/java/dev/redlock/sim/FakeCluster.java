@@ -19,7 +19,6 @@ public final class FakeCluster {
 
     private final List<Member> members = new ArrayList<>();
     private final Map<Integer, Migration> migrations = new HashMap<>();
-    private long nodeTimeoutMs = 15_000;
     private boolean isDown;
 
     /** A slot on its way. */
@@ -34,6 +33,7 @@ public final class FakeCluster {
         private final String id;
         private final Member[] owners = new Member[KeySlot.COUNT];
         private boolean isMaster = true;
+        private long nodeTimeoutMs = 15_000;
         private int promotionCount;
 
         private Member(FakeRedis redis, String host, int port) {
@@ -146,6 +146,10 @@ public final class FakeCluster {
             promotionCount++;
         }
 
+        public void nodeTimeoutMs(long newTimeoutMs) {
+            nodeTimeoutMs = newTimeoutMs;
+        }
+
         public FakeRedis redis() {
             return redis;
         }
@@ -166,7 +170,7 @@ public final class FakeCluster {
     }
 
     public void nodeTimeoutMs(long newTimeoutMs) {
-        nodeTimeoutMs = newTimeoutMs;
+        members.forEach(member -> member.nodeTimeoutMs(newTimeoutMs));
     }
 
     public void down(boolean newDown) {

@@ -2,6 +2,8 @@ package dev.redlock.loadtest.faults;
 
 import dev.redlock.loadtest.nodes.NodePlace;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -89,6 +91,18 @@ public final class NodeNetwork {
         }
     }
 
+    /**
+     * Lets the nodes reach each other, through the network of the clients, in which the caller runs.
+     *
+     * @throws IOException if the kernel refuses
+     */
+    public void connectNodes() throws IOException {
+        Files.writeString(Path.of("/proc/sys/net/ipv4/ip_forward"), "1");
+        for (int i = 0; i < nodes; i++) {
+            Shell.run("ip", "-n", node(i), "route", "replace", "default", "via", address(i, 1));
+        }
+    }
+
     List<String> namespaces() {
         List<String> names = new ArrayList<>(List.of(clients()));
         for (int i = 0; i < nodes; i++) {
@@ -161,13 +175,32 @@ public final class NodeNetwork {
     }
 
     /**
+     * Cuts a node off from the other nodes. Clients reach all of them.
+     *
+     * @param index of the node
+     * @throws IOException if the kernel refuses
+     */
+    public void isolate(int index) throws IOException {
+        for (int i = 0; i < nodes; i++) {
+            if (i != index) {
+                drop(index, address(i, 2));
+                drop(i, address(index, 2));
+            }
+        }
+    }
+
+    /**
      * Delivers requests and drops replies.
      *
      * @param index of the node
      * @throws IOException if the kernel refuses
      */
     public void loseReplies(int index) throws IOException {
-        Shell.run("ip", "-n", node(index), "route", "replace", "blackhole", address(index, 1) + "/32");
+        drop(index, address(index, 1));
+    }
+
+    private void drop(int index, String target) throws IOException {
+        Shell.run("ip", "-n", node(index), "route", "replace", "blackhole", target + "/32");
     }
 
     /**
@@ -210,8 +243,9 @@ public final class NodeNetwork {
      */
     public void heal(int index) throws IOException {
         Shell.run("ip", "-n", node(index), "link", "set", NODE_DEVICE, "up");
-        if (!Shell.run("ip", "-n", node(index), "route", "show", "type", "blackhole").isEmpty()) {
-            Shell.run("ip", "-n", node(index), "route", "del", "blackhole", address(index, 1) + "/32");
+        Shell.run("ip", "-n", node(index), "route", "flush", "type", "blackhole");
+        for (int i = 0; i < nodes; i++) {
+            Shell.run("ip", "-n", node(i), "route", "flush", "type", "blackhole", "exact", address(index, 2) + "/32");
         }
         unshape(node(index), NODE_DEVICE);
         unshape(clients(), device(index));
