@@ -129,7 +129,7 @@ class SetIntentionsTest extends VirtualTest {
         client.clockListener(() -> {
             List<String> methods = StackWalker.getInstance()
                     .walk(all -> all.map(StackWalker.StackFrame::getMethodName).toList());
-            if (methods.containsAll(List.of("withdrawIntention", "wakeRefused"))) {
+            if (methods.contains("withdrawIntention")) {
                 throw new OutOfMemoryError("thrown by a test");
             }
         });
@@ -142,6 +142,8 @@ class SetIntentionsTest extends VirtualTest {
         });
         a.releaseAsync();
         acquired(get(waiting));
+        // The claim of the removal waits for replies to commands that were not sent.
+        world = null;
     }
 
     private void aWaiterThatGivesUpRemovesItsIntention(List<VirtualWorld.Client> clients, long limitMs) {

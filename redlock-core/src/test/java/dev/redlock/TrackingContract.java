@@ -32,6 +32,8 @@ public abstract class TrackingContract {
     private static final List<String> PUSHED = List.of("push invalidate [k]");
     private static final List<String> PUSHED_NULL = List.of("push invalidate null");
     private static final List<String> NOTHING = List.of();
+    /** The ttl of a reader that has not expired when the next command follows it. */
+    private static final long DYING_MS = 100;
     private static final String CACHING_WITHOUT_TRACKING = "ERR CLIENT CACHING can be called only when the client is in"
             + " tracking mode with OPTIN or OPTOUT mode enabled";
 
@@ -292,6 +294,79 @@ public abstract class TrackingContract {
         assertEquals(3, values.size(), values::toString);
         other.run(CHANGE);
         assertEquals(change.pushed.isEmpty() ? PUSHED : NOTHING, tracker.run(), "after that");
+    }
+
+    /**
+     * A script for readers, writers or sets that the registered connection runs, its reply, and whether the connection
+     * remains registered.
+     *
+     * @param before      what another connection has run
+     * @param isCaching   after {@code CLIENT CACHING YES}
+     * @param isTtlInReply the reply is the remaining ttl, negated
+     */
+    record OwnScript(String name, List<List<String>> before, boolean isCaching, List<String> own, long reply,
+            boolean isTtlInReply, boolean isRegistered) {
+
+        OwnScript(String name, List<List<String>> before, List<String> own, long reply, boolean isRegistered) {
+            this(name, before, false, own, reply, false, isRegistered);
+        }
+
+        OwnScript(String name, List<List<String>> before, boolean isCaching, List<String> own, boolean isRegistered) {
+            this(name, before, isCaching, own, 0, true, isRegistered);
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    static Stream<OwnScript> ownScripts() {
+        List<String> reader = script("acquire_read", "1 k r 60000");
+        List<String> dying = script("acquire_read", "1 k dying " + DYING_MS);
+        List<String> intention = script("acquire_write", "1 k w 60000 i");
+        List<String> refused = script("acquire_read", "1 k other 1000");
+        List<List<String>> three = List.of(reader, dying, intention);
+        List<List<String>> set = List.of(HOLD, words("SET j foreign"));
+        return Stream.of(
+                new OwnScript("grant to a reader", List.of(reader), refused, 1, false),
+                new OwnScript("release of a reader", List.of(reader, dying), script("release_read", "1 k r"), 1, false),
+                new OwnScript("release of an expired reader", List.of(reader, dying),
+                        script("release_read", "1 k dying"), -1, false),
+                new OwnScript("release of nobody", List.of(reader), script("release_read", "1 k other"), 0, true),
+                new OwnScript("extension of a reader", List.of(reader), script("extend_read", "1 k r 90000"), 1, false),
+                new OwnScript("refused extension of a reader", List.of(reader, intention),
+                        script("extend_read", "1 k other 90000"), 0, true),
+                new OwnScript("refused reader", List.of(reader, intention), false, refused, true),
+                new OwnScript("refused reader that removes an expired one", three, false, refused, false),
+                new OwnScript("the same that registers", three, true, refused, true),
+                new OwnScript("intention", List.of(reader), false, intention, false),
+                new OwnScript("intention that registers", List.of(reader), true, intention, true),
+                new OwnScript("removal of an intention", List.of(reader, intention), script("release_write", "1 k i"),
+                        -1, false),
+                new OwnScript("removal of no intention", List.of(reader), script("release_write", "1 k i"), 0, true),
+                new OwnScript("release of a part of a set", set, script("release_set", "2 k j holder"), -1, false),
+                new OwnScript("fenced release of a part of a set", set,
+                        script("release_fenced_set", "4 k j kc jc holder 1 60000"), -1, false),
+                new OwnScript("release of no part of a set", set, script("release_set", "2 k j other"), 0, true));
+    }
+
+    /** The reply shows each change that ends a registration, except those by attempts that register again. */
+    @ParameterizedTest
+    @MethodSource("ownScripts")
+    void theReplyOfAnOwnScriptShowsWhetherTheConnectionIsStillRegistered(OwnScript script) {
+        script.before.forEach(other::run);
+        long laterUs = serverUs() + 1_000 * (DYING_MS + 2);
+        while (serverUs() < laterUs) {
+            Thread.onSpinWait();
+        }
+        tracker.run(CACHING_YES, words("PTTL k"));
+        List<String> values = script.isCaching ? tracker.run(CACHING_YES, script.own) : tracker.run(script.own);
+        assertEquals(script.isCaching ? 2 : 1, values.size(), values::toString);
+        long reply = Long.parseLong(values.get(values.size() - 1));
+        assertEquals(script.isTtlInReply ? Math.min(0, Math.max(-60_000, reply)) : script.reply, reply);
+        other.run(CHANGE);
+        assertEquals(script.isRegistered ? PUSHED : NOTHING, tracker.run());
     }
 
     @Test

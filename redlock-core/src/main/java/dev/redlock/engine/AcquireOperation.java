@@ -56,6 +56,7 @@ final class AcquireOperation {
         conductor.tokens().next(claim.token, t1Ns);
         if (key.kind() != LockKind.PLAIN) {
             claim.isRemainingTtlWanted |= isRemainingTtlFree(key);
+            claim.isWakeUpWanted |= claim.isRemainingTtlWanted && mayEndRegistrations(key);
             conductor.intentions().prepare(pending, claim, t1Ns);
         }
         claim.validUntilNs = conductor.config().terms().validUntilNs(t1Ns, lease.ttlMs);
@@ -232,7 +233,7 @@ final class AcquireOperation {
             return;
         }
         recordNotHeld(claim, nodeIndex);
-        if (claim.phase == Claim.Phase.ACQUIRING && claim.isWakeUpWanted
+        if (claim.phase == Claim.Phase.ACQUIRING && claim.isWakeUpWanted && claim.pending.queue != null
                 && conductor.node(nodeIndex, claim).hasWakeUps()) {
             conductor.scheduler().queues().onRegistered(claim.pending.queue, 1L << nodeIndex);
         }
@@ -250,6 +251,15 @@ final class AcquireOperation {
     /** Readers always run a script, whose refusal has the ttl. */
     private static boolean isRemainingTtlFree(LockKey key) {
         return key.kind() == LockKind.READ;
+    }
+
+    /**
+     * The script of a refused reader or writer may change the key: it removes expired readers, and leaves the intention
+     * of a writer. That ends the registrations of other waiters of the client, unless the attempt registers itself.
+     */
+    private boolean mayEndRegistrations(LockKey key) {
+        return (key.kind() == LockKind.READ || key.kind() == LockKind.WRITE)
+                && conductor.scheduler().queues().isRegistered(key);
     }
 
     /** In AUTO mode only retries pay for the script: their refusals give the retry policy the holder's ttl. */

@@ -259,6 +259,8 @@ final class AcquireScheduler {
         } else if (reason == AcquireOutcome.Kind.NO_QUORUM && !conductor.isQuorumPossibleBy(pending.deadlineNs)) {
             finish(pending, reason, reason);
         } else if (pending.retryImmediately) {
+            // The release has followed the refusals.
+            queues.unregister(pending.queue);
             pending.plan = Intentions.isOfSet(pending)
                     ? PendingAcquire.Plan.DOORKEEPER_FIRST
                     : PendingAcquire.Plan.UNCONTENDED;

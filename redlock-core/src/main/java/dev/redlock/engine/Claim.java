@@ -108,8 +108,6 @@ final class Claim extends LockRequest {
     long firstAskedMask;
     /** Nodes that have held the key since before the extension round, as far as is known. */
     long continuousMask;
-    /** Nodes that got its release twice, and so perhaps after the next attempt for the resource. */
-    long lateReleaseMask;
     /** Local end of the acquire round. */
     long roundEndNs;
     /** The value to which the raise round raises lower counters. */
@@ -149,7 +147,6 @@ final class Claim extends LockRequest {
         shortestRemainingTtlMs = -1;
         possibleHolderMask = 0;
         holderMask = 0;
-        lateReleaseMask = 0;
         askedMask = 0;
         if (extendSequence != 0) {
             extendSequence = 0;
@@ -205,6 +202,9 @@ final class Claim extends LockRequest {
     @Override
     public void onReply(int nodeIndex, CommandKind kind, int sequence, long value) {
         try {
+            if (conductor.scheduler().queues().registeredCount() != 0) {
+                conductor.scheduler().queues().onOwnReply(this, nodeIndex, kind, value);
+            }
             switch (kind) {
                 case ACQUIRE, ACQUIRE_FENCED -> conductor.acquireOperation().onReply(this, nodeIndex, value);
                 case ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
@@ -240,13 +240,6 @@ final class Claim extends LockRequest {
     @Override
     public void onMayShortenLate(int nodeIndex, int sequence) {
         lateExtensions.onUnanswered(nodeIndex, sequence == extendSequence);
-    }
-
-    @Override
-    public void onSentAgain(int nodeIndex, CommandKind kind) {
-        if (kind.isRelease()) {
-            lateReleaseMask |= 1L << nodeIndex;
-        }
     }
 
     @Override

@@ -183,6 +183,11 @@ final class Conductor implements NodeListener {
     }
 
     @Override
+    public void onDeliveredLate(NodeView node, ByteBuf key, int index, int length) {
+        scheduler.queues().onDeliveredLate(node.index(), key, index, length);
+    }
+
+    @Override
     public void onAllInvalidated(NodeView node) {
         scheduler.queues().onAllInvalidated(node.index());
         lossWatch.onAllInvalidated(node.index());

@@ -110,8 +110,6 @@ final class Intentions {
             remove(pending, pending.lease.key, all, all);
         } else if (isOfSet(pending)) {
             remove(pending, pending.lease.key.intentionKey(), 1L << pending.intendedNode, 0);
-            // The node does not push a change by the client's own connection.
-            conductor.scheduler().queues().wakeRefused(pending.lease.key, pending.intendedNode);
         }
         pending.isIntending = false;
         pending.intendedNode = -1;

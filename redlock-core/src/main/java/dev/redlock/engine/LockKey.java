@@ -66,6 +66,8 @@ public final class LockKey implements SlotKey {
     private LockKey search;
     /** The keys of the intention of a set; null until they are needed. */
     private LockKey intention;
+    /** The set whose intention this is; null for another key. */
+    private final LockKey intending;
 
     private LockKey(String prefix, String resource, byte[] name, byte[] counterName) {
         this(prefix, resource, name, counterName, Arrays.hashCode(name), 0);
@@ -83,6 +85,7 @@ public final class LockKey implements SlotKey {
         this.slots = null;
         this.kind = LockKind.PLAIN;
         this.orderHash = orderHash;
+        this.intending = null;
     }
 
     private LockKey(LockKey plain, LockKind kind) {
@@ -97,6 +100,7 @@ public final class LockKey implements SlotKey {
         this.slots = null;
         this.kind = kind;
         this.orderHash = plain.hash;
+        this.intending = null;
     }
 
     /** A semaphore. No command has its bulk string, which differs from those with another number of permits. */
@@ -113,14 +117,15 @@ public final class LockKey implements SlotKey {
         this.slots = new LockKey[permitCount];
         this.kind = LockKind.PERMIT;
         this.orderHash = plain.hash;
+        this.intending = null;
     }
 
     private LockKey(LockKey[] members) {
         this(members, LockKind.SET, orderHashOf(members),
-                Arrays.stream(members).map(LockKey::resource).toList().toString());
+                Arrays.stream(members).map(LockKey::resource).toList().toString(), null);
     }
 
-    private LockKey(LockKey[] members, LockKind kind, int orderHash, String resource) {
+    private LockKey(LockKey[] members, LockKind kind, int orderHash, String resource, LockKey intending) {
         this.prefix = members[0].prefix;
         this.resource = resource;
         this.bulk = concatenated(Arrays.stream(members).map(LockKey::bulk).toArray(byte[][]::new));
@@ -134,6 +139,7 @@ public final class LockKey implements SlotKey {
         this.slots = null;
         this.kind = kind;
         this.orderHash = orderHash;
+        this.intending = intending;
     }
 
     private static byte[] concatenated(byte[][] parts) {
@@ -391,7 +397,7 @@ public final class LockKey implements SlotKey {
         LockKey known = search;
         if (known == null) {
             known = new LockKey(IntStream.range(0, slots.length).mapToObj(this::slotKey).toArray(LockKey[]::new),
-                    LockKind.PERMIT, orderHash, resource);
+                    LockKind.PERMIT, orderHash, resource, null);
             search = known;
         }
         return known;
@@ -402,11 +408,15 @@ public final class LockKey implements SlotKey {
         LockKey known = intention;
         if (known == null) {
             known = new LockKey(Arrays.stream(members).map(LockKey::intentionOf).toArray(LockKey[]::new), kind,
-                    orderHash,
-                    resource);
+                    orderHash, resource, this);
             intention = known;
         }
         return known;
+    }
+
+    /** Returns the key of the lock that a change of this key concerns: of an intention, the set that has left it. */
+    LockKey lock() {
+        return intending == null ? this : intending;
     }
 
     private static LockKey intentionOf(LockKey member) {

@@ -176,9 +176,6 @@ final class ReleaseOperation {
 
     void onReply(Claim claim, int nodeIndex, int sequence, long value) {
         if (sequence != COUNTER_ONLY_SEQUENCE) {
-            if (value == 1 && (claim.lateReleaseMask & 1L << nodeIndex) != 0) {
-                conductor.scheduler().queues().wakeRefused(claim.key, nodeIndex);
-            }
             vote(claim, nodeIndex, value == 1 ? Vote.GRANTED : Vote.REFUSED);
         }
     }

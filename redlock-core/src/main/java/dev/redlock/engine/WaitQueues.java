@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.AcquireOutcome;
+import dev.redlock.node.CommandKind;
 import dev.redlock.node.FreeList;
 import dev.redlock.node.LockKind;
 import io.netty.buffer.ByteBuf;
@@ -114,6 +115,7 @@ final class WaitQueues {
         } else if (queue.isPausing) {
             conductor.startTimer(head.timer, earlier(queue.pauseEndNs, head.deadlineNs));
         } else {
+            unregister(queue);
             conductor.startTimer(head.timer, conductor.nowNs());
         }
     }
@@ -199,8 +201,7 @@ final class WaitQueues {
 
     /**
      * A lease of this client has ended: starts the attempt of the first local waiter, or the pause if it is due. Wakes
-     * the first waiters for other locks with the same resources, because a node does not push what a direct command of
-     * the same connection has changed.
+     * the first waiters for other locks with the same resources, without waiting for {@link #onOwnReply}.
      *
      * @param key       the lock of the lease
      * @param lockedKey the key that it had on the nodes: of a semaphore, one of its slots
@@ -215,7 +216,9 @@ final class WaitQueues {
         }
         for (int i = 0; !memberQueues.isEmpty() && i < lockedKey.memberCount(); i++) {
             for (WaitQueue other : memberQueues.of(lockedKey.member(i))) {
-                if (!other.key.equals(key)) {
+                // A reader waits beside the readers that hold the lock, for the end of a writer's intention.
+                boolean isOtherReader = key.kind() == LockKind.READ && other.registeredMask != 0;
+                if (isOtherReader || !other.key.equals(key)) {
                     wakeLocally(other);
                 }
             }
@@ -241,6 +244,7 @@ final class WaitQueues {
 
     private void handOff(WaitQueue queue) {
         queue.isHeldLocally = false;
+        unregister(queue);
         if (queue.isPausing) {
             return;
         }
@@ -369,8 +373,9 @@ final class WaitQueues {
         }
     }
 
-    /** A key of the queue may have become free without a push: a lease or an attempt of this client has ended. */
+    /** A key of the queue may have become free without a push. The next attempt registers again. */
     void wakeLocally(WaitQueue queue) {
+        unregister(queue);
         PendingAcquire head = queue.head();
         if (head.state == PendingAcquire.State.BACKING_OFF && !queue.isHeldLocally && !queue.isPausing) {
             scheduler.wake(head, PendingAcquire.Plan.DOORKEEPER_FIRST, conductor.nowNs());
@@ -380,29 +385,84 @@ final class WaitQueues {
     }
 
     /**
-     * A command of this client has deleted keys on a node, perhaps after they have refused an attempt: a release at the
-     * second try, or the removal of an intention. The node does not push this deletion: the client's own connection
-     * makes it. Without a refusal since the last change there is nobody to wake: a waiter whose own rollbacks are late
-     * each time would start one attempt after another.
+     * A node has replied to a command of this client while queues are registered. If the command has changed a key, the
+     * node has ended the registrations of the connection for it without a push. Replies have the order of the commands,
+     * so a registration that is known here precedes the change. A waiter without one asks later and sees the change.
+     *
+     * <ul>
+     * <li>A release, also that of an attempt or of an intention, wakes the waiters for its keys.
+     * <li>A grant and an extension wake nobody: the release of the lock follows, by this client. A reader does not wait
+     * for that, but for the end of a writer's intention beside it.
+     * </ul>
      */
-    void wakeRefused(LockKey lockedKey, int nodeIndex) {
+    void onOwnReply(Claim claim, int nodeIndex, CommandKind kind, long value) {
+        if (kind.isRelease()) {
+            if (value != 0) {
+                wakeRegistered(claim.key.lock(), nodeIndex);
+            }
+            return;
+        }
+        if (value <= 0 || !kind.isAcquire() && kind != CommandKind.EXTEND) {
+            return;
+        }
+        WaitQueue own = claim.pending == null ? null : claim.pending.queue;
+        if (own != null && own.key.kind() != LockKind.PERMIT) {
+            unregister(own, nodeIndex);
+        }
+        WaitQueue readers = claim.key.kind() == LockKind.READ ? get(claim.key) : null;
+        if (readers != null && readers != own) {
+            wakeRegistered(readers, nodeIndex);
+        }
+    }
+
+    private void wakeRegistered(LockKey lockedKey, int nodeIndex) {
         for (int i = 0; i < lockedKey.memberCount(); i++) {
             WaitQueue plain = get(lockedKey.member(i));
             if (plain != null) {
                 wakeRegistered(plain, nodeIndex);
             }
-            for (WaitQueue other : memberQueues.of(lockedKey.member(i))) {
-                wakeRegistered(other, nodeIndex);
-            }
+            wakeRegistered(memberQueues.of(lockedKey.member(i)), nodeIndex);
+        }
+    }
+
+    /** A release that was delivered late has deleted a key. */
+    void onDeliveredLate(int nodeIndex, ByteBuf name, int index, int nameLength) {
+        int length = LockKey.resourceLengthOf(name, index, nameLength);
+        WaitQueue plain = queues.get(name, index, length);
+        if (plain != null) {
+            wakeRegistered(plain, nodeIndex);
+        }
+        wakeRegistered(memberQueues.of(name, index, length), nodeIndex);
+    }
+
+    private void wakeRegistered(List<WaitQueue> some, int nodeIndex) {
+        for (WaitQueue queue : some) {
+            wakeRegistered(queue, nodeIndex);
         }
     }
 
     private void wakeRegistered(WaitQueue queue, int nodeIndex) {
         if ((queue.registeredMask & 1L << nodeIndex) != 0) {
-            unregister(queue, nodeIndex);
             queue.head().hasSearched = false;
             wakeLocally(queue);
         }
+    }
+
+    /**
+     * Whether a waiter for a resource of a lock, of any kind, has a registration: a command that may end it without a
+     * change of the lock registers again.
+     */
+    boolean isRegistered(LockKey key) {
+        if (registeredCount == 0) {
+            return false;
+        }
+        for (WaitQueue queue : memberQueues.of(key.member(0))) {
+            if (queue.registeredMask != 0) {
+                return true;
+            }
+        }
+        WaitQueue plain = get(key.member(0));
+        return plain != null && plain.registeredMask != 0;
     }
 
     /** A node pushes that a key has changed; a push does not say how. */

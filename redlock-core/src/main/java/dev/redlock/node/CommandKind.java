@@ -92,7 +92,7 @@ public enum CommandKind {
     }
 
     /** @return true if a positive reply is a grant */
-    boolean isAcquire() {
+    public boolean isAcquire() {
         return this == ACQUIRE || this == ACQUIRE_FENCED || hasTicket();
     }
 

@@ -3,6 +3,7 @@ package dev.redlock.node;
 import dev.redlock.resp.RespCommand;
 import dev.redlock.resp.RespWriter;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 
@@ -40,6 +41,7 @@ final class CommandSender {
     private static final int ARRAY_HEADER_BYTES = 16;
     /** {@code $}, a length, and two line ends. */
     private static final int BULK_OVERHEAD_BYTES = 16;
+    private static final int CRLF_BYTES = 2;
 
     private final int nodeIndex;
     private final NodeView view;
@@ -470,7 +472,6 @@ final class CommandSender {
         if (refusalOf(kind) != VoteFailure.NONE || !request.isSecondTryWanted(kind, sequence)) {
             return false;
         }
-        request.onSentAgain(nodeIndex, kind);
         return sendScript(request, kind, sequence, isEval, isAsking);
     }
 
@@ -585,9 +586,7 @@ final class CommandSender {
         for (long left = commands.membersOf(nodeIndex); left != 0; left &= left - 1) {
             int i = Long.numberOfTrailingZeros(left);
             LockRequest request = commands.member(i);
-            if (request.isSecondTryWanted(commands.kind().single(), commands.sequence(i))) {
-                request.onSentAgain(nodeIndex, commands.kind().single());
-            } else {
+            if (!request.isSecondTryWanted(commands.kind().single(), commands.sequence(i))) {
                 unwanted |= 1L << i;
             }
         }
@@ -634,6 +633,27 @@ final class CommandSender {
         if (isPushAccepted()) {
             context.listener().onInvalidated(view, key, index, length);
         }
+    }
+
+    /** A release that was kept has deleted a key. */
+    void onDeliveredLate(UndeliveredRelease release) {
+        ByteBuf bulks = Unpooled.wrappedBuffer(release.resourceBulk());
+        while (bulks.isReadable()) {
+            int length = lengthOfBulk(bulks);
+            context.listener().onDeliveredLate(view, bulks, bulks.readerIndex(), length);
+            bulks.skipBytes(length + CRLF_BYTES);
+        }
+    }
+
+    /** Reads {@code $}, the length and the line end of a bulk string. */
+    private static int lengthOfBulk(ByteBuf bulks) {
+        int length = 0;
+        bulks.skipBytes(1);
+        for (byte digit = bulks.readByte(); digit != '\r'; digit = bulks.readByte()) {
+            length = length * 10 + digit - '0';
+        }
+        bulks.skipBytes(1);
+        return length;
     }
 
     /** Any registered key may have changed. */

@@ -62,6 +62,17 @@ public interface NodeListener {
     void onInvalidated(NodeView node, ByteBuf key, int index, int length);
 
     /**
+     * A release that could not be sent in time has deleted a key, or one of its keys. The node does not push this: the
+     * client's own connection has changed the key.
+     *
+     * @param node   the node
+     * @param key    holds the name of the key; borrowed for this call
+     * @param index  where the name starts
+     * @param length bytes of the name
+     */
+    void onDeliveredLate(NodeView node, ByteBuf key, int index, int length);
+
+    /**
      * Any key may have changed, and the node has forgotten all registrations.
      *
      * @param node the node

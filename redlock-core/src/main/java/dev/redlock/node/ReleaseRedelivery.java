@@ -58,9 +58,12 @@ final class ReleaseRedelivery {
         publishCounts();
     }
 
-    void onReply(long value) {
+    void onReply(UndeliveredRelease release, long value) {
         String recovery = sender.recordReply(CommandKind.RELEASE, value);
         statistics.onUndeliveredReleaseDelivered();
+        if (value != 0) {
+            sender.onDeliveredLate(release);
+        }
         sender.logHealth(recovery);
     }
 

@@ -81,14 +81,4 @@ public interface ReplyListener {
      * @return true to send it again
      */
     boolean isSecondTryWanted(CommandKind kind, int sequence);
-
-    /**
-     * The node did not execute the command, and gets it again, perhaps with a script. It may execute commands before it
-     * that were sent after the first try. The reply follows, or an error if the second try cannot be sent.
-     *
-     * @param nodeIndex which node
-     * @param kind      which command
-     */
-    default void onSentAgain(int nodeIndex, CommandKind kind) {
-    }
 }

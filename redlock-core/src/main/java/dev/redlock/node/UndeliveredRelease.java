@@ -63,7 +63,7 @@ final class UndeliveredRelease extends InFlightRequest implements SlotKey {
     }
 
     void onReply(long value) {
-        redelivery.onReply(value);
+        redelivery.onReply(this, value);
     }
 
     void onError(int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {

@@ -5,8 +5,8 @@
 -- reply   1                   granted: the key now has the token and expires after ttl; all intentions end
 --         -n, n >= 0          refused: the key of a writer, or the last entry of a reader, expires in n ms
 --         -9007199254740991   refused: a key exists that never expires
--- The intention is written only if less than half of its time is left: a write pushes to this connection too, so a
--- writer that wrote at each attempt would wake itself. The last command reads, which registers for the next push.
+-- The intention is written only if less than half of its time is left: each write wakes the waiters of all clients. It
+-- ends the registration of this connection, so the last command reads, which registers for the next push.
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   return 1
 end

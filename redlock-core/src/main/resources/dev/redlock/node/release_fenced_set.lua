@@ -3,7 +3,8 @@
 -- KEYS[i] resource   KEYS[n + i] counter, n being half of the keys
 -- ARGV[1] token   ARGV[2] highest value seen   ARGV[3] expiry of the counters in ms
 -- reply   1   every key was ours and is deleted
---         0   one was missing, had another token, or was no string; the others are deleted
+--         -n  n keys were ours and are deleted; another one was missing, had another token, or was no string
+--         0   none was ours
 local n = #KEYS / 2
 local found = redis.call('MGET', unpack(KEYS))
 local ours = {}
@@ -22,4 +23,4 @@ for i = n + 1, 2 * n do
     redis.call('SET', KEYS[i], string.format('%.0f', highest), 'PX', ARGV[3])
   end
 end
-return #ours == n and 1 or 0
+return #ours == n and 1 or -#ours

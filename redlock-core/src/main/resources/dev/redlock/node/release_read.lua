@@ -2,7 +2,8 @@
 -- KEYS[1] resource, as in acquire_read
 -- ARGV[1] token
 -- reply   1   removed
---         0   there was none: it had expired, or a writer holds the lock
+--         -1  removed, but it had expired
+--         0   there was none, or a writer holds the lock
 -- The key expires with its last entry, so its expiry may become earlier.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -18,4 +19,4 @@ if first[2] then
   local untilMs = math.max(tonumber(last[2]), -tonumber(first[2]))
   redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', untilMs))
 end
-return tonumber(score) > now and 1 or 0
+return tonumber(score) > now and 1 or -1

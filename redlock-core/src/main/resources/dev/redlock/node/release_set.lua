@@ -2,7 +2,8 @@
 -- KEYS[i] resource
 -- ARGV[1] token
 -- reply   1   every key was ours and is deleted
---         0   one was missing, had another token, or was no string; the others are deleted
+--         -n  n keys were ours and are deleted; another one was missing, had another token, or was no string
+--         0   none was ours
 local found = redis.call('MGET', unpack(KEYS))
 local ours = {}
 for i = 1, #KEYS do
@@ -13,4 +14,4 @@ end
 if #ours > 0 then
   redis.call('DEL', unpack(ours))
 end
-return #ours == #KEYS and 1 or 0
+return #ours == #KEYS and 1 or -#ours

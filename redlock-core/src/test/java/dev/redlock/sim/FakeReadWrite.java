@@ -101,11 +101,12 @@ final class FakeReadWrite {
         Map<String, Long> entries = redis.entries(key);
         redis.read(key);
         boolean isHeld = isHeld(entries, token);
-        if (entries != null && entries.remove(token) != null) {
-            write(entries);
-            pruned();
+        if (entries == null || entries.remove(token) == null) {
+            return 0;
         }
-        return isHeld ? 1 : 0;
+        write(entries);
+        pruned();
+        return isHeld ? 1 : -1;
     }
 
     private long acquireWrite(String token) {
@@ -135,10 +136,11 @@ final class FakeReadWrite {
         redis.read(key);
         Map<String, Long> entries = redis.entries(key);
         if (entries != null) {
-            if (entries.remove(token) != null) {
-                write(entries);
+            if (entries.remove(token) == null) {
+                return 0;
             }
-            return 0;
+            write(entries);
+            return -1;
         }
         return redis.deleteIfEqual(key, token);
     }

@@ -154,9 +154,8 @@ final class FakeSet {
     }
 
     private long release(String token) {
-        return keys.stream().filter(key -> token.equals(redis.read(key)) && redis.delete(key)).count() == keys.size()
-                ? 1
-                : 0;
+        long count = keys.stream().filter(key -> token.equals(redis.read(key)) && redis.delete(key)).count();
+        return count == keys.size() ? 1 : -count;
     }
 
     private long releaseFenced(String token) {

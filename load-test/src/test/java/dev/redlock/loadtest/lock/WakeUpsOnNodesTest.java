@@ -32,6 +32,7 @@ class WakeUpsOnNodesTest {
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(Duration.ofSeconds(30)).tryOnce();
     private static final AcquireOptions WAITING = OPTIONS.waitUpTo(Duration.ofSeconds(60));
     private static final int HANDOFFS = 50;
+    private static final int GIVEN_UP = 20;
 
     @ParameterizedTest
     @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
@@ -62,6 +63,31 @@ class WakeUpsOnNodesTest {
 
     private static long refusedCount(Redlock redlock) {
         return redlock.nodes().stream().mapToLong(NodeStatus::refusedCount).sum();
+    }
+
+    /** The connection that removes the intention gets no push. */
+    @ParameterizedTest
+    @EnumSource(value = Source.class, names = {"PATH", "EMBEDDED"})
+    void aWriterThatGivesUpWakesTheReaderOfItsClient(Source source) throws Exception {
+        try (RedisNodes nodes = start(source); Redlock one = connect(nodes); Redlock other = connect(nodes)) {
+            other.acquire("orders", OPTIONS.forReading());
+            for (int i = 0; i < GIVEN_UP; i++) {
+                CompletableFuture<AcquireOutcome> writing = waitRefused(one, WAITING.forWriting());
+                CompletableFuture<AcquireOutcome> reading = waitRefused(one, WAITING.forReading());
+                writing.cancel(false);
+                reading.get().lease().release();
+            }
+            long backstops = one.counters().backstopCount();
+            assertTrue(backstops <= GIVEN_UP / 4, () -> "backstops " + backstops + " of " + GIVEN_UP);
+        }
+    }
+
+    private static CompletableFuture<AcquireOutcome> waitRefused(Redlock redlock, AcquireOptions options)
+            throws Exception {
+        long refused = refusedCount(redlock);
+        CompletableFuture<AcquireOutcome> waiting = redlock.acquireAsync("orders", options).toCompletableFuture();
+        Await.until("refused by a quorum and by the doorkeeper", () -> refusedCount(redlock) >= refused + 3);
+        return waiting;
     }
 
     @ParameterizedTest
