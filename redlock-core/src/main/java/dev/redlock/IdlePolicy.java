@@ -6,7 +6,10 @@ package dev.redlock;
  * @threading immutable
  */
 public enum IdlePolicy {
-    /** Sleeps in the selector: no CPU when idle, and a wake-up by the kernel in each round. The default. */
+    /**
+     * Sleeps in the selector: no CPU when idle, and a wake-up by the kernel in each round. The default, because a loop
+     * that polls between one lock and the next never sleeps and exhausts the CPU quota of a container.
+     */
     BLOCK,
     /**
      * Polls for 50 us after the last work and yields to other threads in between, then sleeps as {@link #BLOCK} does.

@@ -19,7 +19,10 @@ public enum NodeState {
     CONNECTING,
     /** Connected; the client gets the credentials, reads who the node is and loads the scripts. */
     HANDSHAKING,
-    /** Connected, but its votes do not count yet: it gets releases only. */
+    /**
+     * Connected, but its votes do not count yet: it gets releases only. Each new connection is in this state until the
+     * releases that the node has missed are sent, so that they precede any command whose reply is a vote.
+     */
     QUARANTINED,
     /** Connected and voting. */
     READY,

@@ -9,7 +9,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Runs one event loop on a thread of the client, with the configured idle policy. The conductor and its I/O share the
- * thread, so they need no queue between them.
+ * thread, so they need no queue between them. The loop is a {@link ManualIoEventLoop}: tests run the same engine in
+ * virtual time.
  *
  * @threading any thread
  */

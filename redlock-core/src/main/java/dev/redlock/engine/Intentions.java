@@ -18,7 +18,7 @@ import dev.redlock.quorum.Token;
  * <p><b>Sets.</b> A refused attempt leaves an intention on the resources of the set, on the doorkeeper alone, where
  * other sets that wait or give way respect it. A grant there ends it. A waiter that stops, or gets its lock from the
  * other nodes, removes it. Otherwise it expires after a third of a second. Then the set pauses: its attempts neither
- * leave an intention nor respect one.
+ * leave an intention nor respect one: a set whose last resource stays in use would keep the others idle.
  *
  * @threading event-loop-confined
  */

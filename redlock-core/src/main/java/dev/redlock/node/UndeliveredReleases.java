@@ -5,6 +5,8 @@ import java.util.ArrayDeque;
 /**
  * The queue of releases that a node could not be sent, oldest first.
  *
+ * <p>No lease holds the token of such a release: a late release of a held token would remove a vote that counts.
+ *
  * <p>A release is dropped when its key has expired. The length is bounded: a new release replaces the oldest one, which
  * is counted as dropped.
  *
