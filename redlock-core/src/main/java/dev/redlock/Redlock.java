@@ -274,10 +274,18 @@ public final class Redlock implements AutoCloseable {
     // ---- asynchronous -----------------------------------------------------------------------------------------------
 
     /**
-     * Acquires a lock without blocking, and waits for it as {@link #acquire(String, AcquireOptions)} does. Cancelling
-     * the stage (by {@code toCompletableFuture().cancel}) cancels the acquisition, or releases the lock if it was
-     * acquired in the meantime. Dependent stages run on the event loop, or on the calling thread if the stage is
-     * complete already.
+     * Acquires a lock without blocking, and waits for it as {@link #acquire(String, AcquireOptions)} does. Dependent
+     * stages run on the event loop, or on the calling thread if the stage is complete already.
+     *
+     * <p>{@code toCompletableFuture().cancel}, {@code completeExceptionally} and {@code orTimeout} cancel the
+     * acquisition. If it has acquired the lock already, they release the lock, unless it is taken: a call of
+     * {@code isAcquired}, {@code kind} or {@code lease} of the {@link AcquireOutcome} takes it. They return false if
+     * it is taken. The same methods of a dependent stage do the same, if its function has not taken the lock and all
+     * other dependent stages are given up too. {@code copy()} protects the acquisition from that.
+     *
+     * <p>The caller must release a lock that it has taken, and must cancel a stage that it does not need any more, for
+     * example after {@code get} has timed out. The client cannot detect a stage that is dropped: its lock stays until
+     * the ttl ends, or with {@link AcquireOptions#autoExtend()} until the client is closed.
      *
      * @param resource the name to lock
      * @param options  how

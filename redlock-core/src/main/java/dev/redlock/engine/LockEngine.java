@@ -262,7 +262,7 @@ public final class LockEngine {
     }
 
     /**
-     * Acquires without blocking; cancelling the stage cancels the acquisition or releases the lock.
+     * Acquires without blocking; see {@link AcquireFuture}.
      *
      * @param key    resource to lock
      * @param spec   options
@@ -272,17 +272,8 @@ public final class LockEngine {
      */
     public CompletionStage<AcquireOutcome> acquireAsync(LockKey key, AcquireSpec spec, long waitNs) {
         LeaseHandle lease = newLease();
-        CompletableFuture<AcquireOutcome> future = new CompletableFuture<>();
-        acquire(lease, key, spec, waitNs, outcome -> {
-            if (!future.complete(outcome) && outcome.isAcquired()) {
-                lease.cancel();
-            }
-        });
-        future.whenComplete((outcome, failure) -> {
-            if (future.isCancelled()) {
-                lease.cancel();
-            }
-        });
+        AcquireFuture future = new AcquireFuture(lease);
+        acquire(lease, key, spec, waitNs, outcome -> future.deliver());
         return future;
     }
 

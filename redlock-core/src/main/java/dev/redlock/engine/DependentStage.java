@@ -1,0 +1,136 @@
+package dev.redlock.engine;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.lang.ref.WeakReference;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * A stage that depends on the stage of an acquisition, directly or through others. A caller gives a stage up if it
+ * completes, cancels or times out the stage before the stage's function has. A stage whose dependent stages are all
+ * given up is given up too.
+ *
+ * @param <T> the type of its value
+ * @threading any thread
+ */
+class DependentStage<T> extends CompletableFuture<T> {
+
+    private static final VarHandle WANTED_COUNT;
+    private static final VarHandle IS_GIVEN_UP;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            WANTED_COUNT = lookup.findVarHandle(DependentStage.class, "wantedCount", int.class);
+            IS_GIVEN_UP = lookup.findVarHandle(DependentStage.class, "isGivenUp", boolean.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** Weak, because an application may derive stages from stages without an end. Null for an acquisition. */
+    private final WeakReference<DependentStage<?>> source;
+    /** Dependent stages that are not given up. */
+    private volatile int wantedCount;
+    private volatile boolean isGivenUp;
+
+    DependentStage(DependentStage<?> source) {
+        this.source = source == null ? null : new WeakReference<>(source);
+    }
+
+    /** The caller, or all callers of dependent stages, have given this stage up. Called once. */
+    void onGivenUp() {
+        DependentStage<?> before = source.get();
+        if (before != null && (int) WANTED_COUNT.getAndAdd(before, -1) == 1) {
+            before.giveUp();
+        }
+    }
+
+    /** Nobody needs the value any more. */
+    final void giveUp() {
+        if (IS_GIVEN_UP.compareAndSet(this, false, true)) {
+            onGivenUp();
+        }
+    }
+
+    // ---- completed by a caller --------------------------------------------------------------------------------------
+
+    final boolean tryComplete(T value) {
+        return super.complete(value);
+    }
+
+    final boolean tryFail(Throwable thrown) {
+        return super.completeExceptionally(thrown);
+    }
+
+    @Override
+    public boolean complete(T value) {
+        return giveUpIf(tryComplete(value));
+    }
+
+    @Override
+    public boolean completeExceptionally(Throwable thrown) {
+        return giveUpIf(tryFail(thrown));
+    }
+
+    private boolean giveUpIf(boolean isCompletedByCaller) {
+        if (isCompletedByCaller) {
+            giveUp();
+        }
+        return isCompletedByCaller;
+    }
+
+    @Override
+    public final boolean cancel(boolean mayInterruptIfRunning) {
+        return completeExceptionally(new CancellationException()) || isCancelled();
+    }
+
+    /** As that of the superclass, whose timer is a dependent stage that nobody gives up. */
+    @Override
+    public CompletableFuture<T> orTimeout(long timeout, TimeUnit unit) {
+        CompletableFuture<Void> timer = new CompletableFuture<Void>().orTimeout(timeout, unit);
+        return onTimeout(timer, thrown -> completeExceptionally(thrown));
+    }
+
+    @Override
+    public CompletableFuture<T> completeOnTimeout(T value, long timeout, TimeUnit unit) {
+        CompletableFuture<Void> timer = new CompletableFuture<Void>().orTimeout(timeout, unit);
+        return onTimeout(timer, thrown -> complete(value));
+    }
+
+    private CompletableFuture<T> onTimeout(CompletableFuture<Void> timer,
+            Consumer<Throwable> action) {
+        timer.whenComplete((none, thrown) -> {
+            if (thrown != null) {
+                action.accept(thrown);
+            }
+        });
+        super.minimalCompletionStage().whenComplete((value, thrown) -> timer.complete(null));
+        return this;
+    }
+
+    // ---- dependent stages -------------------------------------------------------------------------------------------
+
+    @Override
+    public <U> CompletableFuture<U> newIncompleteFuture() {
+        WANTED_COUNT.getAndAdd(this, 1);
+        return new DependentStage<>(this);
+    }
+
+    /** Nobody can give this stage up: no method of it completes it. */
+    @Override
+    public CompletionStage<T> minimalCompletionStage() {
+        WANTED_COUNT.getAndAdd(this, 1);
+        return super.minimalCompletionStage();
+    }
+
+    /** To give up the copy gives up nothing else: a copy exists to protect its source. */
+    @Override
+    public CompletableFuture<T> copy() {
+        return minimalCompletionStage().toCompletableFuture();
+    }
+}
