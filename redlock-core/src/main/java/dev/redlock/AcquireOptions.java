@@ -211,10 +211,10 @@ public final class AcquireOptions {
      * runs the job.
      *
      * <p>A release before that time returns {@link ReleaseOutcome#KEPT} and ends the lease for its holder. The client
-     * then extends the lock as needed and releases it when the time has passed. Before that it sends no release, also
-     * if the lease is lost or expires. If the client is closed or its process dies before, the keys expire: the lock
-     * stays for the shorter of this time and the ttl, counted from the acquisition or the last extension, and it is
-     * free after one ttl at the latest. A cancelled acquisition is released at once.
+     * then shortens or extends the keys to that time, and releases the lock when it has passed. Before that it sends no
+     * release, also if the lease is lost or expires. If the client is closed before, the lock stays for the shorter of
+     * this time and the ttl, counted from the acquisition or the last extension. If the process dies before the
+     * release, it stays for the ttl. A cancelled acquisition is released at once.
      *
      * <p>The lock counts for {@link RedlockContext#autoExtendedLeasesMax} until the client has released it.
      *

@@ -9,11 +9,15 @@ import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** A lock that stays for a time after its acquisition, although its lease was released earlier. */
 class HoldAtLeastTest extends VirtualTest {
+
+    /** The clock allowance of some seconds, and the time of the release. */
+    private static final long SLACK_MS = 150;
 
     private VirtualWorld.Client client;
     private long startMs;
@@ -146,24 +150,89 @@ class HoldAtLeastTest extends VirtualTest {
     }
 
     @Test
-    void closingLeavesTheKeysOfKeptAndOfHeldLocks() {
+    void closingKeepsTheLocksOfEndedAndOfRunningJobsForTheirTime() {
         client = world(3);
-        Lease lease = held(options(5_000, 4_000));
+        Lease lease = held(options(30_000, 4_000));
         runTo(1_000);
         release(lease);
         CompletableFuture<AcquireOutcome> running = client.redlock()
-                .acquireAsync("running", options(5_000, 4_000))
+                .acquireAsync("running", options(30_000, 4_000))
                 .toCompletableFuture();
         acquired(get(running));
         CloseReport report = get(client.engine().close(Duration.ofSeconds(1)));
         assertEquals(new CloseReport(0, List.of()), report);
-        runTo(4_900);
-        assertEquals(3, keyCount(), "the shorter of its time and the ttl");
+        runTo(3_990);
+        assertEquals(3, keyCount(), "for its time");
         assertTrue(node(0).redis().get("running") != null, "its job may have had an effect");
-        runTo(5_010);
-        assertEquals(0, keyCount());
-        runTo(6_010);
+        runTo(4_000 + SLACK_MS);
+        assertEquals(0, keyCount(), "no longer than its time and the clock allowance");
+        runTo(4_990);
+        assertTrue(node(0).redis().get("running") != null, "for its time");
+        runTo(5_000 + SLACK_MS);
         assertEquals(null, node(0).redis().get("running"));
+    }
+
+    @Test
+    void closingLeavesTheKeysToATtlThatIsShorterThanTheTime() {
+        client = world(3);
+        release(held(options(2_000, 9_000)));
+        runTo(100);
+        get(client.engine().close(Duration.ofSeconds(1)));
+        runTo(1_990);
+        assertEquals(3, keyCount(), "the shorter of its time and the ttl");
+        runTo(2_010);
+        assertEquals(0, keyCount());
+    }
+
+    /** A process that dies after its job does not keep others from the next run for the rest of a long ttl. */
+    @Test
+    void theKeysOfEveryKindExpireWithTheTimeOfAJobThatHasEnded() {
+        client = world(3);
+        VirtualWorld.Client other = client();
+        AcquireOptions job = options(30_000, 3_000).autoExtend();
+        Map<String, AcquireOptions> kinds = Map.of("fenced", job.fenced(), "read", job.forReading(), "write",
+                job.forWriting(), "permit", job.forPermitOf(1));
+        startMs = nowMs();
+        kinds.forEach((name, kind) -> release(acquired(get(client.redlock().acquireAsync(name, kind)))));
+        world.settle();
+        client.pause();
+        runTo(2_980);
+        kinds.keySet().forEach(name -> assertEquals(AcquireOutcome.Kind.CONTENDED, next(other, name), name));
+        runTo(3_000 + SLACK_MS);
+        kinds.keySet().forEach(name -> assertEquals(AcquireOutcome.Kind.ACQUIRED, next(other, name), name));
+    }
+
+    private AcquireOutcome.Kind next(VirtualWorld.Client other, String name) {
+        AcquireOptions options = name.equals("permit") ? options().forPermitOf(1) : options().forWriting();
+        return get(other.redlock().acquireAsync(name, options)).kind();
+    }
+
+    @Test
+    void theKeysOfASetExpireWithTheTimeOfAJobThatHasEnded() {
+        client = world(3);
+        Lease lease = acquired(get(client.redlock().acquireAllAsync(List.of("orders", "others"), options(30_000, 3_000))));
+        startMs = nowMs();
+        release(lease);
+        world.settle();
+        client.pause();
+        runTo(2_990);
+        assertEquals(3, keyCount());
+        runTo(3_000 + SLACK_MS);
+        assertEquals(0, keyCount());
+        assertEquals(null, node(0).redis().get("others"));
+    }
+
+    @Test
+    void anExtensionOfAKeptLockLastsForItsTimeOnly() {
+        client = world(3);
+        release(held(options(10_000, 12_000)));
+        runTo(5_000);
+        assertTrue(client.redlock().counters().extendedCount() > 0, "extended");
+        client.pause();
+        runTo(11_990);
+        assertEquals(3, keyCount());
+        runTo(12_000 + SLACK_MS);
+        assertEquals(0, keyCount());
     }
 
     /** The holder hears of the loss; the keys that are left stay. */
@@ -298,9 +367,10 @@ class HoldAtLeastTest extends VirtualTest {
     @Test
     void theReleaseOfAKeptLockIsRetainedForANodeThatIsDown() {
         client = world(3);
-        release(held(options(10_000, 2_000)));
+        Lease lease = held(options(10_000, 2_000));
         node(2).cutOff(name -> true);
         node(2).breakConnections();
+        release(lease);
         runTo(2_100);
         assertTrue(key(0) == null && key(1) == null && key(2) != null, "one node cannot be reached");
         node(2).cutOff(name -> false);

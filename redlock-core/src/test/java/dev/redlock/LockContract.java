@@ -490,11 +490,33 @@ public abstract class LockContract extends SetContract {
         CompletableFuture<AcquireOutcome> atOnce = other
                 .acquireAsync(resource, AcquireOptions.ofTtl(LONG).tryOnce())
                 .toCompletableFuture();
-        if (!atOnce.cancel(true)) {
-            // The acquisition ended before the cancellation, so its lock is held.
-            acquired(atOnce.join()).release();
-        }
+        assertTrue(atOnce.cancel(true), "whether the acquisition has ended or not");
         awaitNoKeyForGood(other);
+    }
+
+    /** Cancellations at all moments around the completion: a lock is taken or released, never both or none. */
+    @Test
+    void aRaceOfCancellationAndCompletionLeavesNoKey() throws InterruptedException {
+        Redlock client = client();
+        AcquireOptions options = AcquireOptions.ofTtl(LONG).tryOnce().autoExtend();
+        for (int i = 0; i < 300; i++) {
+            CompletableFuture<AcquireOutcome> future = client.acquireAsync(resource, options).toCompletableFuture();
+            CompletableFuture<Boolean> taken = new CompletableFuture<>();
+            CompletableFuture<Void> reader = i % 3 == 0
+                    ? future.thenAcceptAsync(outcome -> taken.complete(outcome.isAcquired()))
+                    : future.thenAccept(outcome -> taken.complete(outcome.isAcquired()));
+            for (int left = i % 100 * 20; left > 0 && !future.isDone(); left--) {
+                Thread.onSpinWait();
+            }
+            boolean isCancelled = (i % 2 == 0 ? future : reader).cancel(true);
+            if (!future.isCancelled()) {
+                assertTrue(taken.join(), () -> "not cancelled, so its reader has it; " + isCancelled);
+                future.join().lease().close();
+            } else {
+                assertFalse(taken.getNow(false), "its reader has it, so it is not cancelled");
+            }
+        }
+        awaitNoKeyForGood(client);
     }
 
     /** The rollback of a cancelled acquisition follows a later lock on the same connections. */
@@ -810,5 +832,27 @@ public abstract class LockContract extends SetContract {
             });
         }
         assertTrue(all.await(20, TimeUnit.SECONDS), "fifty locks in parallel, " + all.getCount() + " missing");
+    }
+
+    /** The next instance gets the lock of each kind after its time, long before the ttl of a client that has closed. */
+    @Test
+    void aClosedClientKeepsTheLocksOfItsJobsForTheirTimeOnly() throws InterruptedException {
+        AcquireOptions job = AcquireOptions.ofTtl(LONG).autoExtend().holdAtLeast(Duration.ofMillis(300));
+        AcquireOptions next = AcquireOptions.ofTtl(LONG).waitUpTo(Duration.ofSeconds(8));
+        String name = "{" + resource + "}";
+        List<String> set = List.of(name + "/set/1", name + "/set/2");
+        Redlock client = client();
+        assertEquals(ReleaseOutcome.KEPT, acquired(client.acquire(resource, job)).release());
+        assertEquals(ReleaseOutcome.KEPT, acquired(client.acquire(name + "/fenced", job.fenced())).release());
+        assertEquals(ReleaseOutcome.KEPT, acquired(client.acquire(name + "/read", job.forReading())).release());
+        assertEquals(ReleaseOutcome.KEPT, acquired(client.acquire(name + "/permit", job.forPermitOf(1))).release());
+        assertEquals(ReleaseOutcome.KEPT, acquired(client.acquireAll(set, job)).release());
+        client.close();
+        Redlock other = client();
+        acquired(other.acquire(resource, next)).release();
+        acquired(other.acquire(name + "/fenced", next.fenced())).release();
+        acquired(other.acquire(name + "/read", next.forWriting())).release();
+        acquired(other.acquire(name + "/permit", next.forPermitOf(1))).release();
+        acquired(other.acquireAll(set, next)).release();
     }
 }

@@ -219,6 +219,9 @@ final class Claim extends LockRequest {
                 }
                 case EXTEND, EXTEND_MANY -> conductor.extendOperation().onReply(this, nodeIndex, sequence, value);
                 case CHECK -> conductor.lossWatch().onReply(this, nodeIndex, value);
+                case SHORTEN -> {
+                    // Without effect on a node, its key expires later.
+                }
                 case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
                         .onReply(this, nodeIndex, sequence, value);
             }
@@ -268,7 +271,7 @@ final class Claim extends LockRequest {
                 }
                 case EXTEND, EXTEND_MANY -> conductor.extendOperation()
                         .onNoReply(this, nodeIndex, sequence, vote, failure);
-                case CHECK -> {
+                case CHECK, SHORTEN -> {
                     // Nothing is known about the key: the next extension finds a loss.
                 }
                 case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
@@ -288,6 +291,7 @@ final class Claim extends LockRequest {
             // Also after the decision: one more holder is worth a message.
             case EXTEND, EXTEND_MANY -> phase == Phase.HELD && sequence == extendSequence;
             case CHECK -> phase == Phase.HELD;
+            case SHORTEN -> true;
             case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> true;
         };
     }

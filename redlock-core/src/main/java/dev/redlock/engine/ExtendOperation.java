@@ -69,6 +69,13 @@ final class ExtendOperation {
         claim.askedMask |= sent;
     }
 
+    /** Brings the expiry of the keys forward, on each node that gets the command now. No extension follows. */
+    void shorten(Claim claim, long ttlMs) {
+        claim.ttlMs = ttlMs;
+        claim.addPendingReplies(Long.bitCount(claim.askedMask));
+        conductor.fanOut().send(claim, CommandKind.SHORTEN, 0, claim.askedMask);
+    }
+
     void onReply(Claim claim, int nodeIndex, int sequence, long value) {
         if (value == HELD_REPLY) {
             vote(claim, nodeIndex, sequence, Vote.GRANTED);

@@ -66,8 +66,8 @@ final class LeaseKeeper {
     }
 
     /**
-     * Ends a lease for its holder, and keeps the lock until its shortest hold has passed. A client that closes leaves
-     * the keys to their expiry.
+     * Ends a lease for its holder, and keeps the lock until its shortest hold has passed. The keys then expire, also if
+     * the client is closed or its process dies.
      */
     void keep(LeaseHandle lease) {
         Claim claim = lease.claim;
@@ -81,8 +81,9 @@ final class LeaseKeeper {
         }
         LeaseHandle kept = null;
         try {
+            long nowNs = conductor.nowNs();
+            shorten(lease, claim, nowNs);
             if (!conductor.shutdown().isClosing()) {
-                long nowNs = conductor.nowNs();
                 kept = LeaseHandle.keeping(lease);
                 track(kept, claim);
                 conductor.scheduler().onKept();
@@ -103,6 +104,19 @@ final class LeaseKeeper {
         if (lease.useCount() == use && lease.state() == LeaseState.RELEASING) {
             lease.completeRelease(ReleaseOutcome.KEPT);
         }
+    }
+
+    private void shorten(LeaseHandle lease, Claim claim, long nowNs) {
+        long ttlMs = ttlMsToKeep(lease, nowNs);
+        long untilNs = conductor.config().terms().validUntilNs(nowNs, ttlMs);
+        if (untilNs - lease.validUntilNs() < 0) {
+            lease.setValidUntilNs(untilNs);
+            conductor.extendOperation().shorten(claim, ttlMs);
+        }
+    }
+
+    private long ttlMsToKeep(LeaseHandle lease, long nowNs) {
+        return conductor.config().terms().ttlMsUntil(nowNs, lease.keepUntilNs(), lease.ttlMs);
     }
 
     /** Stops tracking a lease that is no longer held, with its timers and its extension round. */
@@ -166,7 +180,7 @@ final class LeaseKeeper {
         boolean isExtensionDue = !claim.isExtending && mayExtend(lease, nowNs);
         startHoldTimer(claim, lease.validUntilNs());
         if (isExtensionDue) {
-            startExtension(claim, lease.ttlMs);
+            startExtension(claim, lease.isKept ? ttlMsToKeep(lease, nowNs) : lease.ttlMs);
         }
     }
 

@@ -68,6 +68,17 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
         return Math.max(NS_PER_MS, Math.min(NODE_TIMEOUT_NS_MAX, ttlMs * NS_PER_MS / 20));
     }
 
+    /** Returns the shortest ttl whose validity, if sent at t1, lasts until a time; the maximum if that is less. */
+    long ttlMsUntil(long t1Ns, long untilNs, long ttlMsMax) {
+        long ttlMs = 1;
+        long missingNs = untilNs - validUntilNs(t1Ns, ttlMs);
+        while (missingNs > 0 && ttlMs < ttlMsMax) {
+            ttlMs = Math.min(ttlMsMax, ttlMs + missingNs / NS_PER_MS + 1);
+            missingNs = untilNs - validUntilNs(t1Ns, ttlMs);
+        }
+        return ttlMs;
+    }
+
     /** Returns the end of the validity of a ttl that was sent at t1: t1 + ttl - clock allowance. */
     long validUntilNs(long t1Ns, long ttlMs) {
         long ttlNs = ttlMs * NS_PER_MS;

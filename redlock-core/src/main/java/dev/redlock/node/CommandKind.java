@@ -28,6 +28,8 @@ public enum CommandKind {
     RELEASE_MANY_FENCED("release_many_fenced", false, true, 0),
     /** Renew the expiry of each of many keys that has its token. For voting nodes only. */
     EXTEND_MANY("extend_many", true, false, 0),
+    /** Bring the expiry forward if the key has our token. For every connected node. */
+    SHORTEN("shorten", false, false, 1),
     /** Read whether the key has our token. For every connected node. */
     CHECK("check", false, false, 0),
     /** Read the remaining ttl of the holder's key with {@code PTTL}, not by script. For every connected node. */

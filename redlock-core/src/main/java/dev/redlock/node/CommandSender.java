@@ -151,8 +151,8 @@ final class CommandSender {
             case ACQUIRE -> command.isRemainingTtlWanted() ? CommandEncoding.SCRIPT : CommandEncoding.PLAIN_SET;
             case RELEASE -> capabilities.releaseEncoding();
             case EXTEND -> capabilities.extendEncoding();
-            case ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET, RAISE, CHECK, RELEASE_FENCED,
-                    RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->
+            case ACQUIRE_FENCED, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET, RAISE, SHORTEN, CHECK,
+                    RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY ->
                 CommandEncoding.SCRIPT;
         };
     }

@@ -32,15 +32,16 @@ public enum LockKind {
                 case RELEASE_MANY, RELEASE_MANY_FENCED, EXTEND_MANY, ACQUIRE_WITH_TICKET, ACQUIRE_FENCED_WITH_TICKET ->
                     null;
                 case REMAINING_TTL -> "remaining_ttl" + suffix;
+                case SHORTEN -> command.scriptName();
                 default -> command.scriptName() + suffix;
             };
             case READ -> switch (command) {
-                case ACQUIRE, EXTEND, CHECK, RELEASE -> command.scriptName() + suffix;
+                case ACQUIRE, EXTEND, SHORTEN, CHECK, RELEASE -> command.scriptName() + suffix;
                 default -> null;
             };
             case WRITE -> switch (command) {
                 case ACQUIRE, ACQUIRE_FENCED, RELEASE, RELEASE_FENCED -> command.scriptName() + suffix;
-                case EXTEND, RAISE, CHECK -> command.scriptName();
+                case EXTEND, SHORTEN, RAISE, CHECK -> command.scriptName();
                 default -> null;
             };
             case PERMIT -> command == CommandKind.REMAINING_TTL ? "find_permit" : null;

@@ -148,7 +148,7 @@ final class LockScripts {
         }
         writeValue(out, command.token());
         switch (kind) {
-            case ACQUIRE, EXTEND -> RespWriter.bulkInteger(out, command.ttlMs());
+            case ACQUIRE, EXTEND, SHORTEN -> RespWriter.bulkInteger(out, command.ttlMs());
             case ACQUIRE_FENCED -> {
                 RespWriter.bulkInteger(out, command.ttlMs());
                 RespWriter.bulkInteger(out, command.counterTtlMs());

@@ -54,6 +54,7 @@ class LockScriptsTest {
         assertWritten(CommandKind.ACQUIRE_WITH_TICKET, 8, 1, "",
                 "$5\r\n30000\r\n$5\r\n32767\r\n$7\r\ncounter\r\n");
         assertWritten(CommandKind.EXTEND, 6, 1, "", "$5\r\n30000\r\n");
+        assertWritten(CommandKind.SHORTEN, 6, 1, "", "$5\r\n30000\r\n");
         assertWritten(CommandKind.RELEASE, 5, 1, "", "");
     }
 
@@ -292,10 +293,11 @@ class LockScriptsTest {
     }
 
     @Test
-    void allCommandsButReleasesAndReadsAreVotes() {
+    void onlyCommandsThatSetOrExtendAreVotes() {
         for (CommandKind kind : CommandKind.values()) {
             boolean isRead = kind == CommandKind.REMAINING_TTL || kind == CommandKind.CHECK;
-            assertEquals(!kind.name().startsWith("RELEASE") && !isRead, kind.isVote(), kind::name);
+            boolean isEnd = kind.name().startsWith("RELEASE") || kind == CommandKind.SHORTEN;
+            assertEquals(!isEnd && !isRead, kind.isVote(), kind::name);
             assertEquals(kind.name().startsWith("ACQUIRE"), kind.isAcquire(),
                     kind::name);
         }

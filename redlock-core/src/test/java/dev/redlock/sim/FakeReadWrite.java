@@ -24,6 +24,7 @@ final class FakeReadWrite {
         return switch (script) {
             case "acquire_read" -> acquireRead(token);
             case "extend_read" -> extendRead(token);
+            case "shorten_read" -> shortenRead(token);
             case "release_read" -> releaseRead(token);
             case "check_read" -> isHeld(redis.entries(key), token) ? 1 : 0;
             case "acquire_write", "acquire_fenced_write" -> acquireWrite(token);
@@ -95,6 +96,17 @@ final class FakeReadWrite {
         entries.merge(token, redis.wallMs() + ttlMs(), Math::max);
         write(entries);
         return isHeld ? 1 : 2;
+    }
+
+    private long shortenRead(String token) {
+        Map<String, Long> entries = redis.entries(key);
+        redis.read(key);
+        if (!isHeld(entries, token)) {
+            return 0;
+        }
+        entries.merge(token, redis.wallMs() + ttlMs(), Math::min);
+        write(entries);
+        return 1;
     }
 
     private long releaseRead(String token) {

@@ -748,6 +748,10 @@ public final class FakeRedis {
             long honest = findPermit(words.subList(3, 3 + keyCount), token, Integer.parseInt(words.get(4 + keyCount)));
             return RespValue.integer(searchReply.applyAsLong(honest));
         }
+        if (script.equals("shorten")) {
+            return RespValue.integer(shorten(words.subList(3, 3 + keyCount), token,
+                    Long.parseLong(words.get(4 + keyCount))));
+        }
         if (script.endsWith(SET_SUFFIX)) {
             FakeSet set = new FakeSet(this, words.subList(3, 3 + keyCount), script.contains("fenced")
                     || script.startsWith("raise"), words.subList(4 + keyCount, words.size()));
@@ -779,6 +783,15 @@ public final class FakeRedis {
             default -> throw new IllegalStateException("the model does not know script " + script);
         };
         return note(session, script, key, token, reply);
+    }
+
+    private long shorten(List<String> keys, String token, long ttlMs) {
+        long ours = keys.stream().filter(key -> token.equals(read(key))).peek(key -> {
+            if (pttl(key) > ttlMs) {
+                set(key, token, ttlMs);
+            }
+        }).count();
+        return ours == keys.size() ? 1 : 0;
     }
 
     /** The acquire that a script does, with or without a ticket. */
