@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Coverage-guided fuzzing against the oracle. In every build, the named inputs and those that earlier searches kept run
- * as regression tests. {@link FuzzMain} searches for new ones. The command and the results are in
+ * as regression tests. {@link FuzzMain} searches for new ones. The command is in
  * {@code docs/internals/codec.md}.
  */
 class RespFuzzTest {
