@@ -477,6 +477,26 @@ class ClusterTest extends VirtualTest {
         assertTrue(voteOfCluster(client).contains("silent"));
     }
 
+    @ParameterizedTest
+    @ValueSource(longs = {0, 99})
+    void anImpossibleNodeTimeoutDoesNotCount(long nodeTimeoutMs) {
+        startCluster();
+        cluster.nodeTimeoutMs(nodeTimeoutMs);
+        VirtualWorld.Client client = client(context());
+        world.runMs(1_000);
+        int[] asked = {0};
+        List.of(2, 3, 4).forEach(i -> node(i).hostility((wire, words, honest) -> {
+            asked[0] += words.contains("SLOTS") ? 1 : 0;
+            wire.send(honest);
+        }));
+        world.runMs(15_000);
+        assertTrue(asked[0] >= 3 && asked[0] <= 5, () -> "questions for the map: " + asked[0]);
+        cluster.move(SLOT, first, second);
+        voteOfCluster(client);
+        world.runMs(SILENCE_MS - 1_000);
+        assertTrue(voteOfCluster(client).contains("silent"));
+    }
+
     @Test
     void theConfiguredNodeTimeoutCountsIfConfigIsForbidden() {
         startCluster();

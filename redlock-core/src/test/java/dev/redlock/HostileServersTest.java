@@ -3,6 +3,9 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.node.KeySlot;
+import dev.redlock.resp.RespValue;
+import dev.redlock.sim.FakeCluster;
 import dev.redlock.sim.FakeNode.Hostility;
 import dev.redlock.sim.FakeNode.Wire;
 import dev.redlock.sim.FakeNode;
@@ -56,6 +59,7 @@ class HostileServersTest {
     private static final String NOT_AN_ANSWER = "reply of the wrong type";
     private static final String BROKEN = "malformed reply";
     private static final String NO_PROBLEM = "null";
+    private static final int LAST_SLOT = KeySlot.COUNT - 1;
 
     /**
      * A row of the table.
@@ -375,6 +379,78 @@ class HostileServersTest {
             long directAfter = PooledByteBufAllocator.DEFAULT.metric().usedDirectMemory();
             assertTrue(directAfter - directBefore <= DIRECT_BYTES_MAX, "direct memory: " + directAfter);
         }
+    }
+
+    /** Each map of the cluster names other masters, all at addresses where nobody listens. */
+    @Test
+    void aClusterThatNamesAThousandNewMastersInEachMapCostsNoLease() throws InterruptedException {
+        Set<Thread> threadsBefore = Thread.getAllStackTraces().keySet();
+        int threadsMost = 0;
+        try (SocketNodes nodes = new SocketNodes(3); LogLines log = new LogLines()) {
+            String[] addresses = nodes.addresses();
+            int port = Integer.parseInt(addresses[0].substring(addresses[0].indexOf(':') + 1));
+            nodes.onLoop(0, () -> new FakeCluster().add(nodes.node(0).redis(), "127.0.0.1", port).own(0, LAST_SLOT));
+            addresses[0] = "redis-cluster://" + addresses[0];
+            RedlockContext context = new RedlockContext().nodes(addresses)
+                    .transport(TransportKind.NIO)
+                    .nodeTimeout(Duration.ofSeconds(9));
+            try (Redlock redlock = Redlock.connect(context)) {
+                Await.until("all of them", () -> ready(redlock) == 3);
+                nodes.onLoop(0, () -> {
+                    nodes.node(0).hostility(namingNewMasters());
+                    return null;
+                });
+                AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(3)).autoExtend();
+                List<Lease> leases = new ArrayList<>();
+                for (int i = 0; i < 19; i++) {
+                    leases.add(redlock.acquire("lease-" + i, options).lease());
+                }
+                long endNs = System.nanoTime() + 8_000_000_000L;
+                long slowestNs = 0;
+                while (System.nanoTime() < endNs) {
+                    long startNs = System.nanoTime();
+                    lockAndRelease(redlock, "orders");
+                    slowestNs = Math.max(slowestNs, System.nanoTime() - startNs);
+                    threadsMost = Math.max(threadsMost, lookupThreads());
+                }
+                assertEquals(List.of(), leases.stream().filter(lease -> !lease.isHeld()).toList());
+                assertTrue(slowestNs < 1_000_000_000, "slowest acquire and release: " + slowestNs + " ns");
+                assertTrue(redlock.nodes().size() <= 1_026, () -> "members: " + redlock.nodes().size());
+            }
+            assertTrue(threadsMost <= 4, "look-up threads: " + threadsMost);
+            assertTrue(log.with("node 0").size() <= 65, () -> "lines: " + log.with("node 0").size());
+        }
+        Await.until(() -> "threads that still run: " + newThreads(threadsBefore),
+                () -> newThreads(threadsBefore).isEmpty() && lookupThreads() == 0);
+    }
+
+    private static int lookupThreads() {
+        return (int) Thread.getAllStackTraces()
+                .keySet()
+                .stream()
+                .filter(thread -> thread.getName().startsWith("redlock-lookup"))
+                .count();
+    }
+
+    private static Hostility namingNewMasters() {
+        int[] count = {0};
+        return (wire, words, honest) -> {
+            if (!words.get(0).equals("CLUSTER") || !words.get(1).equals("SLOTS")) {
+                wire.send(honest);
+                return;
+            }
+            RespValue[] ranges = new RespValue[1_023];
+            for (int i = 0; i < ranges.length; i++) {
+                int number = count[0]++;
+                String host = i % 2 == 0 ? "127.9." + number / 250 % 250 + "." + (number % 250 + 1) : "localhost";
+                ranges[i] = RespValue.array(RespValue.integer(i), RespValue.integer(i),
+                        RespValue.array(RespValue.bulk(host), RespValue.integer(number % 1_000 + 1),
+                                RespValue.bulk("id" + number)));
+            }
+            ByteBuf out = Unpooled.buffer();
+            RespValue.array(ranges).writeTo(out);
+            wire.send(out);
+        };
     }
 
     /**

@@ -9,7 +9,14 @@ import dev.redlock.transport.NodeAddress;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 
 /**
  * A voter that is a Redis or Valkey Cluster. It has a {@link Node} for each master, and routes each key to the master
@@ -34,6 +41,15 @@ public final class ClusterVoter extends Voter {
     /** A server that is missing in so many maps is closed. */
     private static final int ABSENT_MAX = 3;
     private static final long NODE_TIMEOUT_MS_MAX = 86_400_000;
+    /** The least value of the option. The client asks for the map more than once in this time. */
+    private static final long NODE_TIMEOUT_MS_MIN = 100;
+    /** The most servers, with those that are about to be closed. */
+    static final int MEMBERS_MAX = SlotMap.MASTERS_MAX;
+    /** New servers at once; the next ones follow after a pause, so that a map occupies the loop for a moment only. */
+    static final int ADDED_MAX = 16;
+    static final long ADD_PERIOD_NS = 100 * NS_PER_MS;
+    /** Servers that are closed, or checked, at once. */
+    private static final int HANDLED_MAX = 32;
 
     private final int index;
     private final ClusterAddress address;
@@ -45,10 +61,23 @@ public final class ClusterVoter extends Voter {
     private final List<ClusterMember> members = new ArrayList<>();
     private final DeadlineTimer refreshTimer = new DeadlineTimer(nowNs -> refresh());
     private final DeadlineTimer checkTimer = new DeadlineTimer(nowNs -> check());
+    private final DeadlineTimer addTimer = new DeadlineTimer(nowNs -> addMasters());
+    private final ConnectLimit connects;
+    private final LogLimit logLimit = new LogLimit();
     /** Null until a change; then the end of the silence of each slot. */
     private long[] silentUntilNs;
     private long silenceEndNs;
     private SlotMap map;
+    /** The address of each master of the map, and its node, which is null until it is added. */
+    private NodeAddress[] addresses = {};
+    private Node[] nodes = {};
+    /** Slots that had no owner yet: their first one was not added so far. */
+    private final BitSet newSlots = new BitSet(KeySlot.COUNT);
+    /** Masters of the map are not added yet. */
+    private boolean hasMoreMasters;
+    private int nextChecked;
+    /** The longest of its servers: each has its own setting, and that of a deposed master counts. */
+    private long nodeTimeoutMs;
     private int nextSource;
     private boolean isRefreshing;
     private long refreshedNs;
@@ -68,6 +97,7 @@ public final class ClusterVoter extends Voter {
         this.address = address;
         this.context = context;
         this.fanOut = fanOut;
+        this.connects = new ConnectLimit(context, "cluster-" + index);
         this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node();
         context.peers().remove(unrouted);
         context.clusters().add(this);
@@ -103,6 +133,9 @@ public final class ClusterVoter extends Voter {
 
     @Override
     public boolean isSettled() {
+        if (hasMoreMasters) {
+            return false;
+        }
         for (ClusterMember member : members) {
             if ((map == null || member.isOwner) && !isSettled(member.node())) {
                 return false;
@@ -201,9 +234,21 @@ public final class ClusterVoter extends Voter {
         isClosing = true;
         context.timers().stop(refreshTimer);
         context.timers().stop(checkTimer);
+        context.timers().stop(addTimer);
+        connects.close();
     }
 
     // ---- members ----------------------------------------------------------------------------------------------------
+
+    /** Limits the connects of all servers. */
+    ConnectLimit connects() {
+        return connects;
+    }
+
+    /** Limits the log lines about all servers. */
+    LogLimit logLimit() {
+        return logLimit;
+    }
 
     private void addSeeds() {
         for (NodeAddress seed : address.servers()) {
@@ -211,31 +256,45 @@ public final class ClusterVoter extends Voter {
                 add(seed);
             }
         }
+        publish();
     }
 
     private ClusterMember add(NodeAddress server) {
         ClusterMember member = new ClusterMember(this, index, server, context, fanOut);
         members.add(member);
-        publish();
         return member;
     }
 
-    /** Closes a server that is no master of the cluster any more. Its slots have no known owner until the next map. */
-    private void remove(ClusterMember member) {
-        members.remove(member);
-        member.isOwner = false;
+    /** Closes servers that are no masters of the cluster any more. Their slots have no owner until the next map. */
+    private void remove(List<ClusterMember> removed) {
+        if (removed.isEmpty()) {
+            return;
+        }
+        Set<Node> gone = nodesOf(removed);
+        removed.forEach(member -> member.isOwner = false);
+        members.removeAll(removed);
+        for (int i = 0; i < nodes.length; i++) {
+            if (gone.contains(nodes[i])) {
+                nodes[i] = null;
+                // Another server has the address: only a new map leads to this master.
+                addresses[i] = null;
+            }
+        }
         for (int slot = 0; slot < owners.length; slot++) {
-            if (owners[slot] == member.node()) {
+            if (gone.contains(owners[slot])) {
                 setOwner(slot, unrouted, true);
             }
         }
         publish();
-        member.node().close();
-        context.peers().remove(member.node());
-        member.node().moveUndelivered(this::nodeFor);
+        for (ClusterMember member : removed) {
+            member.node().close();
+            context.peers().remove(member.node());
+            member.node().moveUndelivered(this::nodeFor);
+        }
     }
 
     private void publish() {
+        updateNodeTimeout();
         fanOut.setMembers(index, members.stream().map(member -> member.node().sender()).toArray(CommandSender[]::new));
         views = members.stream()
                 .filter(member -> map == null || member.isOwner)
@@ -266,38 +325,48 @@ public final class ClusterVoter extends Voter {
         if (isClosing || !members.contains(member)) {
             return;
         }
+        askNodeTimeout(member);
         ClusterMember known = findId(id);
         if (member.id != null && !member.id.equals(id) || known != null && known != member) {
             // Another server has the address now, or two seeds are one server.
-            remove(member);
+            remove(List.of(member));
         } else {
             member.id = id;
         }
         scheduleRefresh(map == null ? 0 : REFRESH_SPACING_NS);
     }
 
-    /** Checks the place of each server in the cluster, and connects to the seeds again if no server is connected. */
+    /**
+     * Checks the place of each server in the cluster once per period, some at a time, and connects to the seeds again
+     * if no server is connected.
+     */
     private void check() {
-        context.timers().start(checkTimer, nowNs() + CHECK_PERIOD_NS);
+        int turns = (members.size() + HANDLED_MAX - 1) / HANDLED_MAX;
+        context.timers().start(checkTimer, nowNs() + CHECK_PERIOD_NS / Math.max(1, turns));
         if (silentUntilNs != null && silenceEndNs - nowNs() <= 0) {
             silentUntilNs = null;
         }
-        boolean isAnyConnected = false;
-        for (ClusterMember member : List.copyOf(members)) {
-            if (member.node().isConnected()) {
-                isAnyConnected = true;
-                CommandSender sender = member.node().sender();
-                sender.sendValue(sender.newCommand("INFO", "replication"),
-                        new ValueRequest(reply -> onReplication(member, reply)));
-                member.node().redeliver();
-            }
+        for (int i = Math.min(HANDLED_MAX, members.size()); i > 0; i--) {
+            nextChecked = nextChecked + 1 < members.size() ? nextChecked + 1 : 0;
+            check(members.get(nextChecked));
         }
-        if (!isAnyConnected) {
+        removeAbsent();
+        if (members.stream().noneMatch(member -> member.node().isConnected())) {
             int before = members.size();
             addSeeds();
             for (ClusterMember added : List.copyOf(members.subList(before, members.size()))) {
                 added.node().open();
             }
+        }
+    }
+
+    private void check(ClusterMember member) {
+        if (member.node().isConnected()) {
+            CommandSender sender = member.node().sender();
+            sender.sendValue(sender.newCommand("INFO", "replication"),
+                    new ValueRequest(reply -> onReplication(member, reply)));
+            askNodeTimeout(member);
+            member.node().redeliver();
         }
     }
 
@@ -330,19 +399,18 @@ public final class ClusterVoter extends Voter {
     }
 
     private void refresh() {
-        scheduleRefresh(Math.min(REFRESH_NS_MAX, nodeTimeoutMs() * NS_PER_MS) * 2 / 3);
+        scheduleRefresh(Math.min(REFRESH_NS_MAX, nodeTimeoutMs * NS_PER_MS) * 2 / 3);
         ClusterMember source = isRefreshing ? null : nextSource();
         if (source == null) {
             return;
         }
         refreshedNs = nowNs();
-        members.forEach(ClusterVoter::askNodeTimeout);
         CommandSender sender = source.node().sender();
         isRefreshing = sender.sendValue(sender.newCommand("CLUSTER", "SLOTS"),
                 new ValueRequest(reply -> onSlots(source, reply)));
     }
 
-    private static void askNodeTimeout(ClusterMember member) {
+    private void askNodeTimeout(ClusterMember member) {
         CommandSender sender = member.node().sender();
         if (member.node().isConnected()) {
             sender.sendValue(sender.newCommand("CONFIG", "GET", "cluster-node-timeout"),
@@ -363,7 +431,7 @@ public final class ClusterVoter extends Voter {
     }
 
     /** Without the permission for CONFIG the configured time counts. */
-    private static void onNodeTimeout(ClusterMember member, RespValue reply) {
+    private void onNodeTimeout(ClusterMember member, RespValue reply) {
         if (reply == null || reply.isError() || reply.isNull()) {
             return;
         }
@@ -372,14 +440,21 @@ public final class ClusterVoter extends Voter {
             value = reply.elements().get(1);
         }
         String text = value == null || value.isNull() ? "" : value.asText();
-        if (text.matches("[0-9]{1,18}")) {
-            member.nodeTimeoutMs = Math.min(Long.parseLong(text), NODE_TIMEOUT_MS_MAX);
+        if (!text.matches("[0-9]{1,18}")) {
+            return;
+        }
+        long timeoutMs = Math.min(Long.parseLong(text), NODE_TIMEOUT_MS_MAX);
+        if (timeoutMs < NODE_TIMEOUT_MS_MIN) {
+            member.node().view().log(Level.WARNING, "cluster-node-timeout is " + timeoutMs + " ms, with which no cluster"
+                    + " works: the client uses RedlockContext.clusterNodeTimeout; set it to 100 ms or more");
+        } else if (timeoutMs != member.nodeTimeoutMs) {
+            member.nodeTimeoutMs = timeoutMs;
+            updateNodeTimeout();
         }
     }
 
-    /** The longest of its servers: each has its own setting, and that of a deposed master counts. */
-    private long nodeTimeoutMs() {
-        return members.stream()
+    private void updateNodeTimeout() {
+        nodeTimeoutMs = members.stream()
                 .mapToLong(member -> member.nodeTimeoutMs)
                 .filter(known -> known >= 0)
                 .max()
@@ -420,66 +495,168 @@ public final class ClusterVoter extends Voter {
             scheduleRefresh(REJECTED_DELAY_NS);
             return;
         }
-        NodeAddress[] addresses = new NodeAddress[newMap.masters().size()];
-        for (int i = 0; i < addresses.length; i++) {
+        NodeAddress[] newAddresses = new NodeAddress[newMap.masters().size()];
+        for (int i = 0; i < newAddresses.length; i++) {
             SlotMap.Master master = newMap.masters().get(i);
-            addresses[i] = source.node().view().address().peer(master.host(), master.port());
+            newAddresses[i] = source.node().view().address().peer(master.host(), master.port());
         }
+        addresses = newAddresses;
+        findNewSlots(newMap);
         boolean isFirst = map == null;
         map = newMap;
-        List<ClusterMember> added = new ArrayList<>();
-        Node[] nodes = matchMembers(addresses, added);
-        removeAbsent(isFirst);
-        publish();
-        int changedCount = 0;
-        for (int slot = 0; slot < owners.length; slot++) {
-            int master = newMap.ownerOf(slot);
-            changedCount += setOwner(slot, master == SlotMap.NONE ? unrouted : nodes[master], !isFirst) ? 1 : 0;
-        }
+        matchMembers(isFirst);
+        int changedCount = route();
         if (!isFirst && changedCount > 0) {
             logSilence(changedCount);
         }
-        if (changedCount > 0) {
-            unrouted.moveUndelivered(this::nodeFor);
-            members.forEach(member -> member.node().moveUndelivered(this::nodeFor));
-        }
-        for (ClusterMember member : added) {
-            member.node().open();
+        removeAbsent();
+        if (!addTimer.isStarted()) {
+            addMasters();
         }
         context.listener().onSlotMap(index);
     }
 
-    /** The node of each master of the map; new ones are added to the list. */
-    private Node[] matchMembers(NodeAddress[] addresses, List<ClusterMember> added) {
-        members.forEach(member -> member.isOwner = false);
-        Node[] nodes = new Node[addresses.length];
-        for (int i = 0; i < nodes.length; i++) {
-            String id = map.masters().get(i).id();
-            ClusterMember member = findId(id);
-            if (member == null) {
-                // A seed that has not completed its handshake, or a new master.
-                ClusterMember seed = find(addresses[i]);
-                boolean isSeed = seed != null && seed.id == null;
-                member = isSeed ? seed : add(addresses[i]);
-                if (!isSeed) {
-                    added.add(member);
-                }
-                member.id = id;
+    private void findNewSlots(SlotMap newMap) {
+        if (map == null) {
+            newSlots.set(0, KeySlot.COUNT);
+        } else {
+            // A slot whose first owner was not added yet: another owner now is a change like any other.
+            for (int slot = newSlots.nextSetBit(0); slot >= 0; slot = newSlots.nextSetBit(slot + 1)) {
+                newSlots.set(slot, newMap.hasSameOwner(map, slot));
             }
-            member.isOwner = true;
-            member.absentCount = 0;
-            nodes[i] = member.node();
         }
-        return nodes;
     }
 
-    /** One map may be out of date, so a master without slots stays for a while. Seeds have served their purpose. */
-    private void removeAbsent(boolean isFirst) {
-        for (ClusterMember member : List.copyOf(members)) {
-            if (!member.isOwner && (++member.absentCount >= ABSENT_MAX || isFirst)) {
-                remove(member);
+    /** Finds the node of each master of the map. */
+    private void matchMembers(boolean isFirst) {
+        Map<String, ClusterMember> byId = new HashMap<>();
+        Map<NodeAddress, ClusterMember> seeds = new HashMap<>();
+        for (ClusterMember member : members) {
+            member.isOwner = false;
+            // One map may be out of date, so a master without slots stays for a while. Seeds have served their purpose.
+            member.absentCount += isFirst ? ABSENT_MAX : 1;
+            if (member.id != null) {
+                byId.put(member.id, member);
+            } else {
+                // It has not completed its handshake.
+                seeds.put(member.node().view().address(), member);
             }
         }
+        nodes = new Node[addresses.length];
+        for (int i = 0; i < nodes.length; i++) {
+            String id = map.masters().get(i).id();
+            ClusterMember member = byId.get(id);
+            member = member == null ? seeds.remove(addresses[i]) : member;
+            if (member != null) {
+                setMaster(i, member, id);
+            }
+        }
+        publish();
+    }
+
+    private void setMaster(int i, ClusterMember member, String id) {
+        member.id = id;
+        member.isOwner = true;
+        member.absentCount = 0;
+        nodes[i] = member.node();
+    }
+
+    /** Closes servers that too many maps did not have. */
+    private void removeAbsent() {
+        remove(members.stream()
+                .filter(member -> !member.isOwner && member.absentCount >= ABSENT_MAX)
+                .limit(HANDLED_MAX)
+                .toList());
+    }
+
+    /** Adds masters of the map. The others follow after a pause. */
+    private void addMasters() {
+        if (map == null) {
+            return;
+        }
+        Map<NodeAddress, ClusterMember> taken = new HashMap<>();
+        members.forEach(member -> taken.put(member.node().view().address(), member));
+        List<ClusterMember> added = new ArrayList<>();
+        List<ClusterMember> replaced = new ArrayList<>();
+        int i = -1;
+        while (++i < nodes.length && added.size() < ADDED_MAX) {
+            ClusterMember former = taken.get(addresses[i]);
+            if (nodes[i] != null || addresses[i] == null || former != null && former.isOwner) {
+                // Only one of two masters can be at an address.
+                continue;
+            }
+            if (former != null) {
+                replaced.add(former);
+            } else if (members.size() - replaced.size() >= MEMBERS_MAX) {
+                replaced.add(mostAbsent(replaced));
+            }
+            ClusterMember member = add(addresses[i]);
+            taken.put(addresses[i], member);
+            setMaster(i, member, map.masters().get(i).id());
+            added.add(member);
+        }
+        hasMoreMasters = i < nodes.length;
+        remove(replaced);
+        if (added.isEmpty()) {
+            return;
+        }
+        context.timers().start(addTimer, nowNs() + ADD_PERIOD_NS);
+        publish();
+        route(added);
+        added.forEach(member -> member.node().open());
+        context.listener().onSlotMap(index);
+    }
+
+    private ClusterMember mostAbsent(List<ClusterMember> replaced) {
+        return members.stream()
+                .filter(member -> !member.isOwner && !replaced.contains(member))
+                .max(Comparator.comparingInt(member -> member.absentCount))
+                .orElseThrow();
+    }
+
+    /** Gives each slot of the map to the node of its master. Returns how many slots have changed. */
+    private int route() {
+        int changedCount = 0;
+        for (int slot = 0; slot < owners.length; slot++) {
+            changedCount += route(slot) ? 1 : 0;
+        }
+        if (changedCount > 0) {
+            moveUndelivered();
+        }
+        return changedCount;
+    }
+
+    private boolean route(int slot) {
+        int master = map.ownerOf(slot);
+        Node owner = master == SlotMap.NONE || nodes[master] == null ? unrouted : nodes[master];
+        boolean isChanged = setOwner(slot, owner, !newSlots.get(slot));
+        if (owner != unrouted || master == SlotMap.NONE) {
+            newSlots.clear(slot);
+        }
+        return isChanged;
+    }
+
+    /** As above for masters that were added. The others may have lost slots since the map. */
+    private void route(List<ClusterMember> added) {
+        Set<Node> owned = nodesOf(added);
+        for (int slot = 0; slot < owners.length; slot++) {
+            int master = map.ownerOf(slot);
+            if (master != SlotMap.NONE && owned.contains(nodes[master])) {
+                route(slot);
+            }
+        }
+        moveUndelivered();
+    }
+
+    private void moveUndelivered() {
+        unrouted.moveUndelivered(this::nodeFor);
+        members.forEach(member -> member.node().moveUndelivered(this::nodeFor));
+    }
+
+    private static Set<Node> nodesOf(List<ClusterMember> some) {
+        Set<Node> found = Collections.newSetFromMap(new IdentityHashMap<>());
+        some.forEach(member -> found.add(member.node()));
+        return found;
     }
 
     private ClusterVoter sameCluster(SlotMap newMap) {
@@ -506,7 +683,7 @@ public final class ClusterVoter extends Voter {
     long silenceNs() {
         NodeOptions options = context.options();
         // If the master is paused, a request is in its socket until the client closes the connection.
-        long servedMs = DeposedMaster.servedMsMax(nodeTimeoutMs()) + options.unansweredTimeoutMs()
+        long servedMs = DeposedMaster.servedMsMax(nodeTimeoutMs) + options.unansweredTimeoutMs()
                 + options.clockSampleMs();
         return RestartGuard.neededUptimeMs(options.maxTtlMs() + servedMs, options.drift()) * NS_PER_MS;
     }

@@ -68,10 +68,12 @@ public final class Node extends Voter {
         this.member = member;
         this.options = context.options();
         this.fanOut = fanOut;
-        this.view = new NodeView(index, address, context.clock(), context.listener());
+        this.view = new NodeView(index, address, context.clock(), context.listener(),
+                member == null ? null : member.voter().logLimit());
         this.sender = new CommandSender(view, context, fanOut, member);
         this.redelivery = new ReleaseRedelivery(view, context, sender);
-        this.connector = new NodeConnector(address, context, this::newConnection, events);
+        this.connector = new NodeConnector(address, context, member == null ? null : member.voter().connects(),
+                this::newConnection, events);
         this.authenticator = new Authenticator(context, sender, view, events);
         this.reconnectDelay = new ReconnectDelay(options, context.random());
         this.identity = new ServerIdentity(this, context);

@@ -16,6 +16,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.WriteBufferWaterMark;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 
 /**
@@ -62,6 +63,8 @@ final class NodeConnector {
 
     private final NodeAddress address;
     private final NodeContext context;
+    /** Null on a voter that is no cluster. */
+    private final ConnectLimit limit;
     private final NodeOptions options;
     private final Function<TlsChannel, NodeConnection> newConnection;
     private final Listener listener;
@@ -77,29 +80,48 @@ final class NodeConnector {
     private NodeConnection opening;
     private Channel openingChannel;
 
-    NodeConnector(NodeAddress address, NodeContext context, Function<TlsChannel, NodeConnection> newConnection,
-            Listener listener) {
+    NodeConnector(NodeAddress address, NodeContext context, ConnectLimit limit,
+            Function<TlsChannel, NodeConnection> newConnection, Listener listener) {
         this.address = address;
         this.context = context;
+        this.limit = limit;
         this.options = context.options();
         this.newConnection = newConnection;
         this.listener = listener;
     }
 
-    /** Starts a try. */
+    /** Starts a try, on a cluster when fewer are under way than its limit. */
     void connect() {
+        if (limit == null) {
+            start();
+        } else {
+            limit.enter(this);
+        }
+    }
+
+    void start() {
         // A resolver may never answer and a channel may not report its failure, so there is a time limit.
         context.timers().start(timeoutTimer, nowNs() + (lookupTimeoutMs() + options.connectTimeoutMs()) * NS_PER_MS);
         step = Step.LOOK_UP;
         listener.onConnecting();
         int number = ++lookupCount;
         try {
-            context.transport()
-                    .resolve(address, context.loop(), (found, failure) -> onResolved(number, found, failure));
+            lookUp(number);
         } catch (RuntimeException | Error e) {
             // For example, there is no thread for the look-up. The next try may succeed.
             onResolved(number, null, e);
         }
+    }
+
+    private void lookUp(int number) {
+        Executor threads = limit == null ? this::runOnOwnThread : limit.lookups();
+        context.transport()
+                .resolve(address, threads, context.loop(), (found, failure) -> onResolved(number, found, failure));
+    }
+
+    /** A look-up that hangs delays no other node. */
+    private void runOnOwnThread(Runnable lookup) {
+        context.transport().newThread("redlock-lookup-" + address, lookup).start();
     }
 
     /** Starts a try after a delay. */
@@ -112,6 +134,9 @@ final class NodeConnector {
         context.timers().stop(retryTimer);
         context.timers().stop(timeoutTimer);
         step = Step.NONE;
+        if (limit != null) {
+            limit.leave(this);
+        }
         Channel unwanted = openingChannel;
         opening = null;
         openingChannel = null;

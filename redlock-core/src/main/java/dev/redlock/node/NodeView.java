@@ -25,6 +25,8 @@ public final class NodeView {
     private final NodeStatistics statistics = new NodeStatistics();
     private final NodeHealth health = new NodeHealth();
     private final ProblemLog problemLog = new ProblemLog();
+    /** Null on a voter that is no cluster. */
+    private final LogLimit logLimit;
     private long problemSinceNs;
     private volatile NodeState state = NodeState.WAITING;
     private volatile String problem;
@@ -36,11 +38,12 @@ public final class NodeView {
     private long quarantineEndNs;
     private volatile boolean isQuarantineReported;
 
-    NodeView(int index, NodeAddress address, NanoClock clock, NodeListener listener) {
+    NodeView(int index, NodeAddress address, NanoClock clock, NodeListener listener, LogLimit logLimit) {
         this.index = index;
         this.address = address;
         this.clock = clock;
         this.listener = listener;
+        this.logLimit = logLimit;
     }
 
     // ---- any thread -------------------------------------------------------------------------------------------------
@@ -179,7 +182,11 @@ public final class NodeView {
 
     /** Logs a line, unless the same one was logged in the last minute. */
     void log(Level level, String text) {
-        String line = problemLog.lineFor(text, clock.nanoTime());
+        long nowNs = clock.nanoTime();
+        String line = problemLog.lineFor(text, nowNs);
+        if (line != null && logLimit != null) {
+            line = logLimit.lineFor(line, nowNs);
+        }
         if (line != null) {
             listener.onLogLine(this, level, line);
         }

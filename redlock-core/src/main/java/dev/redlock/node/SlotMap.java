@@ -5,9 +5,12 @@ import dev.redlock.resp.RespValue;
 import dev.redlock.resp.SafeText;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * The masters of a cluster and the slots that they own, as one server reports them with {@code CLUSTER SLOTS}. Every
@@ -37,8 +40,11 @@ final class SlotMap {
     private static final int ID_LENGTH_MAX = 64;
     private static final int HOST_LENGTH_MAX = 255;
     private static final int SHOWN_LENGTH_MAX = 64;
+    private static final Pattern HOST = Pattern.compile("[0-9A-Za-z._:-]*");
+    private static final Pattern ID = Pattern.compile("[0-9A-Za-z]+");
 
     private final List<Master> masters = new ArrayList<>();
+    private final Map<String, Short> indexes = new HashMap<>();
     private final short[] owners = new short[KeySlot.COUNT];
     private final Set<String> nodeIds = new HashSet<>();
 
@@ -78,21 +84,21 @@ final class SlotMap {
     }
 
     private short indexOf(Master master) {
-        for (int i = 0; i < masters.size(); i++) {
-            Master known = masters.get(i);
-            if (known.equals(master)) {
-                return (short) i;
-            }
-            if (known.id().equals(master.id())) {
+        Short known = indexes.get(master.id());
+        if (known != null) {
+            if (!masters.get(known).equals(master)) {
                 throw new IllegalArgumentException("master " + master.id() + " has two addresses");
             }
+            return known;
         }
         if (masters.size() == MASTERS_MAX) {
             throw new IllegalArgumentException("more than " + MASTERS_MAX + " masters");
         }
+        short index = (short) masters.size();
         masters.add(master);
+        indexes.put(master.id(), index);
         nodeIds.add(master.id());
-        return (short) (masters.size() - 1);
+        return index;
     }
 
     private static Master masterOf(List<RespValue> node) {
@@ -106,7 +112,7 @@ final class SlotMap {
             return null;
         }
         String text = textOf(host, "a host");
-        if (text.length() > HOST_LENGTH_MAX || !text.matches("[0-9A-Za-z._:-]*")) {
+        if (text.length() > HOST_LENGTH_MAX || !HOST.matcher(text).matches()) {
             throw new IllegalArgumentException("a master has no usable host: \""
                     + SafeText.of(text, SHOWN_LENGTH_MAX) + "\"");
         }
@@ -118,7 +124,7 @@ final class SlotMap {
             throw new IllegalArgumentException("a node has no id, which servers have sent since version 4");
         }
         String id = textOf(node.get(2), "a node id");
-        if (id.isEmpty() || id.length() > ID_LENGTH_MAX || !id.matches("[0-9A-Za-z]+")) {
+        if (id.isEmpty() || id.length() > ID_LENGTH_MAX || !ID.matcher(id).matches()) {
             throw new IllegalArgumentException("a node id is malformed");
         }
         return id;
@@ -153,6 +159,12 @@ final class SlotMap {
     /** The index of the master that owns a slot; {@link #NONE} if none does. */
     int ownerOf(int slot) {
         return owners[slot];
+    }
+
+    /** Whether both maps give a slot to the same master. */
+    boolean hasSameOwner(SlotMap other, int slot) {
+        return owners[slot] != NONE && other.owners[slot] != NONE
+                && masters.get(owners[slot]).id().equals(other.masters.get(other.owners[slot]).id());
     }
 
     /** The ids of all masters and replicas. */

@@ -7,6 +7,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoHandlerFactory;
 import java.net.SocketAddress;
+import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
 
 /**
@@ -50,10 +51,11 @@ public interface IoTransport {
      * host name whose address changes.
      *
      * @param address the address as configured
+     * @param threads runs a look-up that may block; an address without a host name needs none
      * @param loop    the event loop that runs the callback
      * @param answer  receives the socket address and null, or null and the failure; always called on the loop
      */
-    void resolve(NodeAddress address, EventLoop loop, BiConsumer<SocketAddress, Throwable> answer);
+    void resolve(NodeAddress address, Executor threads, EventLoop loop, BiConsumer<SocketAddress, Throwable> answer);
 
     /**
      * Creates a thread for code of the user that may block.

@@ -253,18 +253,19 @@ public enum NettyTransport implements IoTransport {
     }
 
     @Override
-    public void resolve(NodeAddress address, EventLoop loop,
+    public void resolve(NodeAddress address, Executor threads, EventLoop loop,
             BiConsumer<SocketAddress, Throwable> answer) {
         if (address.isUnixSocket()) {
             answer.accept(new DomainSocketAddress(address.path()), null);
             return;
         }
-        // A DNS lookup can block for seconds, so it runs on its own thread; a node has at most one at a time.
         Callable<SocketAddress> lookup = () -> new InetSocketAddress(InetAddress.getByName(address.host()),
                 address.port());
-        Thread thread = new Thread(() -> lookUp(lookup, loop, answer), "redlock-lookup-" + address);
-        thread.setDaemon(true);
-        thread.start();
+        if (address.isIpAddress()) {
+            lookUp(lookup, Runnable::run, answer);
+        } else {
+            threads.execute(() -> lookUp(lookup, loop, answer));
+        }
     }
 
     /** Calls back on the loop whatever the lookup throws, because a node waits for the answer. */

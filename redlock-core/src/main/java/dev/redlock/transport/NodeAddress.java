@@ -280,6 +280,11 @@ public final class NodeAddress implements VoterAddress {
         return new NodeAddress(checked, otherPort, null, user, password, isTls);
     }
 
+    /** @return whether the host is an IP address, which needs no look-up */
+    public boolean isIpAddress() {
+        return host != null && (NetUtil.isValidIpV4Address(host) || NetUtil.isValidIpV6Address(host));
+    }
+
     /** @return host name, or IP address without brackets; null for a Unix socket */
     public String host() {
         return host;

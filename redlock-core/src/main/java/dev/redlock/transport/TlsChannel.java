@@ -2,7 +2,6 @@ package dev.redlock.transport;
 
 import io.netty.channel.Channel;
 import io.netty.handler.ssl.SslHandler;
-import io.netty.util.NetUtil;
 import java.util.List;
 import java.util.function.Consumer;
 import javax.net.ssl.SNIHostName;
@@ -56,7 +55,7 @@ public final class TlsChannel {
     /** By default engines send only names with a dot, and names of containers have none. */
     private void setServerName() {
         String host = address.host();
-        if (NetUtil.isValidIpV4Address(host) || NetUtil.isValidIpV6Address(host)) {
+        if (address.isIpAddress()) {
             return;
         }
         try {

@@ -18,6 +18,7 @@ import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.util.Map;
 import java.util.function.BiConsumer;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
@@ -174,7 +175,7 @@ public final class FakeTransport implements IoTransport {
     }
 
     @Override
-    public void resolve(NodeAddress address, EventLoop loop,
+    public void resolve(NodeAddress address, Executor threads, EventLoop loop,
             BiConsumer<SocketAddress, Throwable> answer) {
         lookupCount++;
         Error thrown = thrownAtNextLookup;

@@ -19,10 +19,10 @@ import io.netty.channel.unix.DomainSocketAddress;
 import io.netty.channel.uring.IoUringChannelOption;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -162,9 +162,13 @@ class NettyTransportTest {
     }
 
     private static Object resolved(NodeAddress address) {
+        return resolved(address, task -> new Thread(task, "lookup").start());
+    }
+
+    private static Object resolved(NodeAddress address, Executor threads) {
         CompletableFuture<Object> answer = new CompletableFuture<>();
         withLoop(new MultiThreadIoEventLoopGroup(1, NettyTransport.NIO.newIoHandlerFactory()), loop -> {
-            loop.execute(() -> NettyTransport.NIO.resolve(address, loop, (found, failure) -> answer
+            loop.execute(() -> NettyTransport.NIO.resolve(address, threads, loop, (found, failure) -> answer
                     .complete(loop.inEventLoop() ? found == null ? failure : found : "not on the loop")));
             answer.orTimeout(20, TimeUnit.SECONDS).join();
         });
@@ -173,9 +177,17 @@ class NettyTransportTest {
 
     @Test
     void looksAddressesUpAndAnswersOnTheLoop() {
-        SocketAddress tcp = (SocketAddress) resolved(TCP);
-        assertEquals(new InetSocketAddress("127.0.0.1", 6379), tcp);
-        assertEquals(new DomainSocketAddress("/run/redis.sock"), resolved(UNIX));
+        assertEquals(new InetSocketAddress("localhost", 6379), resolved(NodeAddress.parse("localhost:6379")));
+    }
+
+    @Test
+    void anIpAddressAndASocketNeedNoThread() {
+        Executor none = task -> {
+            throw new AssertionError("a thread for an address without a name");
+        };
+        assertEquals(new InetSocketAddress("127.0.0.1", 6379), resolved(TCP, none));
+        assertEquals(new InetSocketAddress("::1", 6379), resolved(NodeAddress.parse("[::1]:6379"), none));
+        assertEquals(new DomainSocketAddress("/run/redis.sock"), resolved(UNIX, none));
     }
 
     @Test
