@@ -189,7 +189,7 @@ class ThriftyClusterTest extends VirtualTest {
         node(1).breakConnections();
         AcquireOutcome outcome = get(acquiring);
         assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.kind());
-        assertEquals("failed: silent: the slot has a new owner", outcome.voteText(2));
+        assertEquals("failed: silent: the slot has a new owner or is being moved", outcome.voteText(2));
         assertTrue(world.nowNs() - startNs < NODE_TIMEOUT_MS * 1_000_000, "before the node timeout");
     }
 

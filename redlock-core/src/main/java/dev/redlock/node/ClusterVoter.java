@@ -25,7 +25,7 @@ import java.util.Set;
  * <p>It learns the owners from {@code CLUSTER SLOTS}: at the start from a seed, then at regular intervals from any
  * master, and soon after a sign of a change. A redirection changes the owner of its slot at once.
  *
- * <p>When the owner of a slot changes, the voter is silent for that slot until every lock that the former owner may
+ * <p>When the owner of a slot changes, or moves keys of the slot to another master, the voter is silent for that slot until every lock that the former owner may
  * have granted has expired: a failover loses writes, and a {@link DeposedMaster} still serves clients.
  * {@code SlotSilenceSearch} visits all states of this rule.
  *
@@ -720,19 +720,16 @@ public final class ClusterVoter extends Voter {
     // ---- redirections -----------------------------------------------------------------------------------------------
 
     /**
-     * A server has redirected a command, once: the command follows, except a vote for a slot that is silent, as it is
-     * after {@code MOVED}.
+     * A server has redirected a command, once. A release follows. A vote does not, because the slot is silent from now
+     * on; a check follows {@code MOVED} alone, because it would register for a push where {@code ASKING} is needed.
      *
      * @return false if the command is not sent again
      */
     boolean redirect(CommandSender from, LockRequest request, int tag, SlotRedirect redirect) {
         CommandKind kind = RequestRing.kindOf(tag);
         Node target = targetOf(from, request, tag, redirect);
-        // ASKING and the registration for a push exclude each other: each concerns the next command only.
-        boolean isFollowed = !kind.isVote() || redirect.isAsk() && !isSilentFor(request);
-        boolean isSent = target != null && kind.isScript() && isFollowed
-                && !(redirect.isAsk() && kind.mayRegister() && request.isWakeUpWanted());
-        return isSent && target.sender()
+        boolean isFollowed = kind.isRelease() || kind == CommandKind.CHECK && !redirect.isAsk();
+        return target != null && isFollowed && target.sender()
                 .sendRedirected(request, kind, RequestRing.sequenceOf(tag), redirect.isAsk());
     }
 
@@ -754,7 +751,9 @@ public final class ClusterVoter extends Voter {
             return null;
         }
         Node named = named(from, redirect);
-        if (!redirect.isAsk()) {
+        if (redirect.isAsk()) {
+            onMigration(from, key);
+        } else {
             onMoved(from, redirect.slot(), named);
         }
         boolean isFirst = !RequestRing.isSecondTry(tag);
@@ -767,6 +766,16 @@ public final class ClusterVoter extends Voter {
             return member == null ? null : member.node();
         } catch (IllegalArgumentException e) {
             return null;
+        }
+    }
+
+    /**
+     * The owner has moved keys of a slot to another master. If the operator aborts the migration, the owner grants locks
+     * again whose keys are at the other master. So the slot is silent from the last such reply on.
+     */
+    void onMigration(CommandSender from, SlotKey key) {
+        if (owners[key.slot()].sender() == from) {
+            silence(key.slot());
         }
     }
 

@@ -298,7 +298,7 @@ final class CommandSender {
         if (out == null) {
             return false;
         }
-        boolean isRegistering = !isAsking && kind.mayRegister() && request.isWakeUpWanted() && hasWakeUps();
+        boolean isRegistering = kind.mayRegister() && request.isWakeUpWanted() && hasWakeUps();
         if (isRegistering) {
             WakeUpRequest.writeTo(out);
         } else if (isAsking) {
@@ -479,6 +479,9 @@ final class CommandSender {
         if (redirect != null && member.voter().redirect(this, request, tag, redirect)) {
             return;
         }
+        if (member != null && failure == VoteFailure.TRYAGAIN) {
+            member.voter().onMigration(this, request);
+        }
         CommandKind kind = RequestRing.kindOf(tag);
         int sequence = RequestRing.sequenceOf(tag);
         CommandEncoding encoding = RequestRing.encodingOf(tag);
@@ -602,7 +605,11 @@ final class CommandSender {
     void onBatchError(CommandBatch commands, int tag, VoteFailure failure, String errorCode, SlotRedirect redirect) {
         // Without a permission for one key, a server refuses the call for all of them.
         boolean isForbiddenExtension = commands.kind() == CommandKind.EXTEND_MANY && failure == VoteFailure.NOPERM;
-        if (redirect != null || member != null && failure == VoteFailure.TRYAGAIN || isForbiddenExtension) {
+        boolean isMigrating = member != null && failure == VoteFailure.TRYAGAIN;
+        if (isMigrating) {
+            member.voter().onMigration(this, commands.member(Long.numberOfTrailingZeros(commands.membersOf(nodeIndex))));
+        }
+        if (redirect != null || isMigrating || isForbiddenExtension) {
             sendEach(commands, tag, failure, errorCode, redirect);
             return;
         }

@@ -15,8 +15,8 @@ public enum VoteFailure {
     NOT_CONNECTED("not connected"),
     /** The restart guard or the clock watch keeps the node from voting; nothing was sent. */
     QUARANTINED("in quarantine"),
-    /** The slot of the key has another owner since a short time; nothing was sent, or the reply came later. */
-    SLOT_MOVED("silent: the slot has a new owner"),
+    /** The slot of the key has a new owner or is being moved; nothing was sent, or the reply came later. */
+    SLOT_MOVED("silent: the slot has a new owner or is being moved"),
     /** Too many requests in flight or unsent bytes; nothing was sent. */
     BACK_PRESSURE("too much unanswered or unsent"),
     /** The connection was lost before the reply. */

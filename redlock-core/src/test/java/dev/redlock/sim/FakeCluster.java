@@ -198,6 +198,11 @@ public final class FakeCluster {
         migrations.remove(slot).to.own(slot, slot);
     }
 
+    /** The slot stays where it is; keys that have moved are lost. */
+    public void abortMigration(int slot) {
+        migrations.remove(slot);
+    }
+
     /** Moves a slot with its keys. */
     public void move(int slot, Member from, Member to) {
         startMigration(slot, from, to);

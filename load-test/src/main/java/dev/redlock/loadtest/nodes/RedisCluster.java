@@ -211,6 +211,12 @@ public final class RedisCluster {
         }
     }
 
+    /** Leaves a slot where it is; its keys that have moved are lost. */
+    public void abortMove(int slot, RedisNode from, RedisNode to) {
+        call(from, "CLUSTER", "SETSLOT", Integer.toString(slot), "STABLE");
+        call(to, "CLUSTER", "SETSLOT", Integer.toString(slot), "STABLE");
+    }
+
     /** Moves a slot with its keys. */
     public void move(int slot, RedisNode from, RedisNode to) {
         startMove(slot, from, to);

@@ -190,15 +190,39 @@ class ClustersOnNodesTest {
         Redlock client = client();
         Redlock other = client();
         String resource = resourceOf(nodes.node(0));
-        // The lock has the votes of the cluster and of one more voter; the third one is free.
+        Lease lease = acquireWithoutFirstNode(client, other, resource);
+        // The replica has not got the key.
+        nodes.node(0).call("DEL", resource);
+        cluster.promote(replica, true);
+        assertNoSecondHolder(other, resource, lease);
+    }
+
+    @Test
+    void anAbortedMigrationGivesNoSecondHolder() throws InterruptedException {
+        Redlock client = client();
+        Redlock other = client();
+        String resource = resourceOf(nodes.node(0));
+        int slot = RedisCluster.slotOf(resource);
+        Lease lease = acquireWithoutFirstNode(client, other, resource);
+        cluster.startMove(slot, nodes.node(0), nodes.node(1));
+        cluster.moveKeys(slot, nodes.node(0), nodes.node(1));
+        assertFalse(other.acquire(resource, AcquireOptions.ofTtl(TTL).tryOnce()).isAcquired(), "the client meets ASK");
+        cluster.abortMove(slot, nodes.node(0), nodes.node(1));
+        assertNoSecondHolder(other, resource, lease);
+    }
+
+    /** The lock has the votes of the cluster and of one more voter; the third one is free. */
+    private Lease acquireWithoutFirstNode(Redlock client, Redlock other, String resource) throws InterruptedException {
         single.node(0).kill();
         Lease lease = acquire(client, resource);
         single.node(0).restart(Data.LOST);
         Await.until(() -> "reconnected: " + other.nodes(),
                 () -> other.nodes().get(0).state() == NodeState.READY);
-        // The replica has not got the key.
-        nodes.node(0).call("DEL", resource);
-        cluster.promote(replica, true);
+        return lease;
+    }
+
+    private static void assertNoSecondHolder(Redlock other, String resource, Lease lease) throws InterruptedException {
+        assertTrue(lease.isHeld());
         while (lease.isHeld()) {
             AcquireOutcome outcome = other.acquire(resource, AcquireOptions.ofTtl(TTL).tryOnce());
             assertFalse(outcome.isAcquired() && lease.isHeld(), () -> "two holders: " + outcome);
