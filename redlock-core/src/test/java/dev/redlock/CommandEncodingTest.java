@@ -445,6 +445,18 @@ class CommandEncodingTest extends VirtualTest {
         assertCounts(0, "SET NX", "SET IFEQ", "DELIFEQ");
     }
 
+    /** Scripts find no string there; the conditional deletes reply with an error. */
+    @ParameterizedTest
+    @EnumSource(FakeRedis.Kind.class)
+    void aKeyThatAReaderHasTakenIsNoKeyOfTheReleasedLease(FakeRedis.Kind kind) {
+        VirtualWorld.Client client = client(CommandMode.AUTO, kind, kind, kind);
+        Lease lease = acquired(acquire(client, options()));
+        node(0).redis().setReader("orders", "a reader's token", 10_000);
+        node(1).redis().setReader("orders", "a reader's token", 10_000);
+        assertEquals(ReleaseOutcome.EXPIRED, release(lease));
+        assertEquals(0, client.redlock().nodes().get(0).undeliveredReleaseCount(), "nothing to repeat");
+    }
+
     @Test
     void probesChangeNoKeys() {
         VirtualWorld.Client client = client(CommandMode.NATIVE, FakeRedis.Kind.REDIS_8_4,

@@ -54,6 +54,28 @@ class LossWatchTest extends VirtualTest {
         assertEquals(LeaseState.LOST, lease.state());
     }
 
+    @Test
+    void aKeyThatAReaderHasTakenEndsTheLease() {
+        Lease lease = watched(slowWorld(3));
+        world.runMs(10);
+        node(0).redis().setReader("orders", "a reader's token", 10_000);
+        node(1).redis().setReader("orders", "a reader's token", 10_000);
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, lease.state());
+        assertEquals(List.of(LeaseState.LOST), lost);
+    }
+
+    @Test
+    void aKeyOfAWriterThatAReaderHasTakenEndsTheLease() {
+        Lease lease = acquired(get(slowWorld(3).redlock()
+                .acquireAsync("orders", options().forWriting().watchLoss())));
+        world.runMs(10);
+        node(1).redis().setReader("orders", "a reader's token", 10_000);
+        node(2).redis().setReader("orders", "a reader's token", 10_000);
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, lease.state());
+    }
+
     @ParameterizedTest
     @EnumSource(CommandMode.class)
     void extensionsKeepTheLeaseAndTheWatch(CommandMode mode) {

@@ -271,15 +271,21 @@ final class Claim extends LockRequest {
                 }
                 case EXTEND, EXTEND_MANY -> conductor.extendOperation()
                         .onNoReply(this, nodeIndex, sequence, vote, failure);
-                case CHECK, SHORTEN -> {
-                    // Nothing is known about the key: the next extension finds a loss.
+                case CHECK -> conductor.lossWatch().onNoReply(this, nodeIndex, failure);
+                case SHORTEN -> {
+                    // The key expires with its ttl.
                 }
                 case RELEASE, RELEASE_FENCED, RELEASE_MANY, RELEASE_MANY_FENCED -> conductor.releaseOperation()
-                        .onNoReply(this, nodeIndex, sequence, vote);
+                        .onNoReply(this, nodeIndex, sequence, isNotHeld(kind, failure) ? Vote.REFUSED : vote);
             }
         } finally {
             removePendingReply();
         }
+    }
+
+    /** A key of another type has no token. With a counter, the counter may be of that type instead. */
+    private static boolean isNotHeld(CommandKind kind, VoteFailure failure) {
+        return failure == VoteFailure.WRONGTYPE && (kind == CommandKind.RELEASE || kind == CommandKind.RELEASE_MANY);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.redlock.engine;
 
 import dev.redlock.node.CommandKind;
+import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Quorum;
 import io.netty.buffer.ByteBuf;
 
@@ -88,6 +89,13 @@ final class LossWatch {
         claim.isWakeUpWanted = true;
         claim.addPendingReplies(Long.bitCount(mask));
         conductor.fanOut().send(claim, CommandKind.CHECK, 0, mask);
+    }
+
+    /** A key of another type has replaced the lock. Otherwise nothing is known: the next extension finds a loss. */
+    void onNoReply(Claim claim, int nodeIndex, VoteFailure failure) {
+        if (failure == VoteFailure.WRONGTYPE) {
+            onReply(claim, nodeIndex, 0);
+        }
     }
 
     void onReply(Claim claim, int nodeIndex, long value) {

@@ -184,7 +184,7 @@ final class ReleaseOperation {
         if (sequence == COUNTER_ONLY_SEQUENCE) {
             return;
         }
-        if ((claim.possibleHolderMask & 1L << nodeIndex) != 0) {
+        if (vote != Vote.REFUSED && (claim.possibleHolderMask & 1L << nodeIndex) != 0) {
             conductor.node(nodeIndex, claim).retainRelease(claim, conductor.nowNs() + claim.ttlMsMax * NS_PER_MS);
         }
         vote(claim, nodeIndex, vote);

@@ -32,6 +32,7 @@ public final class FakeRedis {
     private static final String MARK_END = COUNTER_MARK + ":run_id";
     /** The largest exact integer of Lua. */
     static final long COUNTER_MAX = 9_007_199_254_740_991L;
+    private static final String WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value";
     private static final String TICKET_ENDING = "_with_ticket";
     static final long COUNTER_ENDED = Long.MIN_VALUE;
     private static final long COUNTER_IS_TEXT = Long.MIN_VALUE + 1;
@@ -406,6 +407,17 @@ public final class FakeRedis {
         });
     }
 
+    /** Whether a key exists that is no string. */
+    private boolean isSortedSet(String key) {
+        String value = read(key);
+        return value != null && keys.get(key).entries != null;
+    }
+
+    /** Replaces a key by a sorted set with one member, as a reader does. */
+    public void setReader(String key, String token, long ttlMs) {
+        setEntries(key, Map.of(token, wallMs() + ttlMs), wallMs() + ttlMs);
+    }
+
     /** The value of a sorted set, for commands that read a key as a string. */
     static final String SORTED_SET = "(a sorted set)";
 
@@ -769,6 +781,9 @@ public final class FakeRedis {
                     lock.run(script, token));
         }
         String key = words.get(3);
+        if (!script.startsWith("acquire") && isSortedSet(key)) {
+            return error(WRONG_TYPE);
+        }
         String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
         long reply = switch (script) {
             case "acquire" -> acquire(key, token, Long.parseLong(argument));
@@ -846,7 +861,7 @@ public final class FakeRedis {
         for (int i = 0; i < keys.size(); i++) {
             String key = keys.get(i);
             String token = arguments.get(i);
-            String error = takeError(List.of(), "extend " + key, null);
+            String error = isSortedSet(key) ? WRONG_TYPE : takeError(List.of(), "extend " + key, null);
             replies.add(error == null
                     ? note(session, "extend", key, token,
                             extend(key, token, Long.parseLong(arguments.get(keys.size() + i))))
@@ -908,6 +923,9 @@ public final class FakeRedis {
         if (words.size() != (isRedis ? 4 : 3) || isRedis && !words.get(2).equals("IFEQ")) {
             return error("ERR syntax error");
         }
+        if (isSortedSet(words.get(1))) {
+            return error(WRONG_TYPE);
+        }
         String token = words.get(words.size() - 1);
         if (isProbe(words)) {
             return RespValue.integer(deleteIfEqual(words.get(1), token));
@@ -961,6 +979,9 @@ public final class FakeRedis {
             return bulkOrNull(session, null);
         }
         commandCounts.merge("SET IFEQ", 1, Integer::sum);
+        if (isSortedSet(words.get(1))) {
+            return error(WRONG_TYPE);
+        }
         boolean isOurs = words.get(4).equals(find(words.get(1)));
         if (isOurs) {
             renew(words.get(1), words.get(2), Long.parseLong(words.get(6)));
