@@ -194,6 +194,53 @@ class LossWatchTest extends VirtualTest {
         return count;
     }
 
+    /** A node may have thousands of watched leases. */
+    @Test
+    void theChecksAfterAReconnectAreSpread() {
+        VirtualWorld.Client client = slowWorld(3);
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            leases.add(acquired(get(client.redlock().acquireAsync("r" + i, options().watchLoss()))));
+        }
+        world.runMs(10);
+        node(0).breakConnections();
+        world.await("reconnect", 1_000, () -> status(client, 0).state() != NodeState.READY);
+        world.await("reconnect", 1_000, () -> status(client, 0).state() == NodeState.READY);
+        int before = checks();
+        long startNs = world.nowNs();
+        world.runUntilNs(startNs + 1_100_000);
+        int atOnce = checks() - before;
+        assertTrue(atOnce > 0 && atOnce <= 64, () -> atOnce + " checks in the first millisecond");
+        release(leases.get(199));
+        world.runMs(10);
+        assertTrue(checks() - before >= 199, () -> checks() - before + " checks");
+        node(0).redis().delete("r150");
+        node(1).redis().delete("r150");
+        world.runMs(2);
+        assertEquals(LeaseState.LOST, leases.get(150).state(), "registered again");
+    }
+
+    /** A hostile node may push after each check. */
+    @Test
+    void aFloodOfPushesCausesFewChecks() {
+        VirtualWorld.Client client = slowWorld(3);
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            leases.add(acquired(get(client.redlock().acquireAsync("r" + i, options().watchLoss()))));
+        }
+        world.runMs(10);
+        int before = checks();
+        for (int i = 0; i < 50; i++) {
+            for (int k = 0; k < 100; k++) {
+                node(0).pushInvalidation(any -> true, "r" + k);
+            }
+            world.runUntilNs(world.nowNs() + 200_000);
+        }
+        int count = checks() - before;
+        assertTrue(count <= 11 * 32, () -> count + " checks in 10 ms");
+        leases.forEach(lease -> assertEquals(LeaseState.HELD, lease.state()));
+    }
+
     /** The client reuses the objects of a lease that has ended. */
     @Test
     void aPushForALeaseThatHasEndedSendsNothing() {

@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which nodes push to a waiter, which pushes wake it, and what happens to waiters that lose a node. */
 class PushRegressionTest extends VirtualTest {
@@ -284,6 +286,30 @@ class PushRegressionTest extends VirtualTest {
         assertTrue(atOnce <= 4, () -> atOnce + " ask within a millisecond");
         world.runMs(26);
         assertEquals(24, acquires() - before);
+    }
+
+    /** A server may send pushes of any kind, and each costs the event loop its time. */
+    @ParameterizedTest
+    @CsvSource({"message, 1024", "empty, 1024", "null, 1024", "two nulls, 512", "a thousand numbers, 1",
+        "a megabyte, 15", "nested, 113"})
+    void pushesThatAreNoInvalidationsEndTheConnectionAboveALimit(String push, int count) {
+        String bytes = switch (push) {
+            case "message" -> ">2\r\n$7\r\nmessage\r\n$1\r\na\r\n";
+            case "empty" -> ">2\r\n$10\r\ninvalidate\r\n*0\r\n";
+            case "null" -> ">2\r\n$10\r\ninvalidate\r\n_\r\n";
+            case "two nulls" -> ">3\r\n$10\r\ninvalidate\r\n_\r\n_\r\n";
+            case "a thousand numbers" -> ">2\r\n$7\r\nmessage\r\n*1000\r\n" + ":1\r\n".repeat(1_000);
+            case "a megabyte" -> ">2\r\n$7\r\nmessage\r\n$1048576\r\n" + "x".repeat(1 << 20) + "\r\n";
+            default -> ">2\r\n$10\r\ninvalidate\r\n*1\r\n*7\r\n" + "#t\r\n".repeat(7);
+        };
+        VirtualWorld.Client client = world(3);
+        node(0).sendRaw(bytes.repeat(count));
+        world.runMs(900);
+        assertEquals(0, status(client, 0).disconnectCount(), "up to the limit of a second");
+        node(0).sendRaw(bytes);
+        world.runMs(1);
+        assertEquals(1, status(client, 0).disconnectCount());
+        assertTrue(status(client, 0).problem().contains("more than 1024 pushes"), () -> status(client, 0).problem());
     }
 
     @Test

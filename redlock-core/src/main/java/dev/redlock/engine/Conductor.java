@@ -161,7 +161,7 @@ final class Conductor implements NodeListener {
             settle(node.index());
         }
         if (state == NodeState.READY) {
-            lossWatch.onAllInvalidated(node.index());
+            lossWatch.onReconnected(node.index());
         }
         if (state == NodeState.WAITING) {
             scheduler.queues().onDisconnected(node.index());
@@ -188,9 +188,14 @@ final class Conductor implements NodeListener {
     }
 
     @Override
-    public void onAllInvalidated(NodeView node) {
+    public void onFlushed(NodeView node) {
+        revoke(node, VoteFailure.KEYS_LOST, LossCause.FLUSHED);
         scheduler.queues().onAllInvalidated(node.index());
-        lossWatch.onAllInvalidated(node.index());
+    }
+
+    @Override
+    public void onRestarted(NodeView node) {
+        revoke(node, VoteFailure.KEYS_LOST, LossCause.RESTARTED);
     }
 
     @Override
@@ -214,14 +219,17 @@ final class Conductor implements NodeListener {
 
     @Override
     public void onClockJump(NodeView node) {
-        scheduler.revoke(node, VoteFailure.CLOCK_JUMPED);
-        keeper.revoke(node, LossCause.CLOCK_JUMPED);
+        revoke(node, VoteFailure.CLOCK_JUMPED, LossCause.CLOCK_JUMPED);
     }
 
     @Override
     public void onPromotion(NodeView node) {
-        scheduler.revoke(node, VoteFailure.PROMOTED);
-        keeper.revoke(node, LossCause.PROMOTED);
+        revoke(node, VoteFailure.PROMOTED, LossCause.PROMOTED);
+    }
+
+    private void revoke(NodeView node, VoteFailure failure, LossCause cause) {
+        scheduler.revoke(node, failure);
+        keeper.revoke(node, cause);
     }
 
     /** Whether a node gives the vote for the key of a claim, or may have given it before a change of the owner. */

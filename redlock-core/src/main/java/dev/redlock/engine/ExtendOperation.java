@@ -103,16 +103,27 @@ final class ExtendOperation {
         vote(claim, nodeIndex, sequence, vote);
     }
 
+    /** A node may have lost the key: its vote in a round that is not decided no longer counts. */
+    void revoke(Claim claim, int nodeIndex, LossCause cause) {
+        if (claim.isExtending) {
+            claim.extendRound.revoke(nodeIndex);
+        }
+        dropHolder(claim, nodeIndex, cause);
+    }
+
     /** Removes a node that has proved that it does not hold the token. */
     void onNotHeld(Claim claim, int nodeIndex) {
-        if (claim.phase != Claim.Phase.HELD) {
-            return;
+        if (claim.phase == Claim.Phase.HELD) {
+            dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
         }
-        boolean wasContinuous = (claim.continuousMask & 1L << nodeIndex) != 0;
+    }
+
+    private void dropHolder(Claim claim, int nodeIndex, LossCause cause) {
+        boolean wasContinuous = claim.extendSequence != 0 && (claim.continuousMask & 1L << nodeIndex) != 0;
         claim.continuousMask &= ~(1L << nodeIndex);
-        conductor.keeper().dropHolder(claim, nodeIndex, LossCause.KEY_GONE);
+        conductor.keeper().dropHolder(claim, nodeIndex, cause);
         if (wasContinuous && claim.phase == Claim.Phase.HELD && isInterrupted(claim)) {
-            conductor.keeper().lose(claim, nodeIndex);
+            conductor.keeper().lose(claim, nodeIndex, cause);
         }
     }
 

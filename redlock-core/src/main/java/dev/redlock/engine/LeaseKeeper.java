@@ -11,7 +11,7 @@ import dev.redlock.node.NodeView;
 
 /**
  * Tracks held leases. It ends them with their validity, extends them automatically within their limits, and revokes the
- * grants of a node whose clock has jumped.
+ * grants of a node that may have lost its keys.
  *
  * @threading event-loop-confined
  */
@@ -309,9 +309,9 @@ final class LeaseKeeper {
         }
     }
 
-    /** Ends a lease that a node's reply proves to have been interrupted. */
-    void lose(Claim claim, int nodeIndex) {
-        loseGuarded(claim, LossCause.KEY_GONE, nodeIndex);
+    /** Ends a lease that may have been interrupted, because of a node. */
+    void lose(Claim claim, int nodeIndex, LossCause cause) {
+        loseGuarded(claim, cause, nodeIndex);
     }
 
     /** Revokes the grants of a node: leases without a quorum of other holder nodes are lost. */
@@ -322,10 +322,7 @@ final class LeaseKeeper {
             LeaseHandle next = lease.nextHeld;
             Claim claim = lease.claim;
             if (conductor.isNodeOf(claim, node)) {
-                if (claim.isExtending) {
-                    claim.extendRound.revoke(nodeIndex);
-                }
-                dropHolder(claim, nodeIndex, cause);
+                conductor.extendOperation().revoke(claim, nodeIndex, cause);
             }
             // A listener may have released the next lease: then the scan starts again, which is harmless.
             lease = next != null && !isHeld(next) ? firstHeld : next;

@@ -14,6 +14,10 @@ enum LossCause {
     CLOCK_JUMPED("the clock of a node jumped"),
     /** The server was a replica of its cluster for some time, so it may lack the key. */
     PROMOTED("a node was promoted again and may lack the key"),
+    /** Somebody has flushed the node, or it has lost its keys while it was not connected. */
+    FLUSHED("a node was flushed and lacks the key"),
+    /** Another process replies at the address of the node, which may lack the key. */
+    RESTARTED("a node was restarted and may lack the key"),
     /** The event loop has ended before the client was closed. */
     LOOP_ENDED("the event loop ended");
 

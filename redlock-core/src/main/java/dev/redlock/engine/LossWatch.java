@@ -1,8 +1,11 @@
 package dev.redlock.engine;
 
+import static dev.redlock.quorum.Validity.NS_PER_MS;
+
 import dev.redlock.node.CommandKind;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.quorum.Quorum;
+import dev.redlock.time.DeadlineTimer;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -18,9 +21,16 @@ import io.netty.buffer.ByteBuf;
 final class LossWatch {
 
     private static final int HELD_REPLY = 1;
+    /** A reconnect makes the checks of all leases due, and a server may push without end. */
+    private static final int CHECKS_PER_MS_MAX = 32;
 
     private final Conductor conductor;
     private final KeyedMap<WatchedLease> watched = new KeyedMap<>();
+    private final DeadlineTimer limitTimer = new DeadlineTimer(nowNs -> onLimitTimer());
+    /** The leases whose checks are due, oldest first. */
+    private WatchedLease firstDue;
+    private WatchedLease lastDue;
+    private int checkCount;
 
     LossWatch(Conductor conductor) {
         this.conductor = conductor;
@@ -59,25 +69,55 @@ final class LossWatch {
     void onInvalidated(int nodeIndex, ByteBuf name, int index, int length) {
         WatchedLease lease = watched.get(name, index, length);
         if (lease != null) {
-            checkUnlessExtending(lease.claim, nodeIndex);
+            checkSoon(lease.claim.watched, nodeIndex);
         }
     }
 
-    /** Any key may have changed on a node, or the node has lost all registrations. */
-    void onAllInvalidated(int nodeIndex) {
+    /** A node has lost all registrations, and keys may have changed meanwhile. */
+    void onReconnected(int nodeIndex) {
         watched.forEach(lease -> {
             // Once for each lease: the list of its resources starts with the last.
             if (lease.claim.watched == lease) {
-                checkUnlessExtending(lease.claim, nodeIndex);
+                checkSoon(lease, nodeIndex);
             }
         });
     }
 
-    /** The keys are read after the extension anyway. */
-    private void checkUnlessExtending(Claim claim, int nodeIndex) {
-        if (!claim.isExtending) {
-            check(claim, 1L << nodeIndex);
+    private void checkSoon(WatchedLease lease, int nodeIndex) {
+        if (lease.dueMask == 0) {
+            if (firstDue == null) {
+                firstDue = lease;
+            } else {
+                lastDue.nextDue = lease;
+            }
+            lastDue = lease;
         }
+        lease.dueMask |= 1L << nodeIndex;
+        checkDue();
+    }
+
+    /** Sends the checks that are due, up to the limit. */
+    private void checkDue() {
+        while (firstDue != null && checkCount < CHECKS_PER_MS_MAX) {
+            WatchedLease lease = firstDue;
+            firstDue = lease.nextDue;
+            lease.nextDue = null;
+            long nodes = lease.dueMask;
+            lease.dueMask = 0;
+            // The keys are read after an extension anyway.
+            if (lease.claim.watched == lease && !lease.claim.isExtending) {
+                checkCount++;
+                check(lease.claim, nodes);
+            }
+        }
+        if (checkCount > 0 && !limitTimer.isStarted()) {
+            conductor.startTimer(limitTimer, conductor.nowNs() + NS_PER_MS);
+        }
+    }
+
+    private void onLimitTimer() {
+        checkCount = 0;
+        checkDue();
     }
 
     /** Also nodes that are no holders, if they were asked: their grant may be late. */

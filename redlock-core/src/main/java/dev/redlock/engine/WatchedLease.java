@@ -10,6 +10,9 @@ final class WatchedLease extends Keyed {
     final Claim claim;
     /** The next resource of the lease; null if there is none. */
     final WatchedLease next;
+    /** The nodes whose checks are due, on the first resource of the lease. */
+    long dueMask;
+    WatchedLease nextDue;
 
     WatchedLease(Claim claim, LockKey key, WatchedLease next) {
         this.claim = claim;

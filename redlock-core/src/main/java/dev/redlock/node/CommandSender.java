@@ -49,6 +49,7 @@ final class CommandSender {
     private final NodeHealth health;
     private final NodeContext context;
     private final FanOut fanOut;
+    private final FlushReports flushReports;
     private Gate gate = Gate.CLOSED;
     private NodeConnection connection;
     private ServerCapabilities capabilities = ServerCapabilities.SCRIPTS;
@@ -70,6 +71,7 @@ final class CommandSender {
         this.health = view.health();
         this.context = context;
         this.fanOut = fanOut;
+        this.flushReports = new FlushReports(view, context);
         this.member = member;
         this.ownBatch = member == null ? null : new MemberBatch(fanOut.buffers());
     }
@@ -96,6 +98,7 @@ final class CommandSender {
     void detach() {
         gate = Gate.CLOSED;
         connection = null;
+        flushReports.stop();
         if (ownBatch != null) {
             ownBatch.free();
         }
@@ -637,7 +640,12 @@ final class CommandSender {
 
     /** A registered key has changed. The bytes are borrowed. */
     void onInvalidated(ByteBuf key, int index, int length) {
-        if (isPushAccepted()) {
+        if (connection == null) {
+            return;
+        }
+        if (!connection.onPush(nowNs())) {
+            failForPushes();
+        } else if (isConnected()) {
             context.listener().onInvalidated(view, key, index, length);
         }
     }
@@ -663,23 +671,29 @@ final class CommandSender {
         return length;
     }
 
-    /** Any registered key may have changed. */
-    void onAllInvalidated() {
-        if (isPushAccepted()) {
-            context.listener().onAllInvalidated(view);
+    /** The server was flushed, which may happen during the handshake too. */
+    void onKeysFlushed() {
+        if (onOtherPush(1)) {
+            flushReports.onFlushed(isConnected());
         }
     }
 
-    private boolean isPushAccepted() {
-        if (!isConnected()) {
-            return false;
+    /** Counts a push about no key; false if its connection is not used any more. */
+    boolean onOtherPush(int weight) {
+        boolean isUsed = connection != null;
+        if (isUsed && !connection.onOtherPush(nowNs(), weight)) {
+            failForPushes();
         }
-        if (connection.onPush(nowNs())) {
-            return true;
-        }
+        return isUsed;
+    }
+
+    private void failForPushes() {
         connection.fail("the server sent more than " + WakeUps.EXCESS_MAX
-                + " invalidations of keys that the client did not register for");
-        return false;
+                + " pushes within a second that the client did not register for");
+    }
+
+    FlushReports flushReports() {
+        return flushReports;
     }
 
     // ---- health -----------------------------------------------------------------------------------------------------

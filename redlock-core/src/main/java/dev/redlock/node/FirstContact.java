@@ -55,6 +55,8 @@ final class FirstContact {
     private final DeadlineTimer timer = new DeadlineTimer(nowNs -> onTimer());
     private State state = State.IDLE;
     private String runId;
+    /** The process whose mark this client has seen. */
+    private String markedRunId;
     /** Replies on an earlier connection do not count. */
     private int connectionNumber;
     private long readDelayNs;
@@ -96,10 +98,14 @@ final class FirstContact {
 
     /** A handshake is complete, and the node is in quarantine until this contact or the guard says otherwise. */
     void start(String newRunId) {
+        boolean isFirst = runId == null;
+        runId = newRunId;
         if (markKey == null) {
+            if (!isFirst) {
+                send(command("INFO", "keyspace"), this::onKeyspace);
+            }
             return;
         }
-        runId = newRunId;
         isYoung = guard.isRestartQuarantined();
         isQuarantineReported = false;
         readDelayNs = READ_DELAY_NS_MIN;
@@ -178,6 +184,13 @@ final class FirstContact {
         return !reply.isError() && reply.asText().strip().equalsIgnoreCase("# Keyspace");
     }
 
+    /** Without a mark, a node that is empty after a reconnect has lost the keys of this client. */
+    private void onKeyspace(RespValue reply) {
+        if (isEmpty(reply)) {
+            sender.flushReports().onFlushed(true);
+        }
+    }
+
     // ---- the mark ---------------------------------------------------------------------------------------------------
 
     private void onTimer() {
@@ -202,7 +215,22 @@ final class FirstContact {
             onRefused("read", "GET", reply);
         } else if (!reply.isNull() && runId.equals(reply.asText())) {
             onMarked();
-        } else if (!guard.isRestartQuarantined()) {
+        } else {
+            onUnmarked();
+        }
+    }
+
+    private void onUnmarked() {
+        if (runId.equals(markedRunId)) {
+            // The node was flushed while it was not connected.
+            markedRunId = null;
+            sender.flushReports().onFlushed(true);
+        }
+        if (state != State.READING && state != State.CANDIDATE) {
+            // A listener of a lost lease has closed the client.
+            return;
+        }
+        if (!guard.isRestartQuarantined()) {
             startWriting();
         } else if (state == State.READING) {
             state = State.CANDIDATE;
@@ -248,6 +276,7 @@ final class FirstContact {
     }
 
     private void onMarked() {
+        markedRunId = runId;
         guard.admit(runId);
         finish();
     }

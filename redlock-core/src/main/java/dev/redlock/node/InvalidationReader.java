@@ -6,8 +6,9 @@ import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Reads one push of a connection: {@code >2 invalidate [key ...]}, or {@code >2 invalidate null} if every key may have
- * changed. It ignores all other pushes, keeps no bytes and allocates nothing.
+ * Reads one push of a connection: {@code >2 invalidate [key ...]}, or {@code >2 invalidate null} if the server was
+ * flushed. It ignores everything else, but counts it, because a server may push without end. It keeps no bytes and
+ * allocates nothing.
  *
  * @threading event-loop-confined
  */
@@ -16,10 +17,15 @@ final class InvalidationReader implements RespVisitor {
     private static final byte[] INVALIDATE = "invalidate".getBytes(StandardCharsets.US_ASCII);
     /** The push itself has depth 1, and its list of keys has depth 2. */
     private static final int KEYS_DEPTH = 2;
+    private static final int KIND_AND_KEYS = 2;
+    /** A string weighs one more for each 16 KiB. */
+    private static final int WEIGHT_SHIFT = 14;
 
     private final CommandSender sender;
     private int depth;
     private boolean isInvalidation;
+    private boolean hasKeys;
+    private int otherWeight;
 
     InvalidationReader(CommandSender sender) {
         this.sender = sender;
@@ -28,6 +34,7 @@ final class InvalidationReader implements RespVisitor {
     @Override
     public void onAggregateStart(RespType type, int elementCount) {
         depth++;
+        otherWeight += depth == 1 ? Math.max(0, elementCount - KIND_AND_KEYS) : elementCount;
     }
 
     @Override
@@ -37,10 +44,13 @@ final class InvalidationReader implements RespVisitor {
 
     @Override
     public void onBulkString(ByteBuf buf, int index, int length) {
-        if (depth == 1) {
-            isInvalidation = isInvalidate(buf, index, length);
-        } else if (depth == KEYS_DEPTH && isInvalidation) {
+        otherWeight += length >> WEIGHT_SHIFT;
+        if (depth == KEYS_DEPTH && isInvalidation) {
+            hasKeys = true;
+            otherWeight--;
             sender.onInvalidated(buf, index, length);
+        } else if (depth == 1) {
+            isInvalidation = isInvalidate(buf, index, length);
         }
     }
 
@@ -58,24 +68,41 @@ final class InvalidationReader implements RespVisitor {
 
     @Override
     public void onNull(RespType type) {
-        if (depth == 1 && isInvalidation) {
-            sender.onAllInvalidated();
+        if (depth == 1 && isInvalidation && !hasKeys) {
+            hasKeys = true;
+            sender.onKeysFlushed();
         }
     }
 
     @Override
     public void onPushEnd() {
+        int weight = hasKeys ? otherWeight : otherWeight + 1;
         isInvalidation = false;
+        hasKeys = false;
+        otherWeight = 0;
+        if (weight > 0) {
+            sender.onOtherPush(weight);
+        }
     }
 
     @Override
     public void onInteger(long value) {
-        // Not part of an invalidation.
+        // Counted as an element.
     }
 
     @Override
     public void onSimpleError(ByteBuf buf, int index, int length) {
-        // Not part of an invalidation.
+        // Counted as an element.
+    }
+
+    @Override
+    public void onBulkError(ByteBuf buf, int index, int length) {
+        otherWeight += length >> WEIGHT_SHIFT;
+    }
+
+    @Override
+    public void onVerbatimString(int format, ByteBuf buf, int index, int length) {
+        otherWeight += length >> WEIGHT_SHIFT;
     }
 
     @Override

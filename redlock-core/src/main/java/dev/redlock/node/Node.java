@@ -285,7 +285,7 @@ public final class Node extends Voter {
         reconnectDelay.onConnected(nowNs);
         identity.adopt(runId, nowNs);
         rejectDuplicates();
-        voteGuard.onHandshake(runId, uptimeSeconds);
+        boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
         if (member != null) {
             voteGuard.onMemberIdentity(shown, member.voter().silenceNs());
         }
@@ -296,6 +296,10 @@ public final class Node extends Voter {
         // Releases go out before any command that needs a vote.
         setState(NodeState.QUARANTINED);
         redelivery.sendAll();
+        if (isRestarted) {
+            context.listener().onRestarted(view);
+        }
+        sender.flushReports().reportPending();
         if (state() == NodeState.QUARANTINED) {
             firstContact.start(runId);
             startVoting();
@@ -413,6 +417,7 @@ public final class Node extends Voter {
         view.reportProblem(level, reason);
         setState(NodeState.WAITING);
         connector.connectAfter(reconnectDelay.nextNs(delayMsMin));
+        sender.flushReports().reportPending();
     }
 
     // ---- clock ------------------------------------------------------------------------------------------------------

@@ -139,9 +139,14 @@ final class NodeConnection extends ChannelInboundHandlerAdapter implements RespI
         return true;
     }
 
-    /** Counts a push; returns false if the server has sent more than the client registered for. */
+    /** Counts a push about a key; returns false if the server has sent more than the client registered for. */
     boolean onPush(long nowNs) {
         return wakeUps.onPush(nowNs);
+    }
+
+    /** Counts a push about no key; returns false if the server has sent too many. */
+    boolean onOtherPush(long nowNs, int weight) {
+        return wakeUps.onOtherPush(nowNs, weight);
     }
 
     /** Passes bytes to the channel, which releases them. */

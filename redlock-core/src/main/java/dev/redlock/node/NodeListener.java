@@ -73,11 +73,19 @@ public interface NodeListener {
     void onDeliveredLate(NodeView node, ByteBuf key, int index, int length);
 
     /**
-     * Any key may have changed, and the node has forgotten all registrations.
+     * The node has lost its keys and all registrations: its earlier votes no longer count.
      *
      * @param node the node
      */
-    void onAllInvalidated(NodeView node);
+    void onFlushed(NodeView node);
+
+    /**
+     * Another process replies at the address of a node that is guarded against restarts, so it may lack the keys of the
+     * one before: its earlier votes no longer count.
+     *
+     * @param node the node
+     */
+    void onRestarted(NodeView node);
 
     /**
      * The node has a problem, or has recovered from one. Called at most once a minute for the same line.

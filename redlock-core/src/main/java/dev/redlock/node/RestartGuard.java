@@ -101,6 +101,11 @@ final class RestartGuard {
         lastReplyNs = nowNs;
     }
 
+    /** Whether a process replaces one whose keys it may not have. */
+    boolean mayLackKeys(String runId) {
+        return mode != RestartGuardMode.OFF && lastRunId != null && !runId.equals(lastRunId);
+    }
+
     /** Whether the process of the last handshake replaced one that this client knew. */
     boolean isSuccessor() {
         return hasPredecessor;

@@ -77,14 +77,20 @@ final class VoteGuard {
         return restartGuard;
     }
 
-    /** A handshake is complete. */
-    void onHandshake(String runId, long newUptimeSeconds) {
+    /**
+     * A handshake is complete.
+     *
+     * @return true if the process may lack the keys of the one before
+     */
+    boolean onHandshake(String runId, long newUptimeSeconds) {
+        boolean isRestarted = restartGuard.mayLackKeys(runId);
         clockProblem = null;
         uptimeSeconds = newUptimeSeconds;
         long guardNs = restartGuard.quarantineMs(runId, uptimeSeconds, nowNs()) * NS_PER_MS;
         if (guardNs > leftNs(restartTimer)) {
             context.timers().start(restartTimer, nowNs() + guardNs);
         }
+        return isRestarted;
     }
 
     /**

@@ -14,7 +14,7 @@ final class WakeUps {
     private static final int READS_PER_KEY = 2;
     /** More registrations than one connection needs at the same time. */
     private static final int EXPECTED_MAX = 1 << 17;
-    /** Pushes without a registration that are accepted: doubled ones of a proxy, and those about all keys. */
+    /** Pushes without a registration that are accepted in a second: doubled ones of a proxy, and flushes. */
     static final int EXCESS_MAX = 1024;
     private static final long EXCESS_PERIOD_NS = 1_000 * NS_PER_MS;
 
@@ -27,17 +27,27 @@ final class WakeUps {
         expectedCount = Math.min(EXPECTED_MAX, expectedCount + READS_PER_KEY * keyCount);
     }
 
-    /** Counts a push about one key, or about all keys; returns false if there were too many within a second. */
+    /** Counts a push about one key; returns false if there were too many within a second. */
     boolean onPush(long nowNs) {
         if (expectedCount > 0) {
             expectedCount--;
             return true;
         }
+        return onOtherPush(nowNs, 1);
+    }
+
+    /**
+     * Counts a push about no key.
+     *
+     * @param weight the pushes that cost as much
+     * @return false if there were too many within a second
+     */
+    boolean onOtherPush(long nowNs, int weight) {
         if (nowNs - excessSinceNs >= EXCESS_PERIOD_NS) {
             excessSinceNs = nowNs;
             excessCount = 0;
         }
-        excessCount++;
+        excessCount += Math.min(EXCESS_MAX + 1 - excessCount, weight);
         return excessCount <= EXCESS_MAX;
     }
 }

@@ -37,6 +37,16 @@ class WakeUpsTest {
     }
 
     @Test
+    void otherPushesCountWithTheirWeight() {
+        wakeUps.onRegister(1);
+        assertTrue(wakeUps.onOtherPush(SECOND_NS, WakeUps.EXCESS_MAX - 1), "no registration is used");
+        acceptsExactly(3, SECOND_NS);
+        assertFalse(wakeUps.onOtherPush(SECOND_NS, Integer.MAX_VALUE));
+        assertFalse(wakeUps.onOtherPush(SECOND_NS, Integer.MAX_VALUE), "the count does not wrap");
+        assertTrue(wakeUps.onOtherPush(2 * SECOND_NS, 1));
+    }
+
+    @Test
     void theExcessIsCountedForEachSecond() {
         acceptsExactly(WakeUps.EXCESS_MAX, SECOND_NS);
         assertFalse(wakeUps.onPush(2 * SECOND_NS - 1));

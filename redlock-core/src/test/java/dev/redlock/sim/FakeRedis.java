@@ -781,7 +781,7 @@ public final class FakeRedis {
                     lock.run(script, token));
         }
         String key = words.get(3);
-        if (!script.startsWith("acquire") && isSortedSet(key)) {
+        if (!script.startsWith("acquire") && !script.equals("shorten") && isSortedSet(key)) {
             return error(WRONG_TYPE);
         }
         String argument = words.size() > 4 + keyCount ? words.get(4 + keyCount) : "0";
