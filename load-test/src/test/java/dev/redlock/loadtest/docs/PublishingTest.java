@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.docs;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,6 +16,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
@@ -177,6 +180,27 @@ class PublishingTest {
             assertTrue(verified.entrySet().containsAll(listed.entrySet()), () -> listed + " in " + verified);
         } else {
             assertEquals(verified, listed);
+        }
+    }
+
+    /** Of another module, so both are packaged before. */
+    @ParameterizedTest
+    @ValueSource(strings = {"resp-codec", "redlock-core"})
+    void jarsHaveTheLicenceAndTheNotice(String module) throws Exception {
+        String resources = child(child(root("pom.xml"), "build"), "resources").getTextContent();
+        Path target = DocPages.root().resolve(module + "/target");
+        Path jar = target.resolve(module + "-" + version() + ".jar");
+        for (String name : List.of("LICENSE", "NOTICE")) {
+            byte[] text = Files.readAllBytes(DocPages.root().resolve(name));
+            assertTrue(resources.contains(name), name);
+            assertArrayEquals(text, Files.exists(jar) ? entry(jar, "META-INF/" + name) : text, module);
+        }
+    }
+
+    private static byte[] entry(Path jar, String name) throws IOException {
+        try (ZipFile zip = new ZipFile(jar.toFile())) {
+            ZipEntry entry = zip.getEntry(name);
+            return entry == null ? new byte[0] : zip.getInputStream(entry).readAllBytes();
         }
     }
 
