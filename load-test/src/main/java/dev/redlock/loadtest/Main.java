@@ -5,7 +5,9 @@ import dev.redlock.loadtest.chaos.ChaosWorkerCommand;
 import dev.redlock.loadtest.cli.BuildVersion;
 import dev.redlock.loadtest.cli.FailureHandler;
 import dev.redlock.loadtest.cli.Invocation;
+import dev.redlock.loadtest.cli.JvmEnd;
 import dev.redlock.loadtest.cli.NodesCommand;
+import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.cli.PlotsCommand;
 import dev.redlock.loadtest.cli.WrongOptionHandler;
 import dev.redlock.loadtest.compare.CompareCommand;
@@ -47,7 +49,7 @@ import picocli.CommandLine.Spec;
             " 0:the run counts",
             " 1:the run failed: overlapping holders, failed calls, a missed rate, growth, or nothing measured",
             " 2:an option is unknown or out of range",
-            " 3:no nodes could be started or reached, or the results could not be written",
+            " 3:no nodes could be started or reached, or a file could not be read or written",
             " 4:nothing failed, but a scenario could not be played on this machine",
             "70:a bug of this program",
             "130:interrupted (Ctrl-C), or 143 (SIGTERM); the started nodes have been stopped"})
@@ -69,6 +71,7 @@ public final class Main implements Runnable {
      * @param args the command line
      */
     public static void main(String[] args) {
+        JvmEnd.watch();
         System.exit(run(new PrintWriter(System.out, true), new PrintWriter(System.err, true), args));
     }
 
@@ -76,9 +79,15 @@ public final class Main implements Runnable {
         CommandLine line = commandLine();
         line.setExecutionExceptionHandler(new FailureHandler())
                 .setParameterExceptionHandler(new WrongOptionHandler())
+                .setExecutionStrategy(Main::runLast)
                 .setOut(out)
                 .setErr(err);
         return line.execute(withCommand(args));
+    }
+
+    private static int runLast(CommandLine.ParseResult parsed) {
+        Options.requireWholeLists(parsed);
+        return new CommandLine.RunLast().execute(parsed);
     }
 
     /** All commands, ready to parse. */

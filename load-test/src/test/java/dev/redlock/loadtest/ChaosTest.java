@@ -240,6 +240,21 @@ class ChaosTest {
         }
     }
 
+    /** A service manager signals every process of the group. */
+    @Test
+    void signalThatAlsoEndsTheServersIsNoBug() throws Exception {
+        RequiredNodes.start(new RedisNodesContext().count(1)).close();
+        try (ChildProgram program = ChildProgram.start("chaos", "--duration", "60s", "--nodes", "3", "--workers", "1",
+                "--faults", "kill")) {
+            program.awaitOut("kill -9");
+            program.servers().forEach(ProcessHandle::destroy);
+            program.signal("TERM");
+            assertEquals(143, program.awaitExit(), program::err);
+            assertEquals("load-test: interrupted", program.err().strip());
+            assertEquals(List.of(), program.leftovers());
+        }
+    }
+
     @Test
     void commandsOptionReachesTheClients() throws Exception {
         run("chaos", "--duration", "4s", "--ttl", "1s", "--seed", "3", "--commands", "native", "--faults", "kill,cut",

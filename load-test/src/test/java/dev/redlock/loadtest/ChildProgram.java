@@ -137,7 +137,9 @@ final class ChildProgram implements AutoCloseable {
     /** Folders of servers that the program should have removed. */
     List<Path> leftovers() throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
-            return files.filter(file -> file.getFileName().toString().matches("(redlock-nodes|consensus-servers)-.*"))
+            return files.filter(file -> file.getFileName()
+                    .toString()
+                    .matches("(redlock-nodes|redlock-chaos|consensus-servers)-.*"))
                     .toList();
         }
     }

@@ -145,6 +145,8 @@ final class ChaosOptions {
         Options.requireRange(line, "--workers", workers, 1, 32);
         Options.requireRange(line, "--threads", threads, 1, 64);
         Options.requireRange(line, "--resources", resources, 1, 1000);
+        Options.requireAtLeast(line, "--duration", duration, Duration.ofMillis(ChaosPlan.GAP_MS_MIN));
+        Options.requireAtLeast(line, "--node-timeout", nodeTimeout, Duration.ofMillis(1));
         Options.require(line, ttl.compareTo(TTL_MIN) >= 0, "--ttl is below " + TTL_MIN.toMillis() + "ms");
         Options.require(line, !isClockStepped || ClockLibrary.find().isPresent(),
                 "--clock-steps: libfaketime is missing (a Debian package of that name)");

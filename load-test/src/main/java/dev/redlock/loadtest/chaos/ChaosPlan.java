@@ -12,7 +12,8 @@ import java.util.SplittableRandom;
  * @threading immutable
  */
 final class ChaosPlan {
-    private static final int GAP_MS_MIN = 100;
+    /** The earliest time of a fault. */
+    static final int GAP_MS_MIN = 100;
     private static final int GAP_MS_MAX = 900;
     private static final int WORKER_GAP_MS_MIN = 1500;
     private static final int WORKER_GAP_MS_MAX = 6000;

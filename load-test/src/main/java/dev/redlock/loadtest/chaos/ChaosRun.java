@@ -2,6 +2,8 @@ package dev.redlock.loadtest.chaos;
 
 import dev.redlock.loadtest.history.HistoryFile;
 import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.nodes.TemporaryFolders;
+import dev.redlock.loadtest.result.Counted;
 import dev.redlock.loadtest.result.IntervalLog;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -18,7 +20,6 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * One run: it starts workers, carries out the plan, heals every fault, stops the workers, and audits the records.
@@ -62,7 +63,7 @@ final class ChaosRun implements AutoCloseable {
         this.faults = new FaultLog(zeroNs);
         this.nodes = nodes;
         this.out = out;
-        this.folder = Files.createTempDirectory("redlock-chaos-");
+        this.folder = TemporaryFolders.create("redlock-chaos-");
         this.records = Files.createFile(folder.resolve("records"));
         this.registers = folder.resolve("registers");
         if (options.history().isPresent()) {
@@ -133,10 +134,12 @@ final class ChaosRun implements AutoCloseable {
     private void announce(List<ChaosStep> plan) {
         note(nodes.choice());
         note(String.format(Locale.ROOT,
-                "seed %d: %d faults in %d ms, at most %d of %d nodes bad at once; %d worker processes of %d threads,"
-                        + " %d resources (%s fenced), ttl %d ms",
-                options.seed(), plan.size(), options.duration().toMillis(), options.terms().badNodesMax(),
-                options.targets(), options.workers(), options.threads(), options.resources(), options.fenced(),
+                "seed %d: %s in %d ms, at most %d of %d nodes bad at once; %s of %s,"
+                        + " %s (%s fenced), ttl %d ms",
+                options.seed(), Counted.of(plan.size(), "fault"), options.duration().toMillis(), options.terms().badNodesMax(),
+                options.targets(), options.workers() == 1 ? "1 worker process" : options.workers() + " worker processes",
+                Counted.of(options.threads(), "thread"), Counted.of(options.resources(), "resource"),
+                options.fenced().name().toLowerCase(Locale.ROOT),
                 options.ttl().toMillis()));
         options.leftOut().forEach(line -> note("left out: " + line));
         String unplanned = options.terms()
@@ -314,13 +317,10 @@ final class ChaosRun implements AutoCloseable {
         workers.forEach(WorkerProcess::abandon);
         voters.close();
         if (isKept) {
+            TemporaryFolders.keep(folder);
             out.println("The records are kept in " + folder);
-            return;
-        }
-        try (Stream<Path> files = Files.walk(folder)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
+        } else {
+            TemporaryFolders.delete(folder);
         }
     }
 

@@ -11,6 +11,7 @@ import dev.redlock.transport.NodeAddress;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
@@ -89,6 +90,8 @@ public final class ClientOptions {
             asked.forEach((option, text) -> Options.require(line, driver.options().contains(option), text
                     + " is not supported by driver " + driver.name() + ": leave the option out or name another "
                     + "driver"));
+            Optional<String> refusal = driver.refusal(transport, nodes.isUnix(), thrifty, nodes.countMin());
+            Options.require(line, refusal.isEmpty(), "--driver " + driver.name() + ": " + refusal.orElse(""));
         }
     }
 

@@ -146,6 +146,10 @@ public final class NodeOptions {
         return fitting;
     }
 
+    int countMin() {
+        return counts().stream().mapToInt(Integer::intValue).min().orElseThrow();
+    }
+
     public int countMax() {
         return counts().stream().mapToInt(Integer::intValue).max().orElseThrow();
     }

@@ -2,12 +2,14 @@ package dev.redlock.loadtest.cli;
 
 import dev.redlock.transport.NodeAddress;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
 
@@ -46,6 +48,27 @@ public final class Options {
      */
     public static void requireRange(CommandLine line, String option, int value, int min, int max) {
         require(line, value >= min && value <= max, option + " is " + value + ": expected " + min + " to " + max);
+    }
+
+    /**
+     * Validates that no list has an empty element. The parser drops those at the end, so that a list of commas alone
+     * would count as none given.
+     *
+     * @param parsed the command line with its subcommands
+     */
+    public static void requireWholeLists(ParseResult parsed) {
+        for (OptionSpec option : parsed.matchedOptions()) {
+            String separator = option.splitRegex();
+            boolean isWhole = separator.isEmpty() || option.originalStringValues()
+                    .stream()
+                    .flatMap(text -> Arrays.stream(text.split(separator, -1)))
+                    .noneMatch(String::isBlank);
+            require(parsed.commandSpec().commandLine(), isWhole,
+                    option.longestName() + " has an empty element: write values between commas, and none at the end");
+        }
+        if (parsed.hasSubcommand()) {
+            requireWholeLists(parsed.subcommand());
+        }
     }
 
     /** Converts the exception of a parser to picocli's error. */

@@ -33,7 +33,7 @@ public final class ServerOptions {
     public void useEnvironment() {
         String named = System.getenv(VARIABLE);
         if (addresses.isEmpty() && named != null && !named.isBlank()) {
-            addresses = List.of(named.split(","));
+            addresses = List.of(named.split(",", -1));
         }
     }
 

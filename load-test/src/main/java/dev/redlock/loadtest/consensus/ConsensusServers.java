@@ -1,7 +1,7 @@
 package dev.redlock.loadtest.consensus;
 
-import dev.redlock.loadtest.nodes.Folders;
 import dev.redlock.loadtest.nodes.OrphanGuard;
+import dev.redlock.loadtest.nodes.TemporaryFolders;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -56,7 +56,7 @@ public final class ConsensusServers implements AutoCloseable {
         if (missing.isPresent()) {
             throw new IOException(service.title() + " cannot be started: " + missing.get());
         }
-        Path folder = Files.createTempDirectory(parent, "consensus-servers-").toRealPath();
+        Path folder = TemporaryFolders.create(parent, "consensus-servers-");
         ConsensusServers servers = new ConsensusServers(service, count, folder);
         Runtime.getRuntime().addShutdownHook(servers.hook);
         try {
@@ -149,7 +149,7 @@ public final class ConsensusServers implements AutoCloseable {
         }
         guard.close();
         try {
-            Folders.delete(folder);
+            TemporaryFolders.delete(folder);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot remove the servers' folder " + folder, e);
         }

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.driver;
 
+import dev.redlock.TransportKind;
 import dev.redlock.loadtest.consensus.ConsensusService;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
@@ -84,6 +85,20 @@ public interface LockDriver {
      * @throws InterruptedException if the wait for the nodes is interrupted
      */
     LockSession open(SessionSpec spec) throws IOException, InterruptedException;
+
+    /**
+     * Why it cannot run with options on this machine.
+     *
+     * @param transport      the network transport that the user asks for
+     * @param hasUnixSockets whether nodes have Unix socket addresses
+     * @param isThrifty      whether the user asks for thrifty quorums
+     * @param nodeCount      the least number of nodes
+     * @return empty if it can run
+     */
+    default Optional<String> refusal(TransportKind transport, boolean hasUnixSockets, boolean isThrifty,
+            int nodeCount) {
+        return Optional.empty();
+    }
 
     /**
      * The options that it supports.

@@ -9,12 +9,16 @@ import dev.redlock.RestartGuardMode;
 import dev.redlock.TlsProvider;
 import dev.redlock.TransportKind;
 import dev.redlock.loadtest.nodes.NodeUris;
+import dev.redlock.loadtest.result.Counted;
+import dev.redlock.quorum.Quorum;
+import dev.redlock.transport.NettyTransport;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -162,6 +166,20 @@ public final class RedlockDriver implements LockDriver {
     @Override
     public Duration restartGuard() {
         return Duration.ofSeconds(62);
+    }
+
+    @Override
+    public Optional<String> refusal(TransportKind asked, boolean hasUnixSockets, boolean asksThrifty, int nodeCount) {
+        TransportKind kind = transport == TransportKind.AUTO ? asked : transport;
+        String why = kind == TransportKind.AUTO ? null : NettyTransport.valueOf(kind.name()).refusal(hasUnixSockets);
+        if (why != null) {
+            return Optional.of("transport " + kind.name().toLowerCase(Locale.ROOT) + " cannot be used here: " + why
+                    + "; use auto or another one");
+        }
+        return (isThrifty || asksThrifty) && Quorum.sizeOf(nodeCount) == nodeCount
+                ? Optional.of("a thrifty quorum of " + Counted.of(nodeCount, "node")
+                        + " is all of them: measure three or more")
+                : Optional.empty();
     }
 
     @Override

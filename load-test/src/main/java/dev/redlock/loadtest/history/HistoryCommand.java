@@ -44,8 +44,10 @@ public final class HistoryCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         CommandLine line = spec.commandLine();
-        Options.require(line, Files.isReadable(history),
+        Options.require(line, Files.isRegularFile(history) && Files.isReadable(history),
                 history + " cannot be read: expected a file of chaos --history");
+        Options.require(line, HistoryFile.isHistory(history),
+                history + " is no history: expected a file of chaos --history");
         Path folder = output == null ? history.resolveSibling(history.getFileName() + "-edn") : output;
         Files.createDirectories(folder);
         SortedSet<String> resources = new TreeSet<>();

@@ -1,13 +1,20 @@
 package dev.redlock.loadtest.history;
 
+import dev.redlock.resp.SafeText;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
@@ -19,8 +26,11 @@ import java.util.stream.Stream;
  */
 public final class HistoryFile implements AutoCloseable {
     private static final String COMMENT = "#";
-    private static final String HEADER = COMMENT + " redlock history 1: "
+    private static final String FORMAT = COMMENT + " redlock history 1: ";
+    private static final String HEADER = FORMAT
             + "time process type operation resources kind token until outcome\n";
+
+    private static final int SHOWN_LENGTH_MAX = 200;
 
     private final FileChannel channel;
 
@@ -99,10 +109,48 @@ public final class HistoryFile implements AutoCloseable {
      *
      * @param file the file
      * @return the lines in the order of the file, to be closed
-     * @throws IOException if the file cannot be opened
+     * @throws IOException if the file cannot be opened; the stream throws {@link UncheckedIOException} for a line that
+     *                     is no operation
      */
     public static Stream<HistoryLine> lines(Path file) throws IOException {
-        return Files.lines(file).filter(line -> !line.startsWith(COMMENT)).map(HistoryLine::parse);
+        BufferedReader reader = new BufferedReader(
+                new InputStreamReader(Files.newInputStream(file), StandardCharsets.UTF_8));
+        int[] number = new int[1];
+        return reader.lines()
+                .map(line -> parse(file, ++number[0], line))
+                .filter(Objects::nonNull)
+                .onClose(() -> close(reader));
+    }
+
+    private static HistoryLine parse(Path file, int number, String line) {
+        try {
+            return line.startsWith(COMMENT) ? null : HistoryLine.parse(line);
+        } catch (IllegalArgumentException e) {
+            throw new UncheckedIOException(new IOException(
+                    file + ", line " + number + " is no operation: " + SafeText.of(line, SHOWN_LENGTH_MAX)));
+        }
+    }
+
+    private static void close(BufferedReader reader) {
+        try {
+            reader.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Whether a file starts as one of {@link #create}.
+     *
+     * @param file a file
+     * @return false for a file of another format
+     * @throws IOException if the file cannot be read
+     */
+    static boolean isHistory(Path file) throws IOException {
+        try (InputStream in = Files.newInputStream(file)) {
+            byte[] start = FORMAT.getBytes(StandardCharsets.UTF_8);
+            return Arrays.equals(in.readNBytes(start.length), start);
+        }
     }
 
     @Override

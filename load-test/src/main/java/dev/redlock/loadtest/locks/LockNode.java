@@ -1,6 +1,7 @@
 package dev.redlock.loadtest.locks;
 
 import dev.redlock.engine.LockKey;
+import dev.redlock.loadtest.cli.DurationConverter;
 import dev.redlock.loadtest.nodes.AdminClient;
 import dev.redlock.loadtest.nodes.ClientTls;
 import dev.redlock.resp.RespValue;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 
 /**
  * One node, as the {@code locks} command reads and changes it. A node that cannot be reached or that rejects a command
@@ -33,6 +35,7 @@ final class LockNode implements AutoCloseable {
     private static final int CHUNK = 500;
     private static final int COMMANDS_PER_KEY = 5;
     private static final long TTL_OF_NO_KEY = -2;
+    private static final int PROBLEM_LENGTH_MAX = 200;
 
     private final NodeAddress address;
     private AdminClient client;
@@ -72,30 +75,55 @@ final class LockNode implements AutoCloseable {
      *
      * @param names one char for each byte
      * @param limit names to collect at most
+     * @param end   the limit in time, after which the node has a problem: a broken server may never end its scan
      * @return true if there may be more
      */
-    boolean scan(String prefix, Set<String> names, int limit) {
+    boolean scan(String prefix, Set<String> names, int limit, Duration end) {
         byte[] pattern = pattern(prefix);
         byte[] cursor = bytes("0");
         int found = 0;
+        long startNs = System.nanoTime();
         do {
-            List<RespValue> reply = sendAll(List.of(List.of(bytes("SCAN"), cursor, bytes("MATCH"), pattern,
-                    bytes("COUNT"), bytes(Integer.toString(SCAN_COUNT)))));
-            if (reply == null) {
+            if (System.nanoTime() - startNs > end.toNanos()) {
+                problem = "SCAN has not ended after " + DurationConverter.text(end)
+                        + ": raise --scan-timeout if the node has many keys";
                 return false;
             }
-            cursor = reply.get(0).elements().get(0).asBytes();
-            for (RespValue name : reply.get(0).elements().get(1).elements()) {
-                if (contains(name.asBytes(), COUNTER_MARK) || contains(name.asBytes(), INTENTION_MARK)) {
+            Page page = sendAll(List.of(List.of(bytes("SCAN"), cursor, bytes("MATCH"), pattern, bytes("COUNT"),
+                    bytes(Integer.toString(SCAN_COUNT)))), Page::of);
+            if (page == null) {
+                return false;
+            }
+            cursor = page.cursor();
+            for (byte[] name : page.names()) {
+                if (contains(name, COUNTER_MARK) || contains(name, INTENTION_MARK)) {
                     continue;
                 }
                 if (found++ == limit) {
                     return true;
                 }
-                names.add(text(name.asBytes()));
+                names.add(text(name));
             }
         } while (cursor.length != 1 || cursor[0] != '0');
         return false;
+    }
+
+    /**
+     * The reply to one SCAN.
+     *
+     * @param cursor where the scan continues
+     * @param names  the names of keys
+     * @threading immutable
+     */
+    private record Page(byte[] cursor, List<byte[]> names) {
+
+        static Page of(List<RespValue> replies) {
+            List<RespValue> parts = replies.get(0).elements();
+            if (parts.size() != 2) {
+                throw new IllegalStateException("expected a cursor and keys, got " + parts);
+            }
+            return new Page(parts.get(0).asBytes(), parts.get(1).elements().stream().map(RespValue::asBytes).toList());
+        }
     }
 
     /** The prefix with its special characters escaped, and a star. */
@@ -117,12 +145,20 @@ final class LockNode implements AutoCloseable {
                 commands.add(List.of(bytes("ZCOUNT"), key, bytes("(0"), bytes("+inf")));
                 commands.add(List.of(bytes("ZCOUNT"), key, bytes("-inf"), bytes("(0")));
             }
-            List<RespValue> replies = sendAll(commands);
-            for (int k = 0; replies != null && k < chunk.size(); k++) {
-                readings.add(reading(replies.subList(COMMANDS_PER_KEY * k, COMMANDS_PER_KEY * (k + 1))));
+            List<KeyReading> read = sendAll(commands, replies -> readings(replies, chunk.size()));
+            if (read != null) {
+                readings.addAll(read);
             }
         }
         return isUp() ? readings : null;
+    }
+
+    private static List<KeyReading> readings(List<RespValue> replies, int count) {
+        List<KeyReading> readings = new ArrayList<>();
+        for (int k = 0; k < count; k++) {
+            readings.add(reading(replies.subList(COMMANDS_PER_KEY * k, COMMANDS_PER_KEY * (k + 1))));
+        }
+        return readings;
     }
 
     private static KeyReading reading(List<RespValue> replies) {
@@ -160,15 +196,17 @@ final class LockNode implements AutoCloseable {
 
     /** Deletes the key if it has exactly this value; null if the node does not answer. */
     Boolean release(String name, LockValue value) {
-        List<RespValue> replies = sendAll(List.of(List.of(bytes("EVAL"), bytes(RELEASE), bytes("1"), latin(name),
-                value.toBytes())));
-        return replies == null ? null : replies.get(0).asLong() == 1;
+        return sendAll(List.of(List.of(bytes("EVAL"), bytes(RELEASE), bytes("1"), latin(name), value.toBytes())),
+                replies -> replies.get(0).asLong() == 1);
     }
 
     // ---- the connection ---------------------------------------------------------------------------------------------
 
-    /** The replies; null if the node has a problem now. A wrong type is an answer about the key, and no problem. */
-    private List<RespValue> sendAll(List<List<byte[]>> commands) {
+    /**
+     * The result of the replies; null if the node has a problem now. A wrong type of a key is an answer about the key,
+     * and no problem.
+     */
+    private <T> T sendAll(List<List<byte[]>> commands, Function<List<RespValue>, T> parser) {
         if (!isUp()) {
             return null;
         }
@@ -182,9 +220,13 @@ final class LockNode implements AutoCloseable {
                     return null;
                 }
             }
-            return replies;
+            return parser.apply(replies);
         } catch (IOException e) {
             problem = SafeText.of(String.valueOf(e.getMessage()));
+            return null;
+        } catch (IllegalStateException e) {
+            problem = text(commands.get(0).get(0)) + " has an unexpected reply: "
+                    + SafeText.of(e.getMessage(), PROBLEM_LENGTH_MAX);
             return null;
         }
     }

@@ -62,14 +62,14 @@ final class LockNodes implements AutoCloseable {
     }
 
     /** The locks whose keys start with a prefix, in the order of their names, and whether there are more. */
-    Listing list(String prefix, int limit) {
+    Listing list(String prefix, int limit, Duration end) {
         List<Set<String>> found = new ArrayList<>();
         nodes.forEach(node -> found.add(new TreeSet<>()));
         List<Integer> indexes = new ArrayList<>();
         for (int i = 0; i < nodes.size(); i++) {
             indexes.add(i);
         }
-        List<Boolean> more = onAll(threads, indexes, i -> nodes.get(i).scan(prefix, found.get(i), limit));
+        List<Boolean> more = onAll(threads, indexes, i -> nodes.get(i).scan(prefix, found.get(i), limit, end));
         Set<String> all = new TreeSet<>();
         found.forEach(all::addAll);
         List<String> names = all.stream().limit(limit).toList();

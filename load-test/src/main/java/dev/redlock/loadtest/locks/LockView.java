@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.locks;
 
+import dev.redlock.loadtest.result.Counted;
 import dev.redlock.resp.SafeText;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -129,7 +130,7 @@ record LockView(String name, List<KeyReading> readings) {
         holders.forEach((value, nodes) -> {
             long forever = nodes.stream().filter(i -> readings.get(i).isForever()).count();
             if (forever > 0) {
-                notes.add(value.id() + " never expires on " + count(forever));
+                notes.add(value.id() + " never expires on " + Counted.of(forever, "node"));
             }
             if (!value.isToken()) {
                 notes.add(value.id() + " is no value of redlock: another program has set it");
@@ -139,7 +140,7 @@ record LockView(String name, List<KeyReading> readings) {
                 .filter(reading -> reading != null && reading.problem() != null)
                 .map(KeyReading::problem)
                 .distinct()
-                .forEach(problem -> notes.add(problem + ", on " + count(countOf(problem))));
+                .forEach(problem -> notes.add(problem + ", on " + Counted.of(countOf(problem), "node")));
         return notes;
     }
 
@@ -147,7 +148,4 @@ record LockView(String name, List<KeyReading> readings) {
         return readings.stream().filter(reading -> reading != null && problem.equals(reading.problem())).count();
     }
 
-    private static String count(long nodes) {
-        return nodes == 1 ? "1 node" : nodes + " nodes";
-    }
 }

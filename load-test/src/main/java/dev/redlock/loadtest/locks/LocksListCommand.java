@@ -2,10 +2,12 @@ package dev.redlock.loadtest.locks;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.redlock.loadtest.cli.BuildVersion;
+import dev.redlock.loadtest.cli.DurationConverter;
 import dev.redlock.loadtest.cli.ExitCodes;
 import dev.redlock.loadtest.cli.Options;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -39,6 +41,10 @@ final class LocksListCommand implements Callable<Integer> {
             description = "Keys to list at most, 1 to 100000 (default: ${DEFAULT-VALUE}).")
     private int limit;
 
+    @Option(names = "--scan-timeout", paramLabel = "TIME", defaultValue = "1m", converter = DurationConverter.class,
+            description = "How long a node may take for all of its keys (default: ${DEFAULT-VALUE}).")
+    private Duration scanTimeout;
+
     @Mixin
     private LocksOptions options;
 
@@ -52,9 +58,10 @@ final class LocksListCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         Options.requireRange(spec.commandLine(), "--limit", limit, 1, LIMIT_MAX);
+        Options.requireAtLeast(spec.commandLine(), "--scan-timeout", scanTimeout, Duration.ofMillis(1));
         PrintWriter out = spec.commandLine().getOut();
         try (LockNodes nodes = options.connect(spec.commandLine())) {
-            LockNodes.Listing listing = nodes.list(prefix, limit);
+            LockNodes.Listing listing = nodes.list(prefix, limit, scanTimeout);
             if (options.isJson()) {
                 ObjectNode root = LocksJson.root(nodes);
                 root.put("isCut", listing.isCut());

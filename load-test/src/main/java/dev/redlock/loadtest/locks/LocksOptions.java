@@ -63,7 +63,9 @@ final class LocksOptions {
             LocksText.printProblems(new PrintWriter(problems, true), nodes);
             nodes.close();
             throw new IOException(
-                    "none of the " + addresses.size() + " nodes answers\n" + problems.toString().strip());
+                    (addresses.size() == 1
+                            ? "the node does not answer\n"
+                            : "none of the " + addresses.size() + " nodes answers\n") + problems.toString().strip());
         }
         return nodes;
     }

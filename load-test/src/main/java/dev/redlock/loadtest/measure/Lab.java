@@ -13,6 +13,7 @@ import dev.redlock.loadtest.nodes.NodeUris;
 import dev.redlock.loadtest.nodes.RedisCluster;
 import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
+import dev.redlock.loadtest.result.Counted;
 import dev.redlock.loadtest.result.Interval;
 import dev.redlock.loadtest.result.IntervalLog;
 import dev.redlock.loadtest.result.LoopKind;
@@ -178,7 +179,7 @@ public final class Lab implements AutoCloseable {
         }
         int nodeCount = nodeOptions.countMax();
         for (LockDriver driver : clientOptions.drivers()) {
-            progress.onPhase("warming up " + driver.name() + " on " + nodeCount + " nodes");
+            progress.onPhase("warming up " + driver.name() + " on " + Counted.of(nodeCount, "node"));
             try (Clients clients = open(driver, nodeCount, clientCount)) {
                 for (LoadPlan plan : plans.apply(driver)) {
                     run(plan, clients, IntervalLog.NONE, SeriesWatch.NONE);

@@ -5,6 +5,7 @@ import dev.redlock.loadtest.cli.NodeDelays;
 import dev.redlock.loadtest.cli.OptionDefaults;
 import dev.redlock.loadtest.cli.Options;
 import dev.redlock.loadtest.driver.LockDriver;
+import dev.redlock.loadtest.result.Counted;
 import dev.redlock.loadtest.result.RunFolder;
 import dev.redlock.loadtest.result.RunResult;
 import dev.redlock.loadtest.result.SeriesGroup;
@@ -126,15 +127,27 @@ public final class LatencyCommand extends LabCommand {
     }
 
     /** The result of a sweep in a line for each driver and load. */
-    private static List<String> curves(RunResult result) {
+    private List<String> curves(RunResult result) {
+        String turns = loadOptions().repetitions() == 1
+                ? ""
+                : "; median of " + loadOptions().repetitions() + " turns (fastest - slowest)";
         Map<SeriesSpec, StringJoiner> curves = new LinkedHashMap<>();
         for (SeriesGroup one : SeriesGroup.of(result.series())) {
             String start = "Acquire p50, " + one.spec().driver() + ", " + one.spec().load() + ": ";
-            curves.computeIfAbsent(one.spec().withNodes(0), spec -> new StringJoiner(", ", start, ""))
-                    .add(String.format(Locale.ROOT, "%.1f us on %d",
-                            one.fastest().operations().get(SeriesResult.ACQUIRE).us(50), one.spec().nodes()));
+            curves.computeIfAbsent(one.spec().withNodes(0), spec -> new StringJoiner(", ", start, turns))
+                    .add(point(one) + " on " + Counted.of(one.spec().nodes(), "node"));
         }
-        return curves.values().stream().map(curve -> curve + " nodes").toList();
+        return curves.values().stream().map(StringJoiner::toString).toList();
+    }
+
+    private static String point(SeriesGroup one) {
+        Spread p50 = one.acquireP50Us();
+        if (p50 == null) {
+            return "none";
+        }
+        return one.turns().size() == 1
+                ? String.format(Locale.ROOT, "%.1f us", p50.median())
+                : String.format(Locale.ROOT, "%.1f us (%.1f - %.1f)", p50.median(), p50.min(), p50.max());
     }
 
     /** Both sides of one step, over all repetitions. */

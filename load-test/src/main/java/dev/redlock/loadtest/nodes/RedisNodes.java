@@ -1,10 +1,10 @@
 package dev.redlock.loadtest.nodes;
 
+import dev.redlock.loadtest.result.Counted;
 import dev.redlock.transport.NodeAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -91,12 +91,8 @@ public final class RedisNodes implements AutoCloseable {
             throw new NodesUnavailableException("only " + answering + " of " + nodes.size()
                     + " given addresses answer PING, a majority is needed: " + String.join("; ", down));
         }
-        nodes.choice = counted(nodes.size()) + ": given addresses" + (down.isEmpty() ? "" : " (down: " + down + ")");
+        nodes.choice = Counted.of(nodes.size(), "node") + ": given addresses" + (down.isEmpty() ? "" : " (down: " + down + ")");
         return nodes;
-    }
-
-    private static String counted(int count) {
-        return count == 1 ? "1 node" : count + " nodes";
     }
 
     private static String whyDown(RedisNode node) {
@@ -127,15 +123,15 @@ public final class RedisNodes implements AutoCloseable {
             throw new SourceRefusedException("none given");
         }
         RedisNodes nodes = new RedisNodes(source, temporaryFolder(), OrphanGuard.start());
-        LiveNodes.add(nodes);
         try {
+            LiveNodes.add(nodes);
             NodeLauncher launcher = launcher(source, context, nodes.folder);
             if (context.isTls()) {
                 nodes.issued = NodeTls.issue(nodes.folder, context.hosts());
                 nodes.tls = nodes.issued.forClients();
             }
             nodes.startAll(launcher, context, cores);
-            nodes.choice = counted(context.count()) + ": " + source.title() + ", " + launcher.product() + cores.words()
+            nodes.choice = Counted.of(context.count(), "node") + ": " + source.title() + ", " + launcher.product() + cores.words()
                     + (refusals.isEmpty() ? "" : " (" + String.join("; ", refusals) + ")");
             return nodes;
         } catch (SourceRefusedException e) {
@@ -159,7 +155,7 @@ public final class RedisNodes implements AutoCloseable {
 
     private static Path temporaryFolder() {
         try {
-            return Files.createTempDirectory("redlock-nodes-").toRealPath();
+            return TemporaryFolders.create("redlock-nodes-");
         } catch (IOException e) {
             throw new UncheckedIOException("cannot make a temporary folder for the nodes", e);
         }
@@ -313,7 +309,7 @@ public final class RedisNodes implements AutoCloseable {
     private void removeFolder() {
         try {
             if (folder != null) {
-                Folders.delete(folder);
+                TemporaryFolders.delete(folder);
             }
         } catch (IOException e) {
             throw new UncheckedIOException("cannot remove the nodes' folder " + folder, e);

@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.report;
 
+import dev.redlock.loadtest.result.Counted;
 import dev.redlock.loadtest.result.MachineClass;
 import dev.redlock.loadtest.result.ReportWriter;
 import dev.redlock.loadtest.result.ResultJson;
@@ -20,7 +21,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -138,22 +138,34 @@ public final class HtmlReport implements ReportWriter {
     private static void card(StringBuilder html, SeriesGroup one) {
         Spread p50 = one.acquireP50Us();
         int turns = one.turns().size();
-        card(html, "Acquire on " + one.spec().nodes() + (one.spec().nodes() == 1 ? " node" : " nodes"),
-                ReportTables.micros(p50.min()), "median, " + one.spec().load() + (turns == 1
-                        ? ""
-                        : "; " + ReportTables.spread(p50) + " in " + turns + " turns"));
+        card(html, "Acquire on " + Counted.of(one.spec().nodes(), "node"),
+                ReportTables.micros(p50.median()), "p50, " + one.spec().load() + inTurns(ReportTables.spread(p50), turns));
+    }
+
+    /** The range of a figure whose median over the turns is shown. */
+    private static String inTurns(String range, int turns) {
+        return turns == 1 ? "" : "; median of " + turns + " turns, " + range;
     }
 
     private static void totals(StringBuilder html, List<SeriesResult> series) {
         long cycles = series.stream().mapToLong(one -> one.tally().cycles()).sum();
         card(html, "Cycles measured", ReportTables.number((double) cycles),
                 series.size() == 1 ? "in one series" : "in " + series.size() + " series");
-        best(series, Comparator.comparingDouble(one -> -one.tally().cyclesPerSecond())).ifPresent(
-                one -> card(html, "Highest throughput", ReportTables.number(one.tally().cyclesPerSecond()) + "/s",
-                        one.spec().title()));
-        best(series, Comparator.comparingDouble(one -> one.operations().get(SeriesResult.ACQUIRE).us(50))).ifPresent(
-                one -> card(html, "Shortest acquire, median",
-                        ReportTables.micros(one.operations().get(SeriesResult.ACQUIRE).us(50)), one.spec().title()));
+        List<SeriesGroup> groups = SeriesGroup.of(series)
+                .stream()
+                .filter(one -> one.acquireP50Us() != null && one.cyclesPerSecond().median() > 0)
+                .toList();
+        groups.stream().max(Comparator.comparingDouble(one -> one.cyclesPerSecond().median())).ifPresent(one -> {
+            Spread rate = one.cyclesPerSecond();
+            card(html, "Highest throughput", ReportTables.number(rate.median()) + "/s", one.spec().title()
+                    + inTurns(ReportTables.number(rate.min()) + " – " + ReportTables.number(rate.max()) + "/s",
+                            one.turns().size()));
+        });
+        groups.stream().min(Comparator.comparingDouble(one -> one.acquireP50Us().median())).ifPresent(one -> {
+            Spread p50 = one.acquireP50Us();
+            card(html, "Shortest acquire, p50", ReportTables.micros(p50.median()), one.spec().title()
+                    + inTurns(ReportTables.spread(p50), one.turns().size()));
+        });
     }
 
     private static void checks(StringBuilder html, List<SeriesResult> series) {
@@ -165,12 +177,6 @@ public final class HtmlReport implements ReportWriter {
         if (marks > 0) {
             card(html, "Faults and events", ReportTables.number((double) marks), "marked in the charts over time");
         }
-    }
-
-    private static Optional<SeriesResult> best(List<SeriesResult> series, Comparator<SeriesResult> order) {
-        return series.stream()
-                .filter(one -> one.operations().containsKey(SeriesResult.ACQUIRE) && one.tally().cycles() > 0)
-                .min(order);
     }
 
     private static void card(StringBuilder html, String title, String value, String detail) {

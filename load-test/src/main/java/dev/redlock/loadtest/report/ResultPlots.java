@@ -1,5 +1,6 @@
 package dev.redlock.loadtest.report;
 
+import com.fasterxml.jackson.core.JacksonException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.redlock.loadtest.result.Spread;
@@ -56,6 +57,14 @@ public final class ResultPlots {
         this.folder = folder;
     }
 
+    private static JsonNode read(Path results) throws IOException {
+        try {
+            return new ObjectMapper().readTree(Files.readAllBytes(results));
+        } catch (JacksonException e) {
+            throw new IOException(results + " is no JSON: expected a results.json of a run", e);
+        }
+    }
+
     /**
      * Draws all pictures for which the results have data.
      *
@@ -65,7 +74,7 @@ public final class ResultPlots {
      * @throws IOException if the results cannot be read, are not results, or a file cannot be written
      */
     public static List<Path> draw(Path results, Path folder) throws IOException {
-        JsonNode result = new ObjectMapper().readTree(Files.readString(results));
+        JsonNode result = read(results);
         if (!result.path("series").isArray() || result.get("series").isEmpty()) {
             throw new IOException(
                     results + " holds no series: expected a results.json of a run that measured something");

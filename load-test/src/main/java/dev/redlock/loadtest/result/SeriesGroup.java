@@ -54,6 +54,15 @@ public record SeriesGroup(SeriesSpec spec, List<SeriesResult> turns) {
         return Spread.of(turns, SeriesGroup::acquireP50Us);
     }
 
+    /**
+     * The throughput over the turns.
+     *
+     * @return cycles per second
+     */
+    public Spread cyclesPerSecond() {
+        return Spread.of(turns, one -> one.tally().cyclesPerSecond());
+    }
+
     private static Double acquireP50Us(SeriesResult one) {
         OperationResult acquire = one.operations().get(SeriesResult.ACQUIRE);
         return acquire == null || acquire.histogram().getTotalCount() == 0 ? null : acquire.us(50);

@@ -7,17 +7,44 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.FileAlreadyExistsException;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 class FailureHandlerTest {
     private final StringWriter err = new StringWriter();
+    private boolean isEnding;
 
     @Test
     void userErrorPrintsOneSentence() throws Exception {
         assertEquals(3, handle(new IOException("the disk is full")));
         assertEquals("load-test: the disk is full", err.toString().strip());
+    }
+
+    @Test
+    void uncheckedFailureOfIoIsNoBug() throws Exception {
+        assertEquals(3, handle(new UncheckedIOException("cannot connect to node 1", new IOException("it is down"))));
+        assertEquals("load-test: cannot connect to node 1: it is down", err.toString().strip());
+        err.getBuffer().setLength(0);
+        assertEquals(3, handle(new UncheckedIOException(new IOException("Is a directory"))));
+        assertEquals("load-test: Is a directory", err.toString().strip());
+    }
+
+    /** The message of such an exception is the path. */
+    @Test
+    void failureOfAFileHasItsReason() throws Exception {
+        assertEquals(3, handle(new FileAlreadyExistsException("results")));
+        assertEquals("load-test: results: file already exists", err.toString().strip());
+    }
+
+    /** A signal to the process group ends the servers too. */
+    @Test
+    void failureAtTheEndOfTheJvmIsAnInterruption() throws Exception {
+        isEnding = true;
+        assertEquals(130, handle(new IllegalStateException("node 1 was ended while it started")));
+        assertEquals("load-test: interrupted", err.toString().strip());
     }
 
     @Test
@@ -34,7 +61,7 @@ class FailureHandlerTest {
 
     private int handle(Exception failure) throws Exception {
         CommandLine line = new CommandLine(new Nothing()).setErr(new PrintWriter(err, true));
-        return new FailureHandler().handleExecutionException(failure, line, null);
+        return new FailureHandler(() -> isEnding).handleExecutionException(failure, line, null);
     }
 
     @Command

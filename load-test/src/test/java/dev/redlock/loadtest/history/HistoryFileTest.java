@@ -1,10 +1,12 @@
 package dev.redlock.loadtest.history;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -82,6 +84,17 @@ class HistoryFileTest {
         assertEquals(map(1, 20, 1, "ok", "write", "5"), maps.get(1));
         assertEquals(map(3, 40, 2, "ok", "read", "5"), maps.get(3));
         assertEquals(map(5, 60, 2, "fail", "write", "4"), maps.get(5));
+    }
+
+    @Test
+    void damagedLineIsNamed() throws IOException {
+        Path file = write("10 1 invoke acquire a plain 0 0 -", "20 1 \u001b[31m acquire a plain 5 100 ACQUIRED");
+        assertTrue(HistoryFile.isHistory(file));
+        UncheckedIOException failure = assertThrows(UncheckedIOException.class,
+                () -> EdnHistory.read(file, "a", EdnModel.MUTEX));
+        assertEquals(file + ", line 3 is no operation: 20 1 \\u001b[31m acquire a plain 5 100 ACQUIRED",
+                failure.getCause().getMessage());
+        assertFalse(HistoryFile.isHistory(Files.write(folder.resolve("other"), new byte[]{'#', ' ', (byte) 0xFF})));
     }
 
     private List<String> exported(Path file, String resource, EdnModel model) throws IOException {

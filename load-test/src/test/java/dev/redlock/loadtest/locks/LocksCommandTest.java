@@ -21,6 +21,7 @@ import dev.redlock.loadtest.nodes.RedisNode;
 import dev.redlock.loadtest.nodes.RedisNodes;
 import dev.redlock.loadtest.nodes.RedisNodesContext;
 import dev.redlock.loadtest.nodes.RequiredNodes;
+import dev.redlock.sim.SocketNodes;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
@@ -370,6 +371,31 @@ class LocksCommandTest {
         }
     }
 
+    // ---- broken servers ---------------------------------------------------------------------------------------------
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "*2\\r\\n$2\\r\\n17\\r\\n*0\\r\\n|SCAN has not ended after 100ms: raise --scan-timeout if the node has many keys",
+        "*2\\r\\n$1\\r\\n0\\r\\n*1\\r\\n:5\\r\\n|SCAN has an unexpected reply: expected a string",
+        "*1\\r\\n$1\\r\\n0\\r\\n|SCAN has an unexpected reply: expected a cursor and keys",
+        "+OK\\r\\n|SCAN has an unexpected reply: expected an aggregate, got SIMPLE_STRING(OK)",
+        "*2\\r\\n$1\\r\\n0\\r\\n*1\\r\\n$1\\r\\nk\\r\\n|GETRANGE has an unexpected reply: expected a string"})
+    void aBrokenServerIsANodeWithAProblem(String reply, String problem) {
+        try (SocketNodes broken = new SocketNodes(1)) {
+            String bytes = reply.translateEscapes();
+            broken.onLoop(0, () -> {
+                broken.node(0).hostility((wire, words, honest) -> wire.send(bytes));
+                return null;
+            });
+            String address = broken.addresses()[0];
+            List<String> all = new ArrayList<>(List.of(nodes.addresses()).subList(0, 2));
+            all.add(address);
+            assertEquals(0, run("list", "--addresses", String.join(",", all), "--scan-timeout", "100ms"), err::toString);
+            assertTrue(out.toString().startsWith("no answer from " + address + ": " + problem), out::toString);
+            assertEquals("", err.toString());
+        }
+    }
+
     // ---- wrong use --------------------------------------------------------------------------------------------------
 
     @ParameterizedTest
@@ -379,6 +405,7 @@ class LocksCommandTest {
         "list --addresses a:1,redis://a:1|--addresses names a server twice: name each node once",
         "list --limit 0 --addresses a:1|--limit is 0: expected 1 to 100000",
         "list --limit 100001 --addresses a:1|--limit is 100001: expected 1 to 100000",
+        "list --scan-timeout 0ms --addresses a:1|--scan-timeout is 0ms: expected at least 1ms",
         "list --timeout 0ms --addresses a:1|--timeout is 0ms: expected at least 1ms",
         "break orders/1 12345 --addresses a:1|ID is \"12345\": expected the 8 hexadecimal digits that locks show",
         "break orders/1 3f9a01cx --addresses a:1|ID is \"3f9a01cx\": expected the 8 hexadecimal digits",

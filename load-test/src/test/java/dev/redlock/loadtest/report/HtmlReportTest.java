@@ -107,18 +107,35 @@ class HtmlReportTest {
         SampleRuns runs = SampleRuns.empty().command("latency").warning("turns disagree");
         for (int repetition = 1; repetition <= 3; repetition++) {
             for (int nodes : new int[]{1, 3}) {
-                runs.add("redlock", nodes, 1, repetition, 100.0 * nodes).add("redlock", nodes, 64, repetition, 900);
+                runs.add("redlock", nodes, 1, repetition, 100.0 * nodes * repetition * repetition).add("redlock", nodes, 64, repetition, 900);
             }
         }
         String page = HtmlReport.page(runs.result());
         assertTrue(page.contains("<h1>Lock latency against the number of nodes</h1>"), page.substring(0, 6000));
         String cards = page.substring(page.indexOf("class=\"cards\""), page.indexOf("</dl>"));
-        assertTrue(Pattern.compile("(?s)Acquire on 1 node<.*median, 1 outstanding; .* in 3 turns.*Acquire on 3 nodes<")
-                .matcher(cards)
-                .find(), cards);
+        Matcher first = Pattern.compile("(?s)Acquire on 1 node<.*?<dd>(\\d+) µs</dd><dd>p50, 1 outstanding; "
+                + "median of 3 turns, (\\d+) µs – (1.\\d+) ms<.*Acquire on 3 nodes<").matcher(cards);
+        assertTrue(first.find(), cards);
+        assertEquals(4, Double.parseDouble(first.group(1)) / Double.parseDouble(first.group(2)), 0.5, cards);
         assertTrue(page.indexOf("turns disagree") < page.indexOf("class=\"cards\""), "warnings come first");
         assertTrue(page.contains("<pre class=\"command\">java -jar load-test.jar latency --nodes 1,3,5</pre>"));
         assertTrue(page.contains("<summary>Every turn</summary>") && page.contains("all turns"));
+    }
+
+    /** The best turn of all is luck. */
+    @Test
+    void comparisonShowsMediansOverTheTurnsFirst() throws Exception {
+        SampleRuns runs = SampleRuns.empty();
+        for (int repetition = 1; repetition <= 3; repetition++) {
+            runs.add("steady", 3, 1, repetition, 100).add("lucky", 3, 1, repetition, repetition == 1 ? 10 : 200);
+        }
+        String page = HtmlReport.page(runs.result());
+        String cards = page.substring(page.indexOf("class=\"cards\""), page.indexOf("</dl>"));
+        for (String title : List.of("Highest throughput", "Shortest acquire, p50")) {
+            assertTrue(Pattern.compile(title + "</dt><dd>[^<]+</dd><dd>steady, N = 3, 1 outstanding; median of 3 turns, ")
+                    .matcher(cards)
+                    .find(), cards);
+        }
     }
 
     @Test

@@ -54,6 +54,9 @@ class ResultPlotsTest {
         Path file = Files.writeString(folder.resolve("other.json"), "{\"name\": \"something else\"}");
         String said = assertThrows(IOException.class, () -> ResultPlots.draw(file, folder)).getMessage();
         assertTrue(said.contains("other.json") && said.contains("expected a results.json"), said);
+        Files.writeString(file, "no JSON");
+        said = assertThrows(IOException.class, () -> ResultPlots.draw(file, folder)).getMessage();
+        assertEquals(file + " is no JSON: expected a results.json of a run", said);
     }
 
     private List<Path> draw(RunResult result) throws IOException {
