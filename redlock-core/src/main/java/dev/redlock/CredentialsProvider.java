@@ -13,7 +13,7 @@ package dev.redlock;
  * a time.
  * <li>After 10 s the client interrupts the thread, reports a problem and tries again.
  * <li>It may throw or return null. {@link NodeStatus#problem()} then shows the reason, and the client tries again after
- * the delay of {@link RedlockContext#reconnectDelayMs}. The message of an exception is not shown, because it may
+ * the delay of {@link RedlockContext#reconnectDelay}. The message of an exception is not shown, because it may
  * contain a secret.
  * </ul>
  *

@@ -89,7 +89,7 @@ public final class RedlockContext {
     private boolean isThrifty;
     private CommandMode commandMode = CommandMode.AUTO;
     private int releaseBatchMax = 64;
-    private RetryPolicy retryPolicy = RetryPolicy.jittered(5 * NS_PER_MS, 50 * NS_PER_MS);
+    private RetryPolicy retryPolicy = RetryPolicy.jittered(Duration.ofMillis(5), Duration.ofMillis(50));
     private IdlePolicy idlePolicy = IdlePolicy.BLOCK;
     private TransportKind transport = TransportKind.AUTO;
     private TlsOptions tls;
@@ -421,7 +421,7 @@ public final class RedlockContext {
 
     /**
      * Sets how far clocks may run apart. The validity of a lease is its ttl less the duration of the acquisition and
-     * less the clock allowance: rate * (ttl + 2 * ({@link #clockSampleMs} + 100 ms)) + constant, or rate * ttl +
+     * less the clock allowance: rate * (ttl + 2 * ({@link #clockSampleInterval} + 100 ms)) + constant, or rate * ttl +
      * constant with the clock watch off. The quarantine of a restarted node is maxTtl * rate + constant longer. A node
      * whose clock moves by more than rate * time + constant / 2 between two samples is put into quarantine.
      *
@@ -471,13 +471,13 @@ public final class RedlockContext {
     /**
      * Sets the time that opening a connection may take.
      *
-     * @param ms default 1000 ms, 1 to 60 000
+     * @param timeout default one second, 1 ms to a minute
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext connectTimeoutMs(int ms) {
+    public RedlockContext connectTimeout(Duration timeout) {
         checkOpen();
-        connectTimeoutMs = (int) inRange("connectTimeoutMs", ms, 1, 60_000, "ms");
+        connectTimeoutMs = msInRange("connectTimeout", timeout, 1, 60_000);
         return this;
     }
 
@@ -486,13 +486,13 @@ public final class RedlockContext {
      * and reconnects. A shorter time finds dead peers sooner, a longer one lets paused peers return without a
      * reconnect. A lock never waits for it.
      *
-     * @param ms default 2000 ms, 100 to 600 000
+     * @param timeout default two seconds, 100 ms to ten minutes
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext unansweredTimeoutMs(int ms) {
+    public RedlockContext unansweredTimeout(Duration timeout) {
         checkOpen();
-        unansweredTimeoutMs = (int) inRange("unansweredTimeoutMs", ms, 100, 600_000, "ms");
+        unansweredTimeoutMs = msInRange("unansweredTimeout", timeout, 100, 600_000);
         return this;
     }
 
@@ -500,19 +500,21 @@ public final class RedlockContext {
      * Sets the delay before the client opens a lost connection again. It doubles from the shorter to the longer, with
      * jitter, and the client never gives up.
      *
-     * @param msMin default 20 ms, at least 1
-     * @param msMax default 1000 ms, at least msMin, at most 600 000
+     * @param min default 20 ms, at least a millisecond
+     * @param max default one second, at least min, at most ten minutes
      * @return this
      * @throws IllegalArgumentException if the range is empty or out of range
      */
-    public RedlockContext reconnectDelayMs(int msMin, int msMax) {
+    public RedlockContext reconnectDelay(Duration min, Duration max) {
         checkOpen();
-        if (msMin < 1 || msMax < msMin || msMax > 600_000) {
-            throw new IllegalArgumentException("reconnect delay range " + msMin + " to " + msMax
+        long msMin = Durations.millisOf("shortest reconnectDelay", min);
+        long msMax = Durations.millisOf("longest reconnectDelay", max);
+        if (msMax < msMin || msMax > 600_000) {
+            throw new IllegalArgumentException("reconnectDelay range " + msMin + " to " + msMax
                     + " ms is out of range: 1 <= min <= max <= 600000 is needed");
         }
-        reconnectDelayMsMin = msMin;
-        reconnectDelayMsMax = msMax;
+        reconnectDelayMsMin = (int) msMin;
+        reconnectDelayMsMax = (int) msMax;
         return this;
     }
 
@@ -521,13 +523,14 @@ public final class RedlockContext {
      * {@link #drift}) covers the steps that stay unseen between two samples: 22 ms by default. Short ttls need a
      * shorter time.
      *
-     * @param ms default 1000 ms, up to 60 000; 0 switches the clock watch off
+     * @param interval default one second, up to a minute; zero switches the clock watch off
      * @return this
      * @throws IllegalArgumentException if it is out of range
      */
-    public RedlockContext clockSampleMs(int ms) {
+    public RedlockContext clockSampleInterval(Duration interval) {
         checkOpen();
-        clockSampleMs = (int) inRange("clockSampleMs", ms, 0, 60_000, "ms");
+        boolean isOff = Durations.nanosOf("clockSampleInterval", interval) == 0;
+        clockSampleMs = isOff ? 0 : msInRange("clockSampleInterval", interval, 1, 60_000);
         return this;
     }
 
@@ -873,7 +876,7 @@ public final class RedlockContext {
         if (neededNs >= maxTtlMs * NS_PER_MS - allowanceNs) {
             throw new IllegalArgumentException("minValidity " + neededNs / 1000 + " us is not below maxTtl "
                     + maxTtlMs + " ms less its clock allowance of " + allowanceNs / 1000
-                    + " us: no lock could ever be acquired; lower minValidity, clockSampleMs or drift, or raise"
+                    + " us: no lock could ever be acquired; lower minValidity, clockSampleInterval or drift, or raise"
                     + " maxTtl");
         }
     }
@@ -907,6 +910,10 @@ public final class RedlockContext {
         if (isConcluded) {
             throw new IllegalStateException("this RedlockContext is concluded, a client uses it: make a new one");
         }
+    }
+
+    private static int msInRange(String what, Duration duration, int min, int max) {
+        return (int) inRange(what, Durations.millisOf(what, duration), min, max, "ms");
     }
 
     private static long inRange(String what, long value, long min, long max,

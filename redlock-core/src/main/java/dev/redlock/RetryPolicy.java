@@ -1,5 +1,7 @@
 package dev.redlock;
 
+import dev.redlock.engine.Durations;
+import java.time.Duration;
 import static dev.redlock.quorum.Validity.NS_PER_MS;
 
 /**
@@ -30,15 +32,17 @@ public interface RetryPolicy {
      * because the lock may be free then. The range should be well above the time of one round, so that two clients that
      * split the votes do not meet again.
      *
-     * @param delayNsMin shortest delay, nanoseconds, at least 0
-     * @param delayNsMax longest delay, nanoseconds, at least the shortest
+     * @param min shortest delay, at least zero
+     * @param max longest delay, at least the shortest
      * @return the policy
      * @throws IllegalArgumentException if the range is empty or negative
      */
-    static RetryPolicy jittered(long delayNsMin, long delayNsMax) {
-        if (delayNsMin < 0 || delayNsMax < delayNsMin) {
+    static RetryPolicy jittered(Duration min, Duration max) {
+        long delayNsMin = Durations.nanosOf("shortest retry delay", min);
+        long delayNsMax = Durations.nanosOf("longest retry delay", max);
+        if (delayNsMax < delayNsMin) {
             throw new IllegalArgumentException("retry delay range " + delayNsMin + " to " + delayNsMax
-                    + " ns is empty or negative: 0 <= min <= max is needed");
+                    + " ns is empty: min <= max is needed");
         }
         long width = delayNsMax - delayNsMin + 1;
         return (attemptCount, lastReason, remainingTtlMs, random) -> {

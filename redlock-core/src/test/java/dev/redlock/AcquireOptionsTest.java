@@ -89,7 +89,7 @@ class AcquireOptionsTest {
 
     @Test
     void eachChangeReturnsACopyWithTheOtherOptions() {
-        RetryPolicy policy = RetryPolicy.jittered(0, 0);
+        RetryPolicy policy = RetryPolicy.jittered(Duration.ZERO, Duration.ZERO);
         LeaseListener listener = (lease, state) -> {
         };
         AcquireOptions changed = options.waitUpTo(Duration.ofSeconds(2))

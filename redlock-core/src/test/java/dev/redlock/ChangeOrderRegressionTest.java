@@ -125,7 +125,7 @@ class ChangeOrderRegressionTest extends VirtualTest {
     @ValueSource(longs = {9_200, 9_900})
     void anUndeliveredReleaseIsRetainedUntilTheKeyHasExpired(long awayMs) {
         world = new VirtualWorld(3);
-        VirtualWorld.Client client = client(context().reconnectDelayMs(5, 10));
+        VirtualWorld.Client client = client(context().reconnectDelay(Duration.ofMillis(5), Duration.ofMillis(10)));
         Lease lease = lease(client);
         world.runMs(1);
         node(2).crash();

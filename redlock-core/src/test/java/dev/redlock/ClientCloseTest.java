@@ -51,7 +51,7 @@ class ClientCloseTest {
 
     /** Returns an object that the client alone refers to. */
     private static RetryPolicy policyOfUsedAndClosed(LiveNodes nodes, ManualIoEventLoop loop) {
-        RetryPolicy policy = RetryPolicy.jittered(1_000_000, 2_000_000);
+        RetryPolicy policy = RetryPolicy.jittered(Duration.ofMillis(1), Duration.ofMillis(2));
         TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses()).retryPolicy(policy), loop,
                 nodes.newTransport(), NanoClock.system(), 1);
         runUntil(loop, client.open()::isDone);

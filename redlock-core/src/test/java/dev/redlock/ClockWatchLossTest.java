@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -124,7 +125,7 @@ class ClockWatchLossTest extends VirtualTest {
     void withoutClockWatchTheNodeVotesAndItsRoundTripIsMeasured() {
         world = new VirtualWorld(3);
         eachNode(node -> node.delay(() -> 2_000_000));
-        VirtualWorld.Client client = client(context().clockSampleMs(0));
+        VirtualWorld.Client client = client(context().clockSampleInterval(Duration.ZERO));
         world.runMs(3_000);
         node(0).redis().failNext("TIME", NO_PERMISSION, 1_000);
         eachNode(node -> node.delay(() -> 5_000_000));

@@ -29,7 +29,7 @@ class ConnectTest extends VirtualTest {
     }
 
     private RedlockContext patient() {
-        return context().connectTimeoutMs(60_000);
+        return context().connectTimeout(Duration.ofSeconds(60));
     }
 
     @AfterEach
@@ -52,7 +52,7 @@ class ConnectTest extends VirtualTest {
         world = new VirtualWorld(1);
         new FakeCluster().add(node(0).redis(), "node-0", 1).own(0, 16_383);
         BlockedCall<Boolean> connecting = connect(
-                new RedlockContext().nodes("redis-cluster://node-0:1").connectTimeoutMs(60_000))
+                new RedlockContext().nodes("redis-cluster://node-0:1").connectTimeout(Duration.ofSeconds(60)))
                 .awaitBlocked(Thread.State.TIMED_WAITING);
         world.runMs(10);
         assertFalse(connecting.result(), "not interrupted");
@@ -71,7 +71,7 @@ class ConnectTest extends VirtualTest {
     void nodesThatAreLaterThanTheConnectTimeoutAreInTheDebugLog() throws InterruptedException {
         world = new VirtualWorld(3);
         try (LogLines log = new LogLines(Level.FINE)) {
-            connect(context().connectTimeoutMs(1)).result();
+            connect(context().connectTimeout(Duration.ofMillis(1))).result();
             List<String> lines = log.with(Level.FINE, "some nodes have not replied within the connect timeout");
             assertEquals(1, lines.size(), lines::toString);
             assertTrue(lines.get(0).contains("node-2"), lines.get(0));

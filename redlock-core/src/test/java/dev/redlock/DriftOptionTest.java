@@ -36,14 +36,14 @@ class DriftOptionTest extends VirtualTest {
     @Test
     void validityWithoutClockWatchHasNoStepAllowance() {
         world = new VirtualWorld(3);
-        Lease lease = lease(client(context().drift(100_000, Duration.ofMillis(7)).clockSampleMs(0)));
+        Lease lease = lease(client(context().drift(100_000, Duration.ofMillis(7)).clockSampleInterval(Duration.ZERO)));
         assertEquals((10_000 - 1_000 - 7) * MS, lease.remainingValidityNs(), "ttl - 10 % - 7 ms");
     }
 
     @Test
     void shorterClockSamplesCostLessValidity() {
         world = new VirtualWorld(3);
-        Lease lease = lease(client(context().clockSampleMs(50)));
+        Lease lease = lease(client(context().clockSampleInterval(Duration.ofMillis(50))));
         assertEquals((10_000 - 100 - 3 - 2) * MS, lease.remainingValidityNs(), "1 % of twice 50 + 100 ms");
     }
 

@@ -241,7 +241,7 @@ class FencedTest extends VirtualTest {
     @Test
     void aLateGrantDuringTheRaiseReplacesARevokedOne() {
         world = new VirtualWorld(3);
-        client = client(context().nodeTimeout(Duration.ofSeconds(1)).clockSampleMs(100));
+        client = client(context().nodeTimeout(Duration.ofSeconds(1)).clockSampleInterval(Duration.ofMillis(100)));
         counter(0, 1);
         counter(1, 9);
         node(2).delay(() -> 600_000_000);

@@ -159,7 +159,7 @@ class HostileFuzzTest extends VirtualTest {
         int[] batches = {1, 2, 3, 64};
         RedlockContext context = context().maxTtl(Duration.ofSeconds(5))
                 .restartGuard(RestartGuardMode.OFF)
-                .unansweredTimeoutMs(300)
+                .unansweredTimeout(Duration.ofMillis(300))
                 .releaseBatchMax(batches[random.nextInt(4)])
                 .inFlightMax(random.nextInt(3) == 0 ? 2 : 100)
                 .waitersMax(random.nextInt(3) == 0 ? 1 : 100)

@@ -328,9 +328,9 @@ class HostileServersTest {
             }
             RedlockContext context = new RedlockContext().nodes(nodes.addresses())
                     .transport(TransportKind.NIO)
-                    .unansweredTimeoutMs(row.way.contains("silent") ? 500 : 10_000)
+                    .unansweredTimeout(Duration.ofMillis(row.way.contains("silent") ? 500 : 10_000))
                     .nodeTimeout(Duration.ofSeconds(9))
-                    .clockSampleMs(100);
+                    .clockSampleInterval(Duration.ofMillis(100));
             long connectNs = System.nanoTime();
             try (Redlock redlock = Redlock.connect(context)) {
                 Await.until("a quorum", () -> ready(redlock) >= 2);
@@ -361,7 +361,7 @@ class HostileServersTest {
         try (SocketNodes nodes = new SocketNodes(3); LogLines log = new LogLines()) {
             RedlockContext context = new RedlockContext().nodes(nodes.addresses())
                     .transport(TransportKind.NIO)
-                    .unansweredTimeoutMs(60_000)
+                    .unansweredTimeout(Duration.ofSeconds(60))
                     .nodeTimeout(Duration.ofSeconds(9));
             nodes.onLoop(0, () -> {
                 nodes.node(0).hostility(invalidatingAtFirstLock());

@@ -74,12 +74,12 @@ class LeaseBadInputTest {
         Refusal.ofArgument("ttl 60001 ms is longer than maxTtl 60000 ms: ask for less, or raise RedlockContext.maxTtl",
                 () -> lease.extend(Duration.ofMillis(60_001)));
         Refusal.ofArgument("ttl 2 ms is too short: it must be above its clock allowance of 24020 us plus the minimum"
-                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> lease.extend(2, (extended, outcome) -> {
+                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the"
+                + " minimum validity", () -> lease.extend(2, (extended, outcome) -> {
                 }));
         Refusal.ofArgument("ttl -1 ms is too short: it must be above its clock allowance of 24000 us plus the minimum"
-                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> lease.extend(-1, (extended, outcome) -> {
+                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the"
+                + " minimum validity", () -> lease.extend(-1, (extended, outcome) -> {
                 }));
     }
 

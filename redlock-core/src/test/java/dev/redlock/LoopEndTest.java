@@ -77,7 +77,7 @@ class LoopEndTest {
     private void connect(EventLoop onLoop) {
         TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(60))
-                .unansweredTimeoutMs(60_000), onLoop, nodes.newTransport(), NanoClock.system(), 1);
+                .unansweredTimeout(Duration.ofSeconds(60)), onLoop, nodes.newTransport(), NanoClock.system(), 1);
         client.open().orTimeout(20, TimeUnit.SECONDS).join();
         redlock = client.redlock();
     }

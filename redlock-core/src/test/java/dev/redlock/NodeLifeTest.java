@@ -129,7 +129,7 @@ class NodeLifeTest extends VirtualTest {
     @Test
     void anUptimeAfterAClockJumpIsNotTrusted() {
         world = new VirtualWorld(1);
-        VirtualWorld.Client client = client(context().clockSampleMs(0));
+        VirtualWorld.Client client = client(context().clockSampleInterval(Duration.ZERO));
         // This client has known the node for longer than its uptime, so only the time of its last reply matters.
         world.runMs(100_000);
         lease(client);
@@ -162,7 +162,7 @@ class NodeLifeTest extends VirtualTest {
     void aNodeWithoutTimeIsNotUsedWithClockWatch(int sampleMs, NodeState state) {
         world = new VirtualWorld(1);
         node(0).redis().failNext("TIME", "NOPERM User app has no permissions to run the 'time' command", 100);
-        VirtualWorld.Client client = client(context().clockSampleMs(sampleMs));
+        VirtualWorld.Client client = client(context().clockSampleInterval(Duration.ofMillis(sampleMs)));
         assertEquals(state, status(client, 0).state());
         if (state == NodeState.WAITING) {
             assertTrue(status(client, 0).problem().contains("TIME") && status(client, 0).problem().contains("NOPERM"),
@@ -233,7 +233,7 @@ class NodeLifeTest extends VirtualTest {
     void reconnectsContinueWithGrowingDelay() {
         world = new VirtualWorld(1);
         node(0).crash();
-        VirtualWorld.Client client = client(context().reconnectDelayMs(20, 1_000));
+        VirtualWorld.Client client = client(context().reconnectDelay(Duration.ofMillis(20), Duration.ofSeconds(1)));
         world.runMs(100_000);
         assertTrue(client.transport().lookupCount() > 90 && client.transport().lookupCount() < 250,
                 "tries in 100 s: " + client.transport().lookupCount());

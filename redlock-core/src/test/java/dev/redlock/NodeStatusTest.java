@@ -46,7 +46,7 @@ class NodeStatusTest extends VirtualTest {
         world = new VirtualWorld(1);
         node(0).delay(() -> 5_000_000);
         node(0).crash();
-        VirtualWorld.Client client = client(context().reconnectDelayMs(50, 50)
+        VirtualWorld.Client client = client(context().reconnectDelay(Duration.ofMillis(50), Duration.ofMillis(50))
                 .restartGuard(RestartGuardMode.UPTIME)
                 .maxTtl(Duration.ofSeconds(2))
                 .fenceCounterTtl(Duration.ofHours(1)));

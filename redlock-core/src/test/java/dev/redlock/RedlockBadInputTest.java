@@ -82,8 +82,8 @@ class RedlockBadInputTest {
         Refusal.ofArgument("ttl 60001 ms is longer than maxTtl 60000 ms: ask for less, or raise RedlockContext.maxTtl",
                 () -> redlock.tryAcquire("r", Duration.ofMillis(60_001)));
         Refusal.ofArgument("ttl 2 ms is too short: it must be above its clock allowance of 24020 us plus the minimum"
-                + " validity of 200 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> redlock.acquire("r", Duration.ofMillis(2)));
+                + " validity of 200 us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the"
+                + " minimum validity", () -> redlock.acquire("r", Duration.ofMillis(2)));
         Refusal.ofArgument("wait PT-1S is negative: give zero or more",
                 () -> redlock.tryAcquire("r", TTL, Duration.ofSeconds(-1)));
         Refusal.ofNull("wait is null: give a duration", () -> redlock.tryAcquire("r", TTL, null));

@@ -30,9 +30,11 @@ class RedlockContextTest {
     }
 
     static Stream<Arguments> ranges() {
-        return Stream.of(range("connectTimeoutMs", "ms", 1, 60_000, (c, v) -> c.connectTimeoutMs((int) v)),
-                range("unansweredTimeoutMs", "ms", 100, 600_000, (c, v) -> c.unansweredTimeoutMs((int) v)),
-                range("clockSampleMs", "ms", 0, 60_000, (c, v) -> c.clockSampleMs((int) v)),
+        return Stream.of(range("connectTimeout", "ms", 1, 60_000, (c, v) -> c.connectTimeout(Duration.ofMillis(v))),
+                range("unansweredTimeout", "ms", 100, 600_000,
+                        (c, v) -> c.unansweredTimeout(Duration.ofMillis(v))),
+                range("clockSampleInterval", "ms", 1, 60_000,
+                        (c, v) -> c.clockSampleInterval(Duration.ofMillis(v))),
                 range("resourceLengthMax", "bytes", 1, 16_384, (c, v) -> c.resourceLengthMax((int) v)),
                 range("inFlightMax", "acquisitions", 1, 1 << 22, (c, v) -> c.inFlightMax((int) v)),
                 range("waitersMax", "waiters", 0, 1 << 22, (c, v) -> c.waitersMax((int) v)),
@@ -61,9 +63,7 @@ class RedlockContextTest {
         Refusal.ofArgument(
                 what + " " + (max + 1) + " is out of range: " + min + " to " + max + " " + unit + " are allowed",
                 () -> option.set(context, max + 1));
-        boolean isDuration = what.equals("maxTtl") || what.equals("nodeTimeout") || what.equals("blocking spin")
-                || what.equals("drift constant")
-                || what.equals("fenceCounterTtl");
+        boolean isDuration = unit.equals("ms") || unit.equals("ns");
         if (!isDuration) {
             Refusal.ofArgument(
                     what + " " + (min - 1) + " is out of range: " + min + " to " + max + " " + unit + " are allowed",
@@ -84,6 +84,13 @@ class RedlockContextTest {
             Refusal.ofArgument("nodeTimeout " + tooShort + " is too short: at least 1 ms is needed",
                     () -> context.nodeTimeout(tooShort));
         }
+        Refusal.ofArgument("unansweredTimeout 99 is out of range: 100 to 600000 ms are allowed",
+                () -> context.unansweredTimeout(Duration.ofMillis(99)));
+        Refusal.ofArgument("connectTimeout PT0S is too short: at least 1 ms is needed",
+                () -> context.connectTimeout(Duration.ZERO));
+        Refusal.ofArgument("clockSampleInterval PT0.000001S is too short: at least 1 ms is needed",
+                () -> context.clockSampleInterval(Duration.ofNanos(1_000)));
+        assertSame(context, context.clockSampleInterval(Duration.ZERO), "off");
         Duration negative = Duration.ofNanos(-1);
         Refusal.ofArgument("default wait PT-0.000000001S is negative: give zero or more",
                 () -> context.defaultWait(negative));
@@ -91,6 +98,8 @@ class RedlockContextTest {
                 () -> context.minValidity(negative));
         Refusal.ofArgument("drift constant PT-0.000000001S is negative: give zero or more",
                 () -> context.drift(0, negative));
+        Refusal.ofArgument("clockSampleInterval PT-0.000000001S is negative: give zero or more",
+                () -> context.clockSampleInterval(negative));
         Refusal.ofArgument("close timeout PT-0.000000001S is negative: give zero or more",
                 () -> context.closeTimeout(negative));
         Refusal.ofArgument("blocking spin PT-0.000000001S is negative: give zero or more",
@@ -203,11 +212,13 @@ class RedlockContextTest {
 
     @Test
     void reconnectDelayIsARange() {
-        context.reconnectDelayMs(1, 1).reconnectDelayMs(600_000, 600_000);
-        for (int[] range : new int[][]{{0, 1}, {2, 1}, {1, 600_001}, {-1, -1}}) {
-            Refusal.ofArgument("reconnect delay range " + range[0] + " to " + range[1]
+        context.reconnectDelay(Duration.ofMillis(1), Duration.ofMillis(1)).reconnectDelay(Duration.ofSeconds(600), Duration.ofSeconds(600));
+        Refusal.ofArgument("shortest reconnectDelay PT0S is too short: at least 1 ms is needed",
+                () -> context.reconnectDelay(Duration.ZERO, Duration.ofMillis(1)));
+        for (int[] range : new int[][]{{2, 1}, {1, 600_001}}) {
+            Refusal.ofArgument("reconnectDelay range " + range[0] + " to " + range[1]
                     + " ms is out of range: 1 <= min <= max <= 600000 is needed",
-                    () -> context.reconnectDelayMs(range[0], range[1]));
+                    () -> context.reconnectDelay(Duration.ofMillis(range[0]), Duration.ofMillis(range[1])));
         }
     }
 
@@ -228,17 +239,17 @@ class RedlockContextTest {
                         .conclude());
         Refusal.ofArgument(
                 "minValidity 966000 us is not below maxTtl 1000 ms less its clock allowance of 34000 us: no lock could"
-                        + " ever be acquired; lower minValidity, clockSampleMs or drift, or raise maxTtl",
+                        + " ever be acquired; lower minValidity, clockSampleInterval or drift, or raise maxTtl",
                 () -> new RedlockContext().nodes("h:1")
                         .maxTtl(Duration.ofSeconds(1))
                         .minValidity(Duration.ofMillis(966))
                         .conclude());
         Refusal.ofArgument(
                 "minValidity 10000 us is not below maxTtl 100 ms less its clock allowance of 90000 us: no lock could"
-                        + " ever be acquired; lower minValidity, clockSampleMs or drift, or raise maxTtl",
+                        + " ever be acquired; lower minValidity, clockSampleInterval or drift, or raise maxTtl",
                 () -> new RedlockContext().nodes("h:1")
                         .maxTtl(Duration.ofMillis(100))
-                        .clockSampleMs(0)
+                        .clockSampleInterval(Duration.ZERO)
                         .drift(500_000, Duration.ofMillis(40))
                         .conclude());
         Refusal.ofArgument("keyPrefix is 7 bytes long and resourceLengthMax, which counts it, is 7: no resource could"
@@ -263,7 +274,7 @@ class RedlockContextTest {
                 .conclude();
         new RedlockContext().nodes("h:1")
                 .maxTtl(Duration.ofMillis(100))
-                .clockSampleMs(0)
+                .clockSampleInterval(Duration.ZERO)
                 .drift(500_000, Duration.ofNanos(39_999_999))
                 .conclude();
     }
@@ -275,9 +286,9 @@ class RedlockContextTest {
                 c -> c.fenceCounterTtl(second), c -> c.defaultWait(second), c -> c.nodeTimeout(second),
                 c -> c.minValidity(second), c -> c.drift(0, second), c -> c.closeTimeout(second),
                 c -> c.blockingSpin(Duration.ZERO),
-                c -> c.connectTimeoutMs(1), c -> c.unansweredTimeoutMs(100), c -> c.reconnectDelayMs(1, 1),
-                c -> c.clockSampleMs(0), c -> c.restartGuard(RestartGuardMode.OFF),
-                c -> c.retryPolicy(RetryPolicy.jittered(0, 0)), c -> c.resourceLengthMax(1), c -> c.inFlightMax(1),
+                c -> c.connectTimeout(Duration.ofMillis(1)), c -> c.unansweredTimeout(Duration.ofMillis(100)), c -> c.reconnectDelay(Duration.ofMillis(1), Duration.ofMillis(1)),
+                c -> c.clockSampleInterval(Duration.ZERO), c -> c.restartGuard(RestartGuardMode.OFF),
+                c -> c.retryPolicy(RetryPolicy.jittered(Duration.ZERO, Duration.ZERO)), c -> c.resourceLengthMax(1), c -> c.inFlightMax(1),
                 c -> c.waitersMax(1), c -> c.autoExtendedLeasesMax(1), c -> c.nodeBackPressure(16, 4096),
                 c -> c.undeliveredReleasesMax(1), c -> c.eventLoops(1), c -> c.eventLoops(new EventLoop[0]),
                 c -> c.idlePolicy(IdlePolicy.BLOCK), c -> c.transport(TransportKind.NIO),
@@ -301,28 +312,28 @@ class RedlockContextTest {
                 () -> terms.checkTtl(10_001, AcquireSpec.UNSET));
         terms.checkTtl(27, AcquireSpec.UNSET);
         Refusal.ofArgument("ttl 26 ms is too short: it must be above its clock allowance of 24260 us plus the minimum"
-                + " validity of 2600 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> terms.checkTtl(26, AcquireSpec.UNSET));
+                + " validity of 2600 us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the"
+                + " minimum validity", () -> terms.checkTtl(26, AcquireSpec.UNSET));
         terms.checkTtl(100, 74_999_999);
         Refusal.ofArgument("ttl 100 ms is too short: it must be above its clock allowance of 25000 us plus the minimum"
-                + " validity of 75000 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> terms.checkTtl(100, 75_000_000));
+                + " validity of 75000 us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the"
+                + " minimum validity", () -> terms.checkTtl(100, 75_000_000));
         Refusal.ofArgument("ttl 0 ms is too short: it must be above its clock allowance of 24000 us plus the minimum"
-                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> terms.checkTtl(0, 0));
+                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the"
+                + " minimum validity", () -> terms.checkTtl(0, 0));
         Refusal.ofArgument("ttl -5 ms is too short: it must be above its clock allowance of 24000 us plus the minimum"
-                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> terms.checkTtl(-5, 0));
+                + " validity of 0 us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the"
+                + " minimum validity", () -> terms.checkTtl(-5, 0));
     }
 
     @Test
     void aTtlOfOneMillisecondIsAllowedWithoutAllowanceForClocks() {
-        LeaseTerms terms = context.nodes("h:1").drift(0, Duration.ZERO).clockSampleMs(0).conclude().terms();
+        LeaseTerms terms = context.nodes("h:1").drift(0, Duration.ZERO).clockSampleInterval(Duration.ZERO).conclude().terms();
         terms.checkTtl(1, AcquireSpec.UNSET);
         terms.checkTtl(1, 999_999);
         Refusal.ofArgument("ttl 1 ms is too short: it must be above its clock allowance of 0 us plus the minimum"
-                + " validity of 1000 us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum"
-                + " validity", () -> terms.checkTtl(1, 1_000_000));
+                + " validity of 1000 us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the"
+                + " minimum validity", () -> terms.checkTtl(1, 1_000_000));
     }
 
     @Test

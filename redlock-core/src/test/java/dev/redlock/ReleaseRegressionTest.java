@@ -236,7 +236,7 @@ class ReleaseRegressionTest extends VirtualTest {
     @Test
     void aLeaseThatExpiredLocallyIsStillReleased() {
         world = new VirtualWorld(3);
-        VirtualWorld.Client client = client(context().clockSampleMs(0));
+        VirtualWorld.Client client = client(context().clockSampleInterval(Duration.ZERO));
         eachNode(node -> node.redis().startLog());
         eachNode(node -> node.redis().clockRate(-500_000));
         Lease lease = lease(client);

@@ -3,6 +3,7 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
 import java.util.SplittableRandom;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -15,25 +16,26 @@ class RetryPolicyTest {
 
     @Test
     void jitteredRejectsAnEmptyOrNegativeRange() {
-        Refusal.ofArgument("retry delay range 2 to 1 ns is empty or negative: 0 <= min <= max is needed",
-                () -> RetryPolicy.jittered(2, 1));
-        Refusal.ofArgument("retry delay range -1 to 1 ns is empty or negative: 0 <= min <= max is needed",
-                () -> RetryPolicy.jittered(-1, 1));
-        assertEquals(0, RetryPolicy.jittered(0, 0).delayNs(1, AcquireOutcome.Kind.CONTENDED, -1, Long.MIN_VALUE));
+        Refusal.ofArgument("retry delay range 2 to 1 ns is empty: min <= max is needed",
+                () -> RetryPolicy.jittered(Duration.ofNanos(2), Duration.ofNanos(1)));
+        Refusal.ofArgument("shortest retry delay PT-0.000000001S is negative: give zero or more",
+                () -> RetryPolicy.jittered(Duration.ofNanos(-1), Duration.ofNanos(1)));
+        assertEquals(0, RetryPolicy.jittered(Duration.ZERO, Duration.ZERO).delayNs(1, AcquireOutcome.Kind.CONTENDED, -1, Long.MIN_VALUE));
     }
 
     @Property
-    void delaysStayInTheirRange(@ForAll @LongRange(min = 0) long a, @ForAll @LongRange(min = 0) long b,
+    void delaysStayInTheirRange(@ForAll @LongRange(min = 0, max = 1L << 62) long a,
+            @ForAll @LongRange(min = 0, max = 1L << 62) long b,
             @ForAll long random) {
         long min = Math.min(a, b);
         long max = Math.max(a, b);
-        long delayNs = RetryPolicy.jittered(min, max).delayNs(1, AcquireOutcome.Kind.NO_QUORUM, -1, random);
+        long delayNs = RetryPolicy.jittered(Duration.ofNanos(min), Duration.ofNanos(max)).delayNs(1, AcquireOutcome.Kind.NO_QUORUM, -1, random);
         assertTrue(delayNs >= min && delayNs <= max, min + " <= " + delayNs + " <= " + max);
     }
 
     @Test
     void delaysReachBothEndsOfTheirRange() {
-        RetryPolicy policy = RetryPolicy.jittered(10, 13);
+        RetryPolicy policy = RetryPolicy.jittered(Duration.ofNanos(10), Duration.ofNanos(13));
         SplittableRandom random = new SplittableRandom(0x5EED_0002L);
         boolean[] seen = new boolean[14];
         for (int i = 0; i < 1_000; i++) {
@@ -44,7 +46,7 @@ class RetryPolicyTest {
 
     @Test
     void delayEndsAtTheExpiryOfTheLockIfThatIsSooner() {
-        RetryPolicy policy = RetryPolicy.jittered(100 * MS, 100 * MS);
+        RetryPolicy policy = RetryPolicy.jittered(Duration.ofMillis(100), Duration.ofMillis(100));
         assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 100, 0));
         assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, Long.MAX_VALUE, 0));
         assertEquals(100 * MS, policy.delayNs(1, AcquireOutcome.Kind.CONTENDED, 99, 0));

@@ -302,7 +302,7 @@ class TlsTest {
         long startNs = System.nanoTime();
         NodeStatus status = connect(new RedlockContext().nodes("rediss://localhost:" + server.port())
                 .tls(options(provider))
-                .connectTimeoutMs(200));
+                .connectTimeout(Duration.ofMillis(200)));
         assertProblem(status, "the TLS handshake was not complete 200 ms after the connect started",
                 "check that the port is the TLS port");
         assertTrue(System.nanoTime() - startNs < 10_000_000_000L, "the limits of Netty are longer");
@@ -359,7 +359,7 @@ class TlsTest {
         // Longer than the test: a client that waits for replies after the end of the stream fails it.
         NodeStatus status = connect(new RedlockContext().nodes("rediss://localhost:" + server.port())
                 .tls(options(provider))
-                .unansweredTimeoutMs(100_000));
+                .unansweredTimeout(Duration.ofSeconds(100)));
         while (server.acceptedCount() < 2) {
             clients.get(0).tryAcquire("truncated", TTL);
             Thread.yield();
@@ -461,7 +461,7 @@ class TlsTest {
         Path store = certificates.storeFile("blocked.p12", "PKCS12", PASSWORD, certificates.authority(), null);
         CountDownLatch isReleased = new CountDownLatch(1);
         NodeStatus status = connect(new RedlockContext().nodes("rediss://localhost:" + server.port(),
-                nodes.addresses()[0]).connectTimeoutMs(50).tls(TlsOptions.defaults().trustStore(store, () -> {
+                nodes.addresses()[0]).connectTimeout(Duration.ofMillis(50)).tls(TlsOptions.defaults().trustStore(store, () -> {
                     try {
                         isReleased.await();
                     } catch (InterruptedException e) {

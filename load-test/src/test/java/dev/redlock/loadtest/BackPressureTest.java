@@ -88,8 +88,8 @@ class BackPressureTest {
                     .nodeTimeout(NODE_TIMEOUT)
                     .resourceLengthMax(NAME_LENGTH)
                     // The connection shall last: a node that is taken for dead would get a new one, with empty buffers.
-                    .unansweredTimeoutMs(100_000)
-                    .clockSampleMs(0)
+                    .unansweredTimeout(Duration.ofSeconds(100))
+                    .clockSampleInterval(Duration.ZERO)
                     .nodeBackPressure(65_536, UNSENT_BYTES_MAX));
             try {
                 // On a busy machine, the handshakes of TLS may take longer than connect() waits.

@@ -37,7 +37,7 @@ public record LeaseTerms(long maxTtlMs, long nodeTimeoutNs, long minValidityNs, 
         if (ttlMs < 1 || ttlMs * NS_PER_MS - allowanceNs <= neededNs) {
             throw new IllegalArgumentException("ttl " + ttlMs + " ms is too short: it must be above its clock"
                     + " allowance of " + allowanceNs / 1000 + " us plus the minimum validity of " + neededNs / 1000
-                    + " us; ask for more, or lower RedlockContext.clockSampleMs, drift or the minimum validity");
+                    + " us; ask for more, or lower RedlockContext.clockSampleInterval, drift or the minimum validity");
         }
     }
 

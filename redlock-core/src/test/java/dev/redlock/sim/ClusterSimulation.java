@@ -242,7 +242,7 @@ final class ClusterSimulation {
                 .maxTtl(Duration.ofMillis(ttlMs))
                 .restartGuard(RestartGuardMode.OFF);
         if (isIgnoring) {
-            context.unansweredTimeoutMs(100).clockSampleMs(0);
+            context.unansweredTimeout(Duration.ofMillis(100)).clockSampleInterval(Duration.ZERO);
         }
         VirtualWorld.Client client = world.newClient(name, context, random.nextLong());
         clients.add(client);

@@ -51,14 +51,14 @@ final class SimClient {
         RedlockContext context = new RedlockContext().nodes(simulation.world.addresses())
                 .maxTtl(Duration.ofMillis(plan.maxTtlMs))
                 .restartGuard(plan.guard)
-                .clockSampleMs(plan.clockSampleMs)
+                .clockSampleInterval(Duration.ofMillis(plan.clockSampleMs))
                 .drift(10_000, Duration.ofMillis(plan.driftConstantMs))
                 .undeliveredReleasesMax(plan.undeliveredReleasesMax)
                 .localHandoffsMax(plan.localHandoffsMax)
                 .flightRecorderEvents(plan.flightRecorderEvents)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
         if (plan.retryDelayMs > 0) {
-            context.retryPolicy(RetryPolicy.jittered(plan.retryDelayMs * MS, plan.retryDelayMs * MS));
+            context.retryPolicy(RetryPolicy.jittered(Duration.ofMillis(plan.retryDelayMs), Duration.ofMillis(plan.retryDelayMs)));
         }
         if (!plan.commands.isEmpty()) {
             context.commands(plan.commands.get(Math.floorMod(name.hashCode(), plan.commands.size())));

@@ -72,8 +72,8 @@ public class CallbackCycleBenchmark {
         sockets = new SocketRounds(nodes.addresses());
         redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
-                .connectTimeoutMs(20_000)
-                .clockSampleMs(60_000)
+                .connectTimeout(Duration.ofSeconds(20))
+                .clockSampleInterval(Duration.ofSeconds(60))
                 .nodeTimeout(Duration.ofSeconds(5))
                 .transport(transport));
         options = AcquireOptions.ofTtl(Duration.ofMillis(TTL_MS)).tryOnce();

@@ -175,7 +175,7 @@ public final class CycleRun implements Callable<Integer> {
         return context.nodes(options.addresses())
                 .restartGuard(RestartGuardMode.OFF)
                 .nodeTimeout(Duration.ofSeconds(5))
-                .connectTimeoutMs(CONNECT_LIMIT_MS)
+                .connectTimeout(Duration.ofMillis(CONNECT_LIMIT_MS))
                 .transport(transport)
                 .idlePolicy(options.idlePolicy())
                 .commands(commands)

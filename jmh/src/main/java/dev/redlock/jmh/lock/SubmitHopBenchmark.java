@@ -58,8 +58,8 @@ public class SubmitHopBenchmark {
         loop = group.next();
         redlock = Redlock.connect(new RedlockContext().nodes("127.0.0.1:" + deadPort)
                 .eventLoops(loop)
-                .reconnectDelayMs(60_000, 60_000)
-                .connectTimeoutMs(100));
+                .reconnectDelay(Duration.ofSeconds(60), Duration.ofSeconds(60))
+                .connectTimeout(Duration.ofMillis(100)));
         lane = new CallbackLane(redlock, redlock.key("hop"), AcquireOptions.ofTtl(Duration.ofSeconds(10)).tryOnce(),
                 AcquireOutcome.Kind.NO_QUORUM, 0);
     }

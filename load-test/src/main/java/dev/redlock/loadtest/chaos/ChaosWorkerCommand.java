@@ -147,17 +147,17 @@ public final class ChaosWorkerCommand implements Callable<Integer> {
                 // A lost lease is expected and counted; the default would log it, which fails the run.
                 .flightRecordListener(text -> {
                 })
-                .reconnectDelayMs(20, 200);
+                .reconnectDelay(Duration.ofMillis(20), Duration.ofMillis(200));
         if (!nextNodes.isEmpty()) {
             context.nextNodes(nextNodes.toArray(String[]::new));
         }
         if (isClustered) {
             // A master that was paused for longer serves requests that wait in its socket.
-            context.unansweredTimeoutMs(ChaosClusters.NODE_TIMEOUT_MS / 2)
-                    .clockSampleMs(ChaosClusters.NODE_TIMEOUT_MS / 2);
+            context.unansweredTimeout(Duration.ofMillis(ChaosClusters.NODE_TIMEOUT_MS / 2))
+                    .clockSampleInterval(Duration.ofMillis(ChaosClusters.NODE_TIMEOUT_MS / 2));
         }
         if (isClockStepped) {
-            context.clockSampleMs(ClockSteps.SAMPLE_MS);
+            context.clockSampleInterval(Duration.ofMillis(ClockSteps.SAMPLE_MS));
         }
         return nodes.get(0).startsWith("rediss://") ? context.tls(tlsFiles.files().options()) : context;
     }

@@ -95,7 +95,7 @@ class AclTest {
             node.call("ACL", "LOG", "RESET");
         }
         String address = addressOf(nodes.node(0)).replace("redis://", "redis-cluster://");
-        try (Redlock redlock = Redlock.connect(context(address).connectTimeoutMs(3_000).keyPrefix("lock:"))) {
+        try (Redlock redlock = Redlock.connect(context(address).connectTimeout(Duration.ofSeconds(3)).keyPrefix("lock:"))) {
             if (clusterLine.equals(CLUSTER_LINE)) {
                 cycle(redlock, OPTIONS, "orders/42");
                 cycle(redlock, OPTIONS, "orders/43");
@@ -192,7 +192,7 @@ class AclTest {
 
     private static RedlockContext guarded(RedisNodes nodes) {
         return new RedlockContext().nodes(nodes.nodes().stream().map(AclTest::addressOf).toArray(String[]::new))
-                .connectTimeoutMs(20_000)
+                .connectTimeout(Duration.ofSeconds(20))
                 .nodeTimeout(Duration.ofSeconds(1));
     }
 
@@ -366,7 +366,7 @@ class AclTest {
         return new RedlockContext().nodes(address)
                 .restartGuard(RestartGuardMode.OFF)
                 // A busy machine takes its time; connect() waits no longer than this.
-                .connectTimeoutMs(20_000)
+                .connectTimeout(Duration.ofSeconds(20))
                 .nodeTimeout(Duration.ofSeconds(5));
     }
 

@@ -73,8 +73,8 @@ class AllocationTest {
         redlock = Redlock.connect(context.nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
                 .transport(kind)
-                .connectTimeoutMs(20_000)
-                .clockSampleMs(60_000)
+                .connectTimeout(Duration.ofSeconds(20))
+                .clockSampleInterval(Duration.ofSeconds(60))
                 .nodeTimeout(Duration.ofSeconds(10)));
         System.out.println(nodes + ", transport " + redlock.transportDescription());
         loopThreadId = threadId("redlock-0");

@@ -75,9 +75,9 @@ class ChurnTest {
         nodes = RequiredNodes.start(Source.PATH, 3);
         redlock = Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
-                .connectTimeoutMs(20_000)
-                .unansweredTimeoutMs(20_000)
-                .clockSampleMs(60_000)
+                .connectTimeout(Duration.ofSeconds(20))
+                .unansweredTimeout(Duration.ofSeconds(20))
+                .clockSampleInterval(Duration.ofSeconds(60))
                 // Of a ttl of 1 s, 12 ms are taken off, however seldom the clock is read.
                 .drift(0, Duration.ofMillis(12))
                 .nodeBackPressure(NODE_IN_FLIGHT_MAX, 1 << 20)

@@ -72,8 +72,8 @@ class ClustersOnNodesTest {
         Redlock client = Redlock.connect(new RedlockContext().nodes(single.addresses())
                 .nodes(cluster.address())
                 .maxTtl(MAX_TTL)
-                .unansweredTimeoutMs(1_000)
-                .clockSampleMs(500)
+                .unansweredTimeout(Duration.ofSeconds(1))
+                .clockSampleInterval(Duration.ofMillis(500))
                 .nodeTimeout(Duration.ofMillis(500))
                 .restartGuard(RestartGuardMode.OFF));
         clients.add(client);

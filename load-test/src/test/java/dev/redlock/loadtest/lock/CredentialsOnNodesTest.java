@@ -87,7 +87,7 @@ class CredentialsOnNodesTest {
     private static RedlockContext context(String address) {
         return new RedlockContext().nodes(address)
                 .restartGuard(RestartGuardMode.OFF)
-                .connectTimeoutMs(20_000)
+                .connectTimeout(Duration.ofSeconds(20))
                 .nodeTimeout(Duration.ofSeconds(5));
     }
 
@@ -245,7 +245,7 @@ class CredentialsOnNodesTest {
             }
             return null;
         };
-        try (Redlock redlock = Redlock.connect(context(provider).connectTimeoutMs(100))) {
+        try (Redlock redlock = Redlock.connect(context(provider).connectTimeout(Duration.ofMillis(100)))) {
             assertTrue(entered.await(20, TimeUnit.SECONDS));
             assertFalse(redlock.tryAcquire("orders", Duration.ofSeconds(10)).isAcquired());
         }

@@ -48,7 +48,7 @@ final class ParkedUsers {
     public static void main(String[] args) throws Throwable {
         RedlockContext context = new RedlockContext().nodes(args)
                 .restartGuard(RestartGuardMode.OFF)
-                .connectTimeoutMs(20_000)
+                .connectTimeout(Duration.ofSeconds(20))
                 .nodeTimeout(Duration.ofSeconds(10));
         try (Redlock redlock = Redlock.connect(context); Recording recording = new Recording()) {
             ParkedUsers users = new ParkedUsers(redlock);

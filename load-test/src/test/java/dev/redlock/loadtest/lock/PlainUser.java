@@ -16,7 +16,7 @@ final class PlainUser {
     public static void main(String[] args) throws InterruptedException {
         RedlockContext context = new RedlockContext().nodes(args[0])
                 .restartGuard(RestartGuardMode.OFF)
-                .connectTimeoutMs(20_000)
+                .connectTimeout(Duration.ofSeconds(20))
                 .nodeTimeout(Duration.ofSeconds(10))
                 .transport(TransportKind.valueOf(args[1]));
         try (Redlock redlock = Redlock.connect(context);

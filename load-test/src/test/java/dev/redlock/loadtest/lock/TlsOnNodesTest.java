@@ -156,7 +156,7 @@ class TlsOnNodesTest {
     void aClientWithTlsAtThePortWithoutTlsIsAProblem(TlsProvider provider) throws Exception {
         String[] withTls = nodes.nodes().stream().map(node -> "rediss://" + node.address()).toArray(String[]::new);
         try (Redlock redlock = connect(
-                new RedlockContext().nodes(withTls).tls(options(provider)).connectTimeoutMs(300))) {
+                new RedlockContext().nodes(withTls).tls(options(provider)).connectTimeout(Duration.ofMillis(300)))) {
             assertProblem(redlock, "TLS");
             assertProblem(redlock, "port");
         }

@@ -142,7 +142,7 @@ class WakeUpsOnNodesTest {
     private static Redlock connect(RedisNodes nodes) {
         return Redlock.connect(new RedlockContext().nodes(nodes.addresses())
                 .restartGuard(RestartGuardMode.OFF)
-                .connectTimeoutMs(20_000)
+                .connectTimeout(Duration.ofSeconds(20))
                 .nodeTimeout(Duration.ofSeconds(2)));
     }
 }
