@@ -63,7 +63,8 @@ class ClockJumpTest extends VirtualTest {
     @Test
     void anExtensionDoesNotCountAGrantFromBeforeTheJump() {
         world = new VirtualWorld(3);
-        VirtualWorld.Client client = client(context().nodeTimeout(Duration.ofSeconds(1)).clockSampleInterval(Duration.ofMillis(100)));
+        VirtualWorld.Client client = client(
+                context().nodeTimeout(Duration.ofSeconds(1)).clockSampleInterval(Duration.ofMillis(100)));
         Lease lease = lease(client);
         world.runMs(10);
         node(1).delay(() -> 250_000_000);
@@ -189,7 +190,8 @@ class ClockJumpTest extends VirtualTest {
     @Test
     void aJumpDoesNotShortenTheQuarantineOfARestartedNode() {
         world = new VirtualWorld(1);
-        VirtualWorld.Client client = client(context().maxTtl(Duration.ofSeconds(2)).clockSampleInterval(Duration.ofMillis(100)));
+        VirtualWorld.Client client = client(
+                context().maxTtl(Duration.ofSeconds(2)).clockSampleInterval(Duration.ofMillis(100)));
         node(0).crash();
         node(0).restart(false);
         world.await("back", 2_000, () -> status(client, 0).state() == NodeState.QUARANTINED);

@@ -210,7 +210,8 @@ class HoldAtLeastTest extends VirtualTest {
     @Test
     void theKeysOfASetExpireWithTheTimeOfAJobThatHasEnded() {
         client = world(3);
-        Lease lease = acquired(get(client.redlock().acquireAllAsync(List.of("orders", "others"), options(30_000, 3_000))));
+        Lease lease = acquired(
+                get(client.redlock().acquireAllAsync(List.of("orders", "others"), options(30_000, 3_000))));
         startMs = nowMs();
         release(lease);
         world.settle();

@@ -109,7 +109,8 @@ class LeaseReuseTest {
     void aBlockedReleaseReturnsEvenIfTheLeaseIsReused() throws Exception {
         TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(20))
-                .unansweredTimeout(Duration.ofSeconds(60)), nodes.clientLoop(), nodes.newTransport(), NanoClock.system(), 1);
+                .unansweredTimeout(Duration.ofSeconds(60)), nodes.clientLoop(), nodes.newTransport(),
+                NanoClock.system(), 1);
         client.open().join();
         Redlock redlock = client.redlock();
         for (int i = 0; i < 100; i++) {

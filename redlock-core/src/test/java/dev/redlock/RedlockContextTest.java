@@ -212,7 +212,8 @@ class RedlockContextTest {
 
     @Test
     void reconnectDelayIsARange() {
-        context.reconnectDelay(Duration.ofMillis(1), Duration.ofMillis(1)).reconnectDelay(Duration.ofSeconds(600), Duration.ofSeconds(600));
+        context.reconnectDelay(Duration.ofMillis(1), Duration.ofMillis(1))
+                .reconnectDelay(Duration.ofSeconds(600), Duration.ofSeconds(600));
         Refusal.ofArgument("shortest reconnectDelay PT0S is too short: at least 1 ms is needed",
                 () -> context.reconnectDelay(Duration.ZERO, Duration.ofMillis(1)));
         for (int[] range : new int[][]{{2, 1}, {1, 600_001}}) {
@@ -286,9 +287,11 @@ class RedlockContextTest {
                 c -> c.fenceCounterTtl(second), c -> c.defaultWait(second), c -> c.nodeTimeout(second),
                 c -> c.minValidity(second), c -> c.drift(0, second), c -> c.closeTimeout(second),
                 c -> c.blockingSpin(Duration.ZERO),
-                c -> c.connectTimeout(Duration.ofMillis(1)), c -> c.unansweredTimeout(Duration.ofMillis(100)), c -> c.reconnectDelay(Duration.ofMillis(1), Duration.ofMillis(1)),
+                c -> c.connectTimeout(Duration.ofMillis(1)), c -> c.unansweredTimeout(Duration.ofMillis(100)),
+                c -> c.reconnectDelay(Duration.ofMillis(1), Duration.ofMillis(1)),
                 c -> c.clockSampleInterval(Duration.ZERO), c -> c.restartGuard(RestartGuardMode.OFF),
-                c -> c.retryPolicy(RetryPolicy.jittered(Duration.ZERO, Duration.ZERO)), c -> c.resourceLengthMax(1), c -> c.inFlightMax(1),
+                c -> c.retryPolicy(RetryPolicy.jittered(Duration.ZERO, Duration.ZERO)), c -> c.resourceLengthMax(1),
+                c -> c.inFlightMax(1),
                 c -> c.waitersMax(1), c -> c.autoExtendedLeasesMax(1), c -> c.nodeBackPressure(16, 4096),
                 c -> c.undeliveredReleasesMax(1), c -> c.eventLoops(1), c -> c.eventLoops(new EventLoop[0]),
                 c -> c.idlePolicy(IdlePolicy.BLOCK), c -> c.transport(TransportKind.NIO),
@@ -328,7 +331,11 @@ class RedlockContextTest {
 
     @Test
     void aTtlOfOneMillisecondIsAllowedWithoutAllowanceForClocks() {
-        LeaseTerms terms = context.nodes("h:1").drift(0, Duration.ZERO).clockSampleInterval(Duration.ZERO).conclude().terms();
+        LeaseTerms terms = context.nodes("h:1")
+                .drift(0, Duration.ZERO)
+                .clockSampleInterval(Duration.ZERO)
+                .conclude()
+                .terms();
         terms.checkTtl(1, AcquireSpec.UNSET);
         terms.checkTtl(1, 999_999);
         Refusal.ofArgument("ttl 1 ms is too short: it must be above its clock allowance of 0 us plus the minimum"

@@ -20,7 +20,8 @@ class RetryPolicyTest {
                 () -> RetryPolicy.jittered(Duration.ofNanos(2), Duration.ofNanos(1)));
         Refusal.ofArgument("shortest retry delay PT-0.000000001S is negative: give zero or more",
                 () -> RetryPolicy.jittered(Duration.ofNanos(-1), Duration.ofNanos(1)));
-        assertEquals(0, RetryPolicy.jittered(Duration.ZERO, Duration.ZERO).delayNs(1, AcquireOutcome.Kind.CONTENDED, -1, Long.MIN_VALUE));
+        assertEquals(0, RetryPolicy.jittered(Duration.ZERO, Duration.ZERO)
+                .delayNs(1, AcquireOutcome.Kind.CONTENDED, -1, Long.MIN_VALUE));
     }
 
     @Property
@@ -29,7 +30,8 @@ class RetryPolicyTest {
             @ForAll long random) {
         long min = Math.min(a, b);
         long max = Math.max(a, b);
-        long delayNs = RetryPolicy.jittered(Duration.ofNanos(min), Duration.ofNanos(max)).delayNs(1, AcquireOutcome.Kind.NO_QUORUM, -1, random);
+        long delayNs = RetryPolicy.jittered(Duration.ofNanos(min), Duration.ofNanos(max))
+                .delayNs(1, AcquireOutcome.Kind.NO_QUORUM, -1, random);
         assertTrue(delayNs >= min && delayNs <= max, min + " <= " + delayNs + " <= " + max);
     }
 

@@ -461,7 +461,9 @@ class TlsTest {
         Path store = certificates.storeFile("blocked.p12", "PKCS12", PASSWORD, certificates.authority(), null);
         CountDownLatch isReleased = new CountDownLatch(1);
         NodeStatus status = connect(new RedlockContext().nodes("rediss://localhost:" + server.port(),
-                nodes.addresses()[0]).connectTimeout(Duration.ofMillis(50)).tls(TlsOptions.defaults().trustStore(store, () -> {
+                nodes.addresses()[0])
+                .connectTimeout(Duration.ofMillis(50))
+                .tls(TlsOptions.defaults().trustStore(store, () -> {
                     try {
                         isReleased.await();
                     } catch (InterruptedException e) {

@@ -26,7 +26,8 @@ class WaitBudgetTest {
         TestClient client = new TestClient(new RedlockContext().nodes(nodes.addresses())
                 .nodeTimeout(Duration.ofSeconds(2))
                 .defaultWait(SHORT)
-                .retryPolicy(RetryPolicy.jittered(Duration.ofMillis(1), Duration.ofMillis(2))), nodes.clientLoop(), nodes.newTransport(),
+                .retryPolicy(RetryPolicy.jittered(Duration.ofMillis(1), Duration.ofMillis(2))), nodes.clientLoop(),
+                nodes.newTransport(),
                 NanoClock.system(), 1);
         client.open().join();
         redlock = client.redlock();

@@ -53,8 +53,10 @@ class MainTest {
             String text = program.out();
             assertTrue(text.matches("3 nodes: [^\n]*(not )?pinned to cores?[ :][^\n]*\n(?s:.*)"), text);
             assertTrue(
-                    Pattern.compile("(?m)^Acquire p50, redlock, 8 outstanding: [0-9.]+ us" + SPREAD + " on 1 node, [0-9.]+ us"
-                            + SPREAD + " on 3 nodes; median of 2 turns \\(fastest - slowest\\)$").matcher(text)
+                    Pattern.compile(
+                            "(?m)^Acquire p50, redlock, 8 outstanding: [0-9.]+ us" + SPREAD + " on 1 node, [0-9.]+ us"
+                                    + SPREAD + " on 3 nodes; median of 2 turns \\(fastest - slowest\\)$")
+                            .matcher(text)
                             .find(),
                     text);
             for (String start : List.of("1 +1", "1 +8", "3 +1", "3 +8")) {

@@ -58,7 +58,8 @@ final class SimClient {
                 .flightRecorderEvents(plan.flightRecorderEvents)
                 .nodeBackPressure(plan.nodeInFlightMax, 1 << 20);
         if (plan.retryDelayMs > 0) {
-            context.retryPolicy(RetryPolicy.jittered(Duration.ofMillis(plan.retryDelayMs), Duration.ofMillis(plan.retryDelayMs)));
+            context.retryPolicy(
+                    RetryPolicy.jittered(Duration.ofMillis(plan.retryDelayMs), Duration.ofMillis(plan.retryDelayMs)));
         }
         if (!plan.commands.isEmpty()) {
             context.commands(plan.commands.get(Math.floorMod(name.hashCode(), plan.commands.size())));

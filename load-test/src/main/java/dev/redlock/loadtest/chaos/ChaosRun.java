@@ -136,8 +136,10 @@ final class ChaosRun implements AutoCloseable {
         note(String.format(Locale.ROOT,
                 "seed %d: %s in %d ms, at most %d of %d nodes bad at once; %s of %s,"
                         + " %s (%s fenced), ttl %d ms",
-                options.seed(), Counted.of(plan.size(), "fault"), options.duration().toMillis(), options.terms().badNodesMax(),
-                options.targets(), options.workers() == 1 ? "1 worker process" : options.workers() + " worker processes",
+                options.seed(), Counted.of(plan.size(), "fault"), options.duration().toMillis(),
+                options.terms().badNodesMax(),
+                options.targets(),
+                options.workers() == 1 ? "1 worker process" : options.workers() + " worker processes",
                 Counted.of(options.threads(), "thread"), Counted.of(options.resources(), "resource"),
                 options.fenced().name().toLowerCase(Locale.ROOT),
                 options.ttl().toMillis()));

@@ -102,7 +102,8 @@ public final class LeasesCommand extends LabCommand {
         double seconds = (System.nanoTime() - startNs) / 1e9;
         double bytes = (ProcessGauges.read().get(ProcessGauges.HEAP) - before) / count;
         lab.note(String.format(Locale.ROOT,
-                "%s acquired in %.2f s; one takes %.0f bytes of heap after a collection", count == 1 ? "1 lease was" : count + " leases were", seconds,
+                "%s acquired in %.2f s; one takes %.0f bytes of heap after a collection",
+                count == 1 ? "1 lease was" : count + " leases were", seconds,
                 bytes));
     }
 

@@ -91,7 +91,8 @@ public final class RedisNodes implements AutoCloseable {
             throw new NodesUnavailableException("only " + answering + " of " + nodes.size()
                     + " given addresses answer PING, a majority is needed: " + String.join("; ", down));
         }
-        nodes.choice = Counted.of(nodes.size(), "node") + ": given addresses" + (down.isEmpty() ? "" : " (down: " + down + ")");
+        nodes.choice = Counted.of(nodes.size(), "node") + ": given addresses"
+                + (down.isEmpty() ? "" : " (down: " + down + ")");
         return nodes;
     }
 
@@ -131,7 +132,8 @@ public final class RedisNodes implements AutoCloseable {
                 nodes.tls = nodes.issued.forClients();
             }
             nodes.startAll(launcher, context, cores);
-            nodes.choice = Counted.of(context.count(), "node") + ": " + source.title() + ", " + launcher.product() + cores.words()
+            nodes.choice = Counted.of(context.count(), "node") + ": " + source.title() + ", " + launcher.product()
+                    + cores.words()
                     + (refusals.isEmpty() ? "" : " (" + String.join("; ", refusals) + ")");
             return nodes;
         } catch (SourceRefusedException e) {

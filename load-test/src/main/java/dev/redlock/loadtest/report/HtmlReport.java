@@ -139,7 +139,8 @@ public final class HtmlReport implements ReportWriter {
         Spread p50 = one.acquireP50Us();
         int turns = one.turns().size();
         card(html, "Acquire on " + Counted.of(one.spec().nodes(), "node"),
-                ReportTables.micros(p50.median()), "p50, " + one.spec().load() + inTurns(ReportTables.spread(p50), turns));
+                ReportTables.micros(p50.median()),
+                "p50, " + one.spec().load() + inTurns(ReportTables.spread(p50), turns));
     }
 
     /** The range of a figure whose median over the turns is shown. */

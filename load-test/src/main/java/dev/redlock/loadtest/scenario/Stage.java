@@ -58,7 +58,9 @@ final class Stage implements AutoCloseable {
     }
 
     static RedlockContext common(String... addresses) {
-        return new RedlockContext().nodes(addresses).nodeTimeout(NODE_TIMEOUT).reconnectDelay(Duration.ofMillis(20), Duration.ofMillis(100));
+        return new RedlockContext().nodes(addresses)
+                .nodeTimeout(NODE_TIMEOUT)
+                .reconnectDelay(Duration.ofMillis(20), Duration.ofMillis(100));
     }
 
     String[] addresses() {

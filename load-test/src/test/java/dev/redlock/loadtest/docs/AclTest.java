@@ -95,7 +95,8 @@ class AclTest {
             node.call("ACL", "LOG", "RESET");
         }
         String address = addressOf(nodes.node(0)).replace("redis://", "redis-cluster://");
-        try (Redlock redlock = Redlock.connect(context(address).connectTimeout(Duration.ofSeconds(3)).keyPrefix("lock:"))) {
+        try (Redlock redlock = Redlock
+                .connect(context(address).connectTimeout(Duration.ofSeconds(3)).keyPrefix("lock:"))) {
             if (clusterLine.equals(CLUSTER_LINE)) {
                 cycle(redlock, OPTIONS, "orders/42");
                 cycle(redlock, OPTIONS, "orders/43");

@@ -107,7 +107,8 @@ class HtmlReportTest {
         SampleRuns runs = SampleRuns.empty().command("latency").warning("turns disagree");
         for (int repetition = 1; repetition <= 3; repetition++) {
             for (int nodes : new int[]{1, 3}) {
-                runs.add("redlock", nodes, 1, repetition, 100.0 * nodes * repetition * repetition).add("redlock", nodes, 64, repetition, 900);
+                runs.add("redlock", nodes, 1, repetition, 100.0 * nodes * repetition * repetition)
+                        .add("redlock", nodes, 64, repetition, 900);
             }
         }
         String page = HtmlReport.page(runs.result());
