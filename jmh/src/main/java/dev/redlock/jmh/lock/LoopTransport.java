@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 
@@ -66,7 +67,7 @@ final class LoopTransport implements IoTransport {
 
     /** Creates the node of an address on first use. */
     @Override
-    public void resolve(NodeAddress address, EventLoop loop,
+    public void resolve(NodeAddress address, Executor threads, EventLoop loop,
             BiConsumer<SocketAddress, Throwable> answer) {
         String name = address.toString();
         LocalAddress place = places.get(name);
