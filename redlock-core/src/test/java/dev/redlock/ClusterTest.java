@@ -787,9 +787,48 @@ class ClusterTest extends VirtualTest {
         world.runMs(10_000);
         AcquireOutcome outcome = acquire(client, options());
         assertTrue(outcome.isAcquired());
-        assertEquals(2, outcome.grantedCount());
+        release(outcome.lease());
+        assertTrue(status(client, 1).problem().contains("identity of node 2 (redis-cluster://node-3:1)"),
+                status(client, 1)::toString);
         node(0).crash();
         assertFalse(acquire(client, options()).isAcquired(), "a cluster and itself are no quorum");
+    }
+
+    /** The cluster at node 0 names the servers of the two others as its replicas. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aClusterThatCopiesTheIdsOfOthersHasNoVoteBesideThem(boolean isCopyFirst) {
+        world = new VirtualWorld(3);
+        List<FakeCluster.Member> masters = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            masters.add(new FakeCluster().add(node(i).redis(), "node-" + i, 1).own(0, 16_383));
+        }
+        List<RespValue> range = new ArrayList<>(List.of(RespValue.integer(0), RespValue.integer(16_383)));
+        masters.forEach(master -> range.add(master.entry()));
+        node(0).redis().answer("CLUSTER SLOTS", RespValue.array(RespValue.array(range.toArray(RespValue[]::new))));
+        List<Integer> late = isCopyFirst ? List.of(1, 2) : List.of(0);
+        late.forEach(i -> node(i).crash());
+        VirtualWorld.Client client = client(new RedlockContext()
+                .nodes("redis-cluster://node-0:1", "redis-cluster://node-1:1", "redis-cluster://node-2:1"));
+        world.runMs(6_000);
+        late.forEach(i -> node(i).start());
+        world.runMs(6_000);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(NodeState.READY, status(client, i).state(), status(client, i)::toString);
+            assertTrue(status(client, i).problem().contains("identity of node " + (i == 0 ? 1 : 0)),
+                    status(client, i)::toString);
+        }
+        node(0).redis().failNext("SET", "ERR no", 100);
+        Lease lease = lease(client);
+        node(0).redis().clearErrors();
+        VirtualWorld.Client other = client(new RedlockContext()
+                .nodes("redis-cluster://node-0:1", "redis-cluster://node-1:1", "redis-cluster://node-2:1"));
+        world.runMs(100);
+        node(0).redis().loseData();
+        assertFalse(acquire(other, options()).isAcquired(), "only the copy grants");
+        release(lease);
+        node(1).crash();
+        assertFalse(acquire(client, options()).isAcquired(), "a copy beside the original of one of its ids");
     }
 
     @Test

@@ -205,10 +205,12 @@ class HostileServersTest {
         rows.add(model("is a cluster node", redis -> redis.modeField("redis_mode:cluster"), AWAY, "redis-cluster://"));
         rows.add(model("is a Sentinel", redis -> redis.modeField("redis_mode:sentinel"), AWAY, "Sentinel"));
         rows.add(row("has no run_id", at("INFO", sending("$13\r\nrole:master\r\n\r\n")), AWAY, "run_id"));
-        rows.add(late(new Row("copies the run_id of another server", node -> {
+        Row copy = new Row("copies the run_id of another server", node -> {
             node.redis().runId("node-1-" + "0".repeat(31) + "1");
             node.breakConnections();
-        }, AWAY, "same server as node 1", 2, true)));
+        }, READY, "identity of node 1", 2, false);
+        rows.add(copy);
+        rows.add(late(new Row(copy.way + " later", copy.setUp, QUARANTINED, "restart guard", 4, true)));
         for (String bytes : List.of("+now\r\n", "*2\r\n$2\r\n-1\r\n$1\r\n0\r\n",
                 "*2\r\n$19\r\n9223372036854775807\r\n$1\r\n0\r\n", "-NOPERM no\r\n")) {
             Row time = row("replies to TIME with " + shown(bytes), at("TIME", sending(bytes)), AWAY,

@@ -33,9 +33,13 @@ class NodeLifeTest extends VirtualTest {
         world = new VirtualWorld(3);
         node(1).redis().runId(node(0).redis().runId());
         VirtualWorld.Client client = client();
-        assertEquals(NodeState.READY, status(client, 0).state(), "the first address is used");
-        assertEquals(NodeState.WAITING, status(client, 1).state(), "the second address is not");
-        assertTrue(status(client, 1).problem().contains("same server"), status(client, 1).problem());
+        for (int i : new int[]{0, 1}) {
+            assertEquals(NodeState.READY, status(client, i).state());
+            assertTrue(status(client, i).problem().contains("identity of node " + (1 - i)), status(client, i).problem());
+        }
+        release(lease(client));
+        node(2).crash();
+        assertFalse(acquire(client, options()).isAcquired());
     }
 
     @Test

@@ -10,10 +10,12 @@ import dev.redlock.node.Node;
 import dev.redlock.node.NodeContext;
 import dev.redlock.node.NodeListener;
 import dev.redlock.node.NodeView;
+import dev.redlock.node.SharedIdentities;
 import dev.redlock.node.VoteFailure;
 import dev.redlock.node.Voter;
 import dev.redlock.quorum.Majority;
 import dev.redlock.quorum.Quorum;
+import dev.redlock.quorum.SharedVotes;
 import dev.redlock.quorum.Token;
 import dev.redlock.quorum.TokenStream;
 import dev.redlock.time.DeadlineTimer;
@@ -24,9 +26,7 @@ import dev.redlock.transport.IoTransport;
 import dev.redlock.transport.VoterAddress;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
-import java.util.ArrayList;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.random.RandomGenerator;
 
@@ -55,6 +55,7 @@ final class Conductor implements NodeListener {
     private final NanoClock clock;
     private final ClientConfig config;
     private final Voter[] voters;
+    private final Majority majority;
     private final FanOut fanOut;
     private final LoopTimers timers;
     private final TokenStream tokens;
@@ -94,10 +95,14 @@ final class Conductor implements NodeListener {
         this.timers = new LoopTimers(clock, new LoopScheduler(loop), this::trimIfDue,
                 thrown -> Log.error("a timer threw; the client continues", thrown), config.isThrifty());
         this.voters = new Voter[config.nodes().size()];
+        SharedVotes sharedVotes = new SharedVotes(voters.length);
+        this.majority = config.majority().withShared(sharedVotes);
         this.fanOut = new FanOut(loop, new DirectBuffers(loop, transport.allocator(), clock), voters.length,
                 config.nodeOptions().releaseBatchMax());
         NodeContext nodeContext = new NodeContext(loop, transport, clock, timers.wheel(), random,
-                config.nodeOptions(), this, new CopyOnWriteArrayList<>(), new ArrayList<>(), new FreshGroup());
+                config.nodeOptions(), this,
+                new SharedIdentities(sharedVotes, config.nodes().stream().map(VoterAddress::toString).toList()),
+                new FreshGroup());
         for (int i = 0; i < voters.length; i++) {
             voters[i] = newVoter(i, config.nodes().get(i), nodeContext);
         }
@@ -330,7 +335,7 @@ final class Conductor implements NodeListener {
 
     /** The nodes whose votes win. */
     Majority majority() {
-        return config.majority();
+        return majority;
     }
 
     int nodeCount() {

@@ -36,7 +36,6 @@ public final class ClusterVoter extends Voter {
     /** A lossy change of an owner takes the node timeout, so the client sees the state in between. */
     private static final long REFRESH_NS_MAX = 5_000 * NS_PER_MS;
     private static final long REFRESH_SPACING_NS = 100 * NS_PER_MS;
-    private static final long REJECTED_DELAY_NS = 5_000 * NS_PER_MS;
     private static final long CHECK_PERIOD_NS = 1_000 * NS_PER_MS;
     /** A server that is missing in so many maps is closed. */
     private static final int ABSENT_MAX = 3;
@@ -99,8 +98,8 @@ public final class ClusterVoter extends Voter {
         this.fanOut = fanOut;
         this.connects = new ConnectLimit(context, "cluster-" + index);
         this.unrouted = new ClusterMember(this, index, address.servers().get(0), context, fanOut).node();
-        context.peers().remove(unrouted);
-        context.clusters().add(this);
+        context.identities().remove(unrouted);
+        context.identities().add(this);
         Arrays.fill(owners, unrouted);
         fanOut.add(this, unrouted.sender());
         addSeeds();
@@ -238,6 +237,17 @@ public final class ClusterVoter extends Voter {
         connects.close();
     }
 
+    // ---- identity ---------------------------------------------------------------------------------------------------
+
+    int index() {
+        return index;
+    }
+
+    /** The ids of its servers. */
+    Set<String> nodeIds() {
+        return map == null ? Set.of() : map.nodeIds();
+    }
+
     // ---- members ----------------------------------------------------------------------------------------------------
 
     /** Limits the connects of all servers. */
@@ -288,7 +298,7 @@ public final class ClusterVoter extends Voter {
         publish();
         for (ClusterMember member : removed) {
             member.node().close();
-            context.peers().remove(member.node());
+            context.identities().remove(member.node());
             member.node().moveUndelivered(this::nodeFor);
         }
     }
@@ -487,14 +497,6 @@ public final class ClusterVoter extends Voter {
         if (newMap.masters().isEmpty()) {
             throw new IllegalArgumentException("no slot has a master");
         }
-        ClusterVoter same = sameCluster(newMap);
-        if (same != null) {
-            forgetMap();
-            onMapProblem(source, "the address leads to the same cluster as voter " + same.index
-                    + ": a cluster has one vote, so configure each cluster once");
-            scheduleRefresh(REJECTED_DELAY_NS);
-            return;
-        }
         NodeAddress[] newAddresses = new NodeAddress[newMap.masters().size()];
         for (int i = 0; i < newAddresses.length; i++) {
             SlotMap.Master master = newMap.masters().get(i);
@@ -503,7 +505,11 @@ public final class ClusterVoter extends Voter {
         addresses = newAddresses;
         findNewSlots(newMap);
         boolean isFirst = map == null;
+        boolean areIdsNew = isFirst || !map.nodeIds().equals(newMap.nodeIds());
         map = newMap;
+        if (areIdsNew) {
+            context.identities().update();
+        }
         matchMembers(isFirst);
         int changedCount = route();
         if (!isFirst && changedCount > 0) {
@@ -657,24 +663,6 @@ public final class ClusterVoter extends Voter {
         Set<Node> found = Collections.newSetFromMap(new IdentityHashMap<>());
         some.forEach(member -> found.add(member.node()));
         return found;
-    }
-
-    private ClusterVoter sameCluster(SlotMap newMap) {
-        for (ClusterVoter other : context.clusters()) {
-            if (other != this && other.map != null && other.map.sharesNodeWith(newMap)) {
-                return other;
-            }
-        }
-        return null;
-    }
-
-    private void forgetMap() {
-        map = null;
-        for (int slot = 0; slot < owners.length; slot++) {
-            setOwner(slot, unrouted, true);
-        }
-        members.forEach(member -> member.isOwner = false);
-        publish();
     }
 
     // ---- the owners of slots ----------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ import java.util.function.Function;
  * connection ends. See {@link NodeState}.
  *
  * <p>This class decides the state. Its parts do the work and report events: {@link NodeConnector} opens connections,
- * {@link Authenticator} gets their logins, {@link Handshake} identifies the server, {@link ServerIdentity},
- * {@link VoteGuard} and {@link FirstContact} decide whether it may vote, {@link CommandSender} and
+ * {@link Authenticator} gets their logins, {@link Handshake} identifies the server, {@link VoteGuard} and {@link FirstContact} decide whether it may vote, {@link CommandSender} and
  * {@link ReleaseRedelivery} send commands, and {@link NodeMonitor} finds lost replies.
  *
  * @threading event-loop-confined
@@ -38,7 +37,6 @@ public final class Node extends Voter {
     private final NodeConnector connector;
     private final Authenticator authenticator;
     private final ReconnectDelay reconnectDelay;
-    private final ServerIdentity identity;
     private final VoteGuard voteGuard;
     private final FirstContact firstContact;
     private final NodeClock clock;
@@ -46,6 +44,8 @@ public final class Node extends Voter {
     private final Events events = new Events();
     private final DeadlineTimer handshakeTimer = new DeadlineTimer(nowNs -> onHandshakeTimeout());
     private NodeConnection connection;
+    /** Identifies the process of the server; null before the first handshake. */
+    private String runId;
     /** The reason why the client closes the connection; null if it does not. */
     private String closeReason;
 
@@ -76,12 +76,11 @@ public final class Node extends Voter {
                 this::newConnection, events);
         this.authenticator = new Authenticator(context, sender, view, events);
         this.reconnectDelay = new ReconnectDelay(options, context.random());
-        this.identity = new ServerIdentity(this, context);
         this.voteGuard = new VoteGuard(context, this::onQuarantineEnd);
         this.firstContact = new FirstContact(context, sender, voteGuard, view, this::onFirstContactDecided);
         this.clock = new NodeClock(options.drift(), options.clockSampleMs() > 0);
         this.monitor = new NodeMonitor(context, sender, events);
-        context.peers().add(this);
+        context.identities().add(this);
     }
 
     // ---- for the engine ---------------------------------------------------------------------------------------------
@@ -143,7 +142,7 @@ public final class Node extends Voter {
      * @return the hash; 0 before the first handshake
      */
     public int identityHash() {
-        return identity.runId() == null ? 0 : identity.runId().hashCode();
+        return runId == null ? 0 : runId.hashCode();
     }
 
     /**
@@ -217,8 +216,8 @@ public final class Node extends Voter {
         return state().isConnected();
     }
 
-    ServerIdentity identity() {
-        return identity;
+    String runId() {
+        return runId;
     }
 
     // ---- for its cluster --------------------------------------------------------------------------------------------
@@ -273,18 +272,14 @@ public final class Node extends Voter {
         disconnect("the handshake took longer than " + options.handshakeTimeoutMs() + " ms");
     }
 
-    private void onHandshake(String runId, long uptimeSeconds, ServerCapabilities capabilities,
+    private void onHandshake(String newRunId, long uptimeSeconds, ServerCapabilities capabilities,
             MemberIdentity shown) {
-        Node owner = identity.findOwner(runId);
-        if (owner != null) {
-            reject(ServerIdentity.problemOf(owner), REJECTED_DELAY_MS);
-            return;
-        }
         context.timers().stop(handshakeTimer);
-        long nowNs = nowNs();
-        reconnectDelay.onConnected(nowNs);
-        identity.adopt(runId, nowNs);
-        rejectDuplicates();
+        reconnectDelay.onConnected(nowNs());
+        if (!newRunId.equals(runId)) {
+            runId = newRunId;
+            context.identities().update();
+        }
         boolean isRestarted = voteGuard.onHandshake(runId, uptimeSeconds);
         if (member != null) {
             voteGuard.onMemberIdentity(shown, member.voter().silenceNs());
@@ -330,7 +325,7 @@ public final class Node extends Voter {
 
     private void onQuarantineEnd() {
         if (state() == NodeState.QUARANTINED) {
-            voteGuard.onQuarantineServed(identity.runId());
+            voteGuard.onQuarantineServed(runId);
             firstContact.onQuarantineServed();
             leaveQuarantine();
         }
@@ -351,17 +346,6 @@ public final class Node extends Voter {
         startVoting();
         if (state() == NodeState.READY) {
             view.clearProblem();
-        }
-    }
-
-    /** Ends the connections of other nodes that had this node's identity while it was not connected. */
-    private void rejectDuplicates() {
-        for (Node peer : context.peers()) {
-            if (identity.isHeldBy(peer)) {
-                peer.identity.yieldTo(this);
-                peer.view.statistics().onDisconnect();
-                peer.reject(ServerIdentity.problemOf(this), REJECTED_DELAY_MS);
-            }
         }
     }
 
@@ -411,7 +395,6 @@ public final class Node extends Voter {
 
     private void connectAgain(Level level, String reason, long delayMsMin) {
         if (isConnected()) {
-            identity.onDisconnected(nowNs());
             reconnectDelay.onConnectionLost(nowNs());
         }
         view.reportProblem(level, reason);

@@ -4,7 +4,6 @@ import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
 import dev.redlock.transport.IoTransport;
 import io.netty.channel.EventLoop;
-import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
@@ -17,13 +16,11 @@ import java.util.random.RandomGenerator;
  * @param random    for the jitter of reconnects; need not be secure
  * @param options   the configuration
  * @param listener  gets the events
- * @param peers     all nodes, which add themselves; to find two addresses of one server. A list that may change while
- *                  it is iterated.
- * @param clusters  all voters that are clusters, which add themselves; to find two addresses of one cluster
+ * @param identities all nodes and clusters, which add themselves; finds those that are one server, or say so
  * @param freshGroup decides whether all nodes are new
  * @threading event-loop-confined
  */
 public record NodeContext(EventLoop loop, IoTransport transport, NanoClock clock, TimerWheel timers,
-        RandomGenerator random, NodeOptions options, NodeListener listener, List<Node> peers,
-        List<ClusterVoter> clusters, FreshGroup freshGroup) {
+        RandomGenerator random, NodeOptions options, NodeListener listener, SharedIdentities identities,
+        FreshGroup freshGroup) {
 }

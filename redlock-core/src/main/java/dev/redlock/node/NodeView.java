@@ -7,6 +7,7 @@ import dev.redlock.resp.SafeText;
 import dev.redlock.time.NanoClock;
 import dev.redlock.transport.NodeAddress;
 import java.lang.System.Logger.Level;
+import java.util.Objects;
 
 /**
  * The visible part of one node: state, problem, counters. The event loop writes it, any thread reads it. A change of
@@ -31,6 +32,7 @@ public final class NodeView {
     private volatile NodeState state = NodeState.WAITING;
     private volatile String problem;
     private volatile String refreshProblem;
+    private volatile String identityProblem;
     private volatile long roundTripNs;
     private volatile String wakeUpProblem = "not connected";
     private volatile String tlsDescription;
@@ -68,7 +70,8 @@ public final class NodeView {
         String known = problem;
         NodeHealth.Failing failing = health.failing();
         String shown = known == null && failing != null ? failing.problem() : known;
-        return shown == null ? refreshProblem : shown;
+        String shared = shown == null ? identityProblem : shown;
+        return shared == null ? refreshProblem : shared;
     }
 
     /** @return the first word of the errors that the node replies to lock commands; null while the commands work */
@@ -135,6 +138,16 @@ public final class NodeView {
         refreshProblem = text == null ? null : SafeText.of(text, PROBLEM_LENGTH_MAX);
         if (text != null) {
             log(Level.WARNING, refreshProblem);
+        }
+    }
+
+    /** Shows and logs that another node has the same identity; null if none has. */
+    void setIdentityProblem(String text) {
+        String before = identityProblem;
+        identityProblem = text == null ? null : SafeText.of(text, PROBLEM_LENGTH_MAX);
+        if (!Objects.equals(before, identityProblem)) {
+            log(text == null ? Level.INFO : Level.WARNING,
+                    text == null ? "no other node has its identity any more" : identityProblem);
         }
     }
 

@@ -171,9 +171,4 @@ final class SlotMap {
     Set<String> nodeIds() {
         return nodeIds;
     }
-
-    /** Whether both maps name a node of the same cluster. */
-    boolean sharesNodeWith(SlotMap other) {
-        return nodeIds.stream().anyMatch(other.nodeIds::contains);
-    }
 }

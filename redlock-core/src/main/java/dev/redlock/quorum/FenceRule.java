@@ -68,27 +68,6 @@ public final class FenceRule {
     }
 
     /**
-     * The greatest number of an array that is reached by enough nodes.
-     *
-     * @param values a number for each node
-     * @param mask   the nodes that count, node i as bit i
-     * @param count  the number of nodes that must reach it
-     * @return the number, 0 if there are fewer nodes
-     */
-    static long reachedBy(long[] values, long mask, int count) {
-        long greatest = 0;
-        for (long left = mask; left != 0; left &= left - 1) {
-            long value = values[Long.numberOfTrailingZeros(left)];
-            int reaching = 0;
-            for (long other = mask; other != 0; other &= other - 1) {
-                reaching += values[Long.numberOfTrailingZeros(other)] >= value ? 1 : 0;
-            }
-            greatest = reaching >= count ? Math.max(greatest, value) : greatest;
-        }
-        return greatest;
-    }
-
-    /**
      * The highest value that the clocks of the nodes allow. Enough of them have reached the clock that counts, so that
      * at least one of these is right.
      *

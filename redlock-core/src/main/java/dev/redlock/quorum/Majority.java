@@ -5,9 +5,10 @@ package dev.redlock.quorum;
  * while clients change from the first to the second: each of their majorities shares a node with each majority of
  * either list, so no client of one list needs to know the other.
  *
- * <p>The nodes of both lists have one numbering; a node in both lists votes in both.
+ * <p>The nodes of both lists have one numbering; a node in both lists votes in both. Nodes that share an identity have
+ * one vote together.
  *
- * @threading immutable
+ * @threading immutable, but {@link SharedVotes} belong to an event loop
  */
 public final class Majority {
 
@@ -17,8 +18,11 @@ public final class Majority {
     /** 0 if there is one list. */
     private final long second;
     private final int secondSize;
+    /** Null if identities are not known. */
+    private final SharedVotes shared;
 
-    private Majority(long first, long second) {
+    private Majority(long first, long second, SharedVotes shared) {
+        this.shared = shared;
         this.nodeCount = Long.bitCount(first | second);
         this.first = first;
         this.firstSize = Quorum.sizeOf(Long.bitCount(first));
@@ -33,7 +37,7 @@ public final class Majority {
      * @return the majority
      */
     public static Majority of(int nodeCount) {
-        return new Majority(Quorum.allOf(nodeCount), 0);
+        return new Majority(Quorum.allOf(nodeCount), 0, null);
     }
 
     /**
@@ -50,7 +54,17 @@ public final class Majority {
             throw new IllegalArgumentException("lists " + Long.toBinaryString(first) + " and "
                     + Long.toBinaryString(second) + " are no lists of numbered nodes");
         }
-        return new Majority(first, second);
+        return new Majority(first, second, null);
+    }
+
+    /**
+     * The same majority for the nodes of one event loop.
+     *
+     * @param votes the nodes that share an identity; they may change
+     * @return the majority
+     */
+    public Majority withShared(SharedVotes votes) {
+        return new Majority(first, second, votes);
     }
 
     /**
@@ -60,8 +74,13 @@ public final class Majority {
      * @return true if they are a majority of each list
      */
     public boolean isReachedBy(long nodes) {
-        return Long.bitCount(nodes & first) >= firstSize
-                && (second == 0 || Long.bitCount(nodes & second) >= secondSize);
+        long counted = counted(nodes);
+        return Long.bitCount(counted & first) >= firstSize
+                && (second == 0 || Long.bitCount(counted & second) >= secondSize);
+    }
+
+    private long counted(long nodes) {
+        return shared == null ? nodes : shared.counted(nodes);
     }
 
     /**
@@ -83,11 +102,24 @@ public final class Majority {
      * @return the number, 0 if there are too few nodes
      */
     long supported(long[] values, long mask) {
-        long supported = FenceRule.reachedBy(values, mask & first, Long.bitCount(first) - firstSize + 1);
+        long supported = reachedBy(values, mask & first, Long.bitCount(first) - firstSize + 1);
         return second == 0
                 ? supported
-                : Math.max(supported,
-                        FenceRule.reachedBy(values, mask & second, Long.bitCount(second) - secondSize + 1));
+                : Math.max(supported, reachedBy(values, mask & second, Long.bitCount(second) - secondSize + 1));
+    }
+
+    /** The greatest number that so many nodes have reached, 0 if there are fewer nodes. */
+    long reachedBy(long[] values, long mask, int count) {
+        long greatest = 0;
+        for (long left = mask; left != 0; left &= left - 1) {
+            long value = values[Long.numberOfTrailingZeros(left)];
+            long reaching = 0;
+            for (long other = mask; other != 0; other &= other - 1) {
+                reaching |= values[Long.numberOfTrailingZeros(other)] >= value ? Long.lowestOneBit(other) : 0;
+            }
+            greatest = Long.bitCount(counted(reaching)) >= count ? Math.max(greatest, value) : greatest;
+        }
+        return greatest;
     }
 
     /** @return whether there are two lists */

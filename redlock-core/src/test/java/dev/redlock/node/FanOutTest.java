@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.RestartGuardMode;
 import dev.redlock.quorum.Drift;
+import dev.redlock.quorum.SharedVotes;
 import dev.redlock.time.TimerWheel;
 import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
@@ -68,7 +69,8 @@ class FanOutTest {
         NodeOptions options = new NodeOptions(1, 1, 1, 1, 1, 1_000, RestartGuardMode.OFF, Drift.DEFAULT, 0, 16,
                 4096, null, null, null, 64, 0, null, false, false, null, null, 15_000);
         NodeContext context = new NodeContext(loop, null, System::nanoTime, new TimerWheel(0, deadlineNs -> {
-        }), new SplittableRandom(1), options, null, new ArrayList<>(), new ArrayList<>(), new FreshGroup());
+        }), new SplittableRandom(1), options, null,
+                new SharedIdentities(new SharedVotes(2), List.of("0", "1")), new FreshGroup());
         FanOut created = new FanOut(loop, new DirectBuffers(loop, allocator, System::nanoTime), 2, 64);
         for (int i = 0; i < 2; i++) {
             new Node(i, null, context, created);

@@ -60,13 +60,6 @@ class SlotMapTest {
         assertEquals(null, SlotMap.parse(RespValue.array(range(0, 0, node("", 1, "a")))).masters().get(0).host());
     }
 
-    @Test
-    void recognisesTheSameClusterByAnyNode() {
-        SlotMap map = SlotMap.parse(RespValue.array(range(0, 0, node("h", 1, "a"), node("h", 2, "b"))));
-        assertTrue(map.sharesNodeWith(SlotMap.parse(RespValue.array(range(0, 0, node("x", 9, "b"))))));
-        assertFalse(map.sharesNodeWith(SlotMap.parse(RespValue.array(range(0, 0, node("h", 1, "c"))))));
-    }
-
     static Stream<RespValue> malformed() {
         RespValue good = node("h", 1, "a");
         List<RespValue> tooMany = new ArrayList<>();

@@ -70,7 +70,8 @@ public final class FakeCluster {
             return RespValue.array(ranges.toArray(RespValue[]::new));
         }
 
-        private RespValue entry() {
+        /** What its map shows of it. */
+        public RespValue entry() {
             return RespValue.array(RespValue.bulk(host), RespValue.integer(port), RespValue.bulk(id));
         }
 
