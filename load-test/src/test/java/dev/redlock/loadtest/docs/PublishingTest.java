@@ -188,12 +188,13 @@ class PublishingTest {
     @ValueSource(strings = {"resp-codec", "redlock-core"})
     void jarsHaveTheLicenceAndTheNotice(String module) throws Exception {
         String resources = child(child(root("pom.xml"), "build"), "resources").getTextContent();
-        Path target = DocPages.root().resolve(module + "/target");
-        Path jar = target.resolve(module + "-" + version() + ".jar");
         for (String name : List.of("LICENSE", "NOTICE")) {
             byte[] text = Files.readAllBytes(DocPages.root().resolve(name));
             assertTrue(resources.contains(name), name);
-            assertArrayEquals(text, Files.exists(jar) ? entry(jar, "META-INF/" + name) : text, module);
+            for (String end : List.of(".jar", "-sources.jar", "-javadoc.jar")) {
+                Path jar = DocPages.root().resolve(module + "/target/" + module + "-" + version() + end);
+                assertArrayEquals(text, Files.exists(jar) ? entry(jar, "META-INF/" + name) : text, jar::toString);
+            }
         }
     }
 
